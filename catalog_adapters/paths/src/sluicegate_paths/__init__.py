@@ -1,0 +1,1 @@
+"""Tables that lie as raw paths in storage, for Sluicegate."""

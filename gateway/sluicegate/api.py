@@ -1,0 +1,352 @@
+"""The one module that plugins import: the hook marker, nouns, base classes, types and errors.
+
+Nothing here imports a web framework, a cloud SDK or the rest of the core. A *location* is always an
+absolute URL whose path is literal, not percent-encoded (`s3://lake/a b/part%20.parquet` names the key
+`a b/part%20.parquet`); times are integers in epoch milliseconds, durations integers in seconds.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pluggy
+from pydantic import BaseModel, ConfigDict, SecretStr
+
+from sluicegate.errors import (
+    ConfigurationError,
+    InvalidRequest,
+    NotFound,
+    ObjectMissing,
+    PermissionDenied,
+    SluicegateError,
+    StorageError,
+    TableUnreadable,
+    Unauthenticated,
+    Unavailable,
+    UnsupportedOperation,
+)
+
+from sluicegate.nouns import (
+    AccessMode,
+    CatalogCommit,
+    CatalogTable,
+    Event,
+    ObjectDirectory,
+    Presigned,
+    Principal,
+    Schema,
+    Scope,
+    Share,
+    SharedSchemaSource,
+    SharedTable,
+    TemporaryCredentials,
+)
+
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot import Snapshot
+
+__all__ = [
+    "AccessMode",
+    "Authenticator",
+    "AuthenticatorType",
+    "Catalog",
+    "CatalogCommit",
+    "CatalogTable",
+    "CatalogType",
+    "ConfigurationError",
+    "CredentialVendor",
+    "Event",
+    "FormatType",
+    "InvalidRequest",
+    "LinkSigner",
+    "NotFound",
+    "ObjectDirectory",
+    "ObjectMissing",
+    "PermissionDenied",
+    "PluginConfig",
+    "PluginContext",
+    "Policy",
+    "PolicyType",
+    "Presigned",
+    "Principal",
+    "Schema",
+    "Scope",
+    "SecretStr",
+    "Share",
+    "SharedSchemaSource",
+    "SharedTable",
+    "SluicegateError",
+    "Storage",
+    "StorageConfig",
+    "StorageError",
+    "StorageType",
+    "TableFormat",
+    "TableUnreadable",
+    "TaskExecutor",
+    "TaskExecutorType",
+    "TemporaryCredentials",
+    "Unauthenticated",
+    "Unavailable",
+    "UnsupportedOperation",
+    "hookimpl",
+]
+
+hookimpl = pluggy.HookimplMarker("sluicegate")
+
+
+# --- configuration --------------------------------------------------------------------------------
+
+
+class PluginConfig(BaseModel):
+    """Base of a plugin's configuration model: frozen, unknown keys refused, secrets as `SecretStr`.
+
+    Each field carries its description and default: the reference page and schema are made from them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class StorageConfig(PluginConfig):
+    """Base of a storage plugin's configuration: which locations the instance serves."""
+
+    prefix: str
+
+
+class LinkSigner(Protocol):
+    """Signs links to bytes that the gateway itself serves (`content/`), for stores that cannot presign."""
+
+    def sign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+        """Signed links for these locations of the calling storage instance."""
+
+
+class PluginContext(Protocol):
+    """What the core offers to a configured instance."""
+
+    @property
+    def name(self) -> str:
+        """The instance's name in the configuration, for messages."""
+
+    @property
+    def links(self) -> LinkSigner:
+        """Signs gateway links for this instance's own locations."""
+
+    async def open(self, location: str) -> ObjectDirectory:
+        """Open a location through the storage instance that serves it (longest prefix wins).
+
+        Raises:
+            ConfigurationError: No configured storage serves the location.
+        """
+
+
+# --- base classes ---------------------------------------------------------------------------------
+
+
+class CredentialVendor(ABC):
+    """Gives temporary, read-only credentials for directories."""
+
+    @abstractmethod
+    async def vend(self, scope: Scope) -> TemporaryCredentials:
+        """Credentials for exactly the scope's locations; `expires_at` is the real expiry."""
+
+
+class Catalog(ABC):
+    """Where tables come from. One instance per entry of `catalogs:` in the configuration."""
+
+    @abstractmethod
+    async def list_schemas(self) -> list[str]:
+        """Names of the schemas that the catalog offers, sorted."""
+
+    @abstractmethod
+    async def list_tables(self, schema: str) -> list[str]:
+        """Names of the readable tables in a schema, sorted.
+
+        Raises:
+            NotFound: There is no such schema.
+        """
+
+    @abstractmethod
+    def identifier(self, schema: str, table: str) -> str:
+        """The identifier that `load_table` takes for a listed table."""
+
+    @abstractmethod
+    async def load_table(self, identifier: str) -> CatalogTable:
+        """Look a table up.
+
+        Raises:
+            NotFound: There is no such table (or the gateway may not see it).
+            Unavailable: The catalog does not answer.
+        """
+
+    async def aclose(self) -> None:
+        """Release connections; called once at the end."""
+
+
+class Storage(ABC):
+    """Presigns and opens the locations below one prefix. One instance per entry of `storage:`.
+
+    A storage that can vend credentials also derives from `CredentialVendor`.
+    """
+
+    @property
+    @abstractmethod
+    def prefix(self) -> str:
+        """The location prefix that this instance serves, ending with a slash."""
+
+    @abstractmethod
+    async def presign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+        """Presigned GET URLs, thousands at once.
+
+        Args:
+            locations: Objects below `prefix`.
+            expires_in: Wanted lifetime in seconds; shorter where what signs them expires sooner.
+
+        Raises:
+            PermissionDenied: A location lies outside of `prefix`.
+            StorageError: Credentials for signing cannot be had.
+        """
+
+    @abstractmethod
+    async def open(
+        self, location: str, credentials: TemporaryCredentials | None = None
+    ) -> ObjectDirectory:
+        """Open a directory for reading, with the instance's own or the given credentials.
+
+        Raises:
+            PermissionDenied: The location lies outside of `prefix`.
+            StorageError: The store cannot be reached or refuses the credentials.
+        """
+
+    async def aclose(self) -> None:
+        """Release connections; called once at the end."""
+
+
+class TableFormat(ABC):
+    """Reads tables of one format into snapshots."""
+
+    @abstractmethod
+    async def latest(
+        self, table: CatalogTable, directory: ObjectDirectory, previous: Snapshot | None
+    ) -> Snapshot:
+        """The newest snapshot, advanced from `previous` where that is cheaper.
+
+        Raises:
+            NotFound: There is no table at the location.
+            TableUnreadable: The table's metadata is broken or needs an unknown feature.
+            Unavailable: The store does not answer.
+        """
+
+    @abstractmethod
+    async def at_version(
+        self, table: CatalogTable, directory: ObjectDirectory, version: int
+    ) -> Snapshot:
+        """The snapshot of one version.
+
+        Raises:
+            InvalidRequest: The version does not exist or cannot be rebuilt any more.
+        """
+
+    @abstractmethod
+    async def version_at(
+        self, table: CatalogTable, directory: ObjectDirectory, timestamp: int, *, earliest_after: bool
+    ) -> int:
+        """The version that a timestamp names.
+
+        Args:
+            timestamp: Epoch milliseconds.
+            earliest_after: The earliest version at or after the timestamp, instead of the latest
+                version at or before it.
+
+        Raises:
+            InvalidRequest: No version satisfies it.
+        """
+
+
+class Authenticator(ABC):
+    """Recognises recipients by something else than the gateway's own bearer tokens."""
+
+    @abstractmethod
+    async def authenticate(self, authorization: str, address: str | None) -> Principal | None:
+        """The principal, or `None` for "not mine".
+
+        Raises:
+            Unauthenticated: Mine, and bad.
+        """
+
+
+class Policy(ABC):
+    """Narrows what a granted recipient may do; asked for sets, never item by item."""
+
+    @abstractmethod
+    async def allowed(
+        self, principal: Principal, action: str, tables: frozenset[SharedTable]
+    ) -> frozenset[SharedTable]:
+        """The subset of `tables` on which the principal may perform the action."""
+
+
+class TaskExecutor(ABC):
+    """Runs long tasks for the delegation service."""
+
+    @abstractmethod
+    async def run(self, task: Mapping[str, Any], heartbeat: Callable[[], Awaitable[None]]) -> Any:
+        """Run one leased task; call `heartbeat` more often than the lease lasts."""
+
+
+# --- what hooks register --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogType:
+    """A kind of catalog: `type` in the configuration, its model, and what builds an instance."""
+
+    name: str
+    config: type[PluginConfig]
+    factory: Callable[[Any, PluginContext], Catalog]
+
+
+@dataclass(frozen=True, slots=True)
+class StorageType:
+    """A kind of storage, and the URL schemes that it serves."""
+
+    name: str
+    schemes: tuple[str, ...]
+    config: type[StorageConfig]
+    factory: Callable[[Any, PluginContext], Storage]
+
+
+@dataclass(frozen=True, slots=True)
+class FormatType:
+    """A table format: `name` is what `CatalogTable.format` says."""
+
+    name: str
+    factory: Callable[[], TableFormat]
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticatorType:
+    """A kind of authenticator."""
+
+    name: str
+    config: type[PluginConfig]
+    factory: Callable[[Any, PluginContext], Authenticator]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyType:
+    """A kind of policy."""
+
+    name: str
+    config: type[PluginConfig]
+    factory: Callable[[Any, PluginContext], Policy]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskExecutorType:
+    """A kind of task executor, and the operation types that it runs."""
+
+    name: str
+    operations: tuple[str, ...]
+    config: type[PluginConfig]
+    factory: Callable[[Any, PluginContext], TaskExecutor]

@@ -1,0 +1,197 @@
+"""The nouns of the gateway: frozen values that one step hands to the next. Plugins get them from `api`.
+
+A *location* is always an absolute URL whose path is literal, not percent-encoded
+(`s3://lake/a b/part%20.parquet` names the key `a b/part%20.parquet`); times are integers in epoch
+milliseconds, durations integers in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+    from sluicegate.api import CredentialVendor
+
+AccessMode = Literal["url", "dir"]
+
+
+# --- nouns: what recipients see -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A named set of schemas that recipients are granted (delta-sharing-protocol.md, "Concepts")."""
+
+    id: str
+    name: str
+    display_name: str | None = None
+    comment: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSchemaSource:
+    """A catalog's schema that is shared whole: its tables are listed from the catalog, each time anew."""
+
+    catalog: str
+    schema: str
+    include: tuple[str, ...] = ("*",)
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A group of tables in a share; with a `source`, the tables are those of a catalog's schema."""
+
+    id: str
+    share: Share
+    name: str
+    comment: str | None = None
+    source: SharedSchemaSource | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTable:
+    """A table as recipients name it, and where it comes from.
+
+    Attributes:
+        id: Stable for the life of this entry; unique within the share.
+        catalog: Name of a configured catalog.
+        identifier: The table's name in that catalog (for `paths`: its location).
+        history: Time travel, streaming and change feeds are shared.
+        change_feed: `/changes` is shared.
+        start_version: Nothing older can be reached.
+        partition_filter: Only files whose partition values satisfy it are shared.
+        access_modes: What the share allows: presigned URLs, temporary directory credentials, or both.
+    """
+
+    id: str
+    share: str
+    share_id: str
+    schema: str
+    name: str
+    catalog: str
+    identifier: str
+    comment: str | None = None
+    history: bool = False
+    change_feed: bool = False
+    start_version: int = 0
+    partition_filter: str | None = None
+    access_modes: tuple[AccessMode, ...] = ("url",)
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """A recipient, how it proved itself, and from where."""
+
+    id: str
+    name: str
+    method: str
+    address: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+# --- nouns: what catalogs and storage answer ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogCommit:
+    """A commit of a catalog-managed Delta table that the catalog has ratified.
+
+    `file_name` lies in `_delta_log/_staged_commits/`; a staged file wins over a published one.
+    """
+
+    version: int
+    timestamp: int
+    file_name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogTable:
+    """Where a catalog says that a table is.
+
+    Attributes:
+        id: Stable; a table that is dropped and created anew has another one.
+        format: `delta`, or a format that a plugin registers.
+        location: Root directory of the table, without a trailing slash.
+        auxiliary_locations: Other directories that hold files of the table.
+        metadata_location: Current metadata file (Iceberg).
+        commits: Commits that the catalog has ratified (catalog-managed Delta), ascending.
+        latest_version: The version beyond which nothing in the store counts (catalog-managed Delta).
+        vendor: Who vends credentials for it; `None` is the storage plugin of its location.
+    """
+
+    id: str
+    format: str
+    location: str
+    auxiliary_locations: tuple[str, ...] = ()
+    metadata_location: str | None = None
+    commits: tuple[CatalogCommit, ...] = ()
+    latest_version: int | None = None
+    vendor: CredentialVendor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectDirectory:
+    """A location opened for reading: an obstore store, and the key prefix of the location in it.
+
+    Stores are shared between directories (one connection pool a bucket), so keys in it are
+    `prefix + "/" + name` (see `key`).
+    """
+
+    store: ObjectStore
+    prefix: str
+
+    def key(self, name: str) -> str:
+        """Key in the store of an object named relative to this directory; `""` is the directory."""
+        return "/".join(part for part in (self.prefix, name) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Presigned:
+    """URLs that read one object each, in the order asked, and when the first of them expires (ms)."""
+
+    urls: list[str] = field(repr=False)
+    expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What temporary credentials shall open: read only, these directories, for whom, how long."""
+
+    locations: tuple[str, ...]
+    lifetime: int
+    principal: Principal
+
+
+@dataclass(frozen=True, slots=True)
+class TemporaryCredentials:
+    """One cloud's secret for one location prefix; `repr` shows no secret.
+
+    Attributes:
+        location: The directory that the credentials open.
+        kind: `aws`, `azure`, `gcp` or `r2`.
+        secret: The cloud's own fields: `access_key_id`, `secret_access_key`, `session_token`;
+            `sas_token`; `oauth_token`.
+        expires_at: The real expiry, epoch milliseconds.
+    """
+
+    location: str
+    kind: Literal["aws", "azure", "gcp", "r2"]
+    secret: Mapping[str, str] = field(repr=False)
+    expires_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened, for audit and metering. Holds names and numbers, never a secret."""
+
+    kind: str
+    at: int
+    principal: Principal | None = None
+    attributes: Mapping[str, str | int | float | bool] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""Local files for Sluicegate, served by signed links."""
