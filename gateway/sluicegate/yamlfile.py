@@ -1,0 +1,209 @@
+"""YAML files of operators: read with the place of every key, refused with `file:line:column`.
+
+YAML 1.2: `no` and `on` are texts. A value is never part of a message, since it may be a secret.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import ConstructorError, DuplicateKeyError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
+
+from sluicegate._modelkeys import known_keys
+from sluicegate.errors import ConfigurationError
+
+Location = tuple[str | int, ...]
+Position = tuple[int, int]
+_Model = TypeVar("_Model", bound=BaseModel)
+
+_EXPECTED = {
+    "model_type": "expected a mapping",
+    "dict_type": "expected a mapping",
+    "list_type": "expected a list",
+    "tuple_type": "expected a list",
+    "string_type": "expected a text (put it in quotes)",
+    "bool_type": "expected true or false",
+    "bool_parsing": "expected true or false",
+    "int_type": "expected a whole number",
+    "int_parsing": "expected a whole number",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    key: Position
+    value: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A YAML file, or a section of one: its data, and where each key and value stands.
+
+    Attributes:
+        path: The file.
+        data: Plain dictionaries, lists and scalars; an empty file is an empty dictionary.
+        root: Where in the file this section begins; empty for the whole file.
+    """
+
+    path: Path
+    data: Any = field(repr=False)
+    marks: Mapping[tuple[str, ...], _Mark] = field(repr=False)
+    root: Location = ()
+
+    def position(self, location: Sequence[str | int], *, key: bool = False) -> Position:
+        """Line and column (from 1) of a value or its key, or of the nearest thing around it."""
+        mark = self.marks[self._nearest(location)]
+        return mark.key if key else mark.value
+
+    def problem(self, location: Sequence[str | int], message: str, *, key: bool = False) -> str:
+        """A line `file:line:column: message` about a value, or about its key."""
+        line, column = self.position(location, key=key)
+        return f"{self.path}:{line}:{column}: {message}"
+
+    def section(self, *location: str | int) -> Document:
+        """The part of the document below a location that exists."""
+        data = self.data
+        for part in location:
+            data = data[part]
+        return Document(self.path, data, self.marks, (*self.root, *location))
+
+    def _nearest(self, location: Sequence[str | int]) -> tuple[str, ...]:
+        """Follow a location as far as it exists, passing over what pydantic adds (union tags)."""
+        found: tuple[str, ...] = tuple(str(part) for part in self.root)
+        for part in location:
+            deeper = (*found, str(part))
+            if deeper in self.marks:
+                found = deeper
+        return found
+
+
+def read_document(path: Path) -> Document:
+    """Read a YAML file.
+
+    Raises:
+        ConfigurationError: It cannot be read, is no YAML, or has a key twice.
+    """
+    try:
+        return parse_document(path.read_text(encoding="utf-8"), path)
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror or 'cannot be read'}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path}: is not UTF-8 text") from None
+
+
+def parse_document(text: str, path: Path) -> Document:
+    """Parse YAML text; `path` only names it in messages.
+
+    Raises:
+        ConfigurationError: It is no YAML, or has a key twice.
+    """
+    yaml = YAML(typ="safe", pure=True)
+    try:
+        node = yaml.compose(text)
+        if node is None:
+            return Document(path, {}, {(): _Mark((1, 1), (1, 1))})
+        marks = dict(_walk(node, (), _position(node), ()))
+        data = yaml.constructor.construct_document(node)
+    except DuplicateKeyError as error:
+        raise ConfigurationError(_broken(path, error, _duplicate(error))) from None
+    except MarkedYAMLError as error:
+        raise ConfigurationError(_broken(path, error, error.problem or "is no YAML")) from None
+    except (YAMLError, ValueError) as error:
+        raise ConfigurationError(f"{path}: is no YAML ({type(error).__name__})") from None
+    return Document(path, data, marks)
+
+
+def validate(model: type[_Model], document: Document) -> _Model:
+    """Build a model from a document.
+
+    Raises:
+        ConfigurationError: One line `file:line:column: message` for each problem.
+    """
+    try:
+        return model.model_validate(document.data)
+    except ValidationError as error:
+        raise ConfigurationError(explain(error, document, model)) from None
+
+
+def explain(error: ValidationError, document: Document, model: type[BaseModel]) -> str:
+    """One line `file:line:column: message` for each problem of a validation, in the file's order."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    lines = [(_place(document, problem), _line(document, model, problem)) for problem in found]
+    return "\n".join(line for _, line in sorted(lines))
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """A hint to append to a message about an unknown name: the nearest known one, or all of them."""
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"; did you mean '{close[0]}'?"
+    return f"; known: {', '.join(known)}" if known else ""
+
+
+def _is_about_key(problem: ErrorDetails) -> bool:
+    return problem["type"] == "extra_forbidden" or problem["loc"][-1:] == ("[key]",)
+
+
+def _place(document: Document, problem: ErrorDetails) -> Position:
+    return document.position(problem["loc"], key=_is_about_key(problem))
+
+
+def _line(document: Document, model: type[BaseModel], problem: ErrorDetails) -> str:
+    location = problem["loc"]
+    message = _message(model, problem)
+    names = [str(part) for part in (*document.root, *location) if part != "[key]"]
+    if problem["type"] in ("extra_forbidden", "missing"):
+        names.pop()
+    where = f"{'.'.join(names)}: " if names else ""
+    return document.problem(location, where + message, key=_is_about_key(problem))
+
+
+def _message(model: type[BaseModel], problem: ErrorDetails) -> str:
+    kind, location = problem["type"], problem["loc"]
+    if kind == "extra_forbidden":
+        unknown = str(location[-1])
+        return f"unknown key '{unknown}'" + nearest(unknown, known_keys(model, location[:-1]))
+    if kind == "missing":
+        return f"'{location[-1]}' is missing"
+    text = _EXPECTED.get(kind) or problem["msg"].removeprefix("Value error, ")
+    return text[:1].lower() + text[1:]
+
+
+def _broken(path: Path, error: MarkedYAMLError, message: str) -> str:
+    mark = error.problem_mark or error.context_mark
+    where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
+    return f"{where}: {message}"
+
+
+def _duplicate(error: DuplicateKeyError) -> str:
+    # The library's own text repeats both values, which may be secrets.
+    words = (error.problem or "").split('"')
+    return f"the key '{words[1]}' is there twice" if len(words) > 1 else "a key is there twice"
+
+
+def _position(node: Node) -> Position:
+    return node.start_mark.line + 1, node.start_mark.column + 1
+
+
+def _walk(
+    node: Node, location: tuple[str, ...], key: Position, around: tuple[int, ...]
+) -> Iterator[tuple[tuple[str, ...], _Mark]]:
+    if id(node) in around:
+        raise ConstructorError(problem="an alias contains itself", problem_mark=node.start_mark)
+    yield location, _Mark(key, _position(node))
+    inner = (*around, id(node))
+    if isinstance(node, MappingNode):
+        for name, value in node.value:
+            yield from _walk(value, (*location, str(name.value)), _position(name), inner)
+    elif isinstance(node, SequenceNode):
+        for index, item in enumerate(node.value):
+            yield from _walk(item, (*location, str(index)), _position(item), inner)
