@@ -1,0 +1,158 @@
+"""One bucket, or a directory of it: presigns its objects and opens its tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import anyio.lowlevel
+
+from sluicegate.api import (
+    InvalidRequest,
+    ObjectDirectory,
+    PermissionDenied,
+    PluginContext,
+    Presigned,
+    Storage,
+    StorageError,
+    TableUnreadable,
+    TemporaryCredentials,
+)
+from sluicegate_s3.address import canonical_location
+from sluicegate_s3.aws import AssumedRole, BotocoreThreads, DefaultChain, Role
+from sluicegate_s3.config import S3Config
+from sluicegate_s3.credentials import Credentials, CredentialSource, FreshCredentials, StaticKey
+from sluicegate_s3.signer import MAX_EXPIRES_IN, Presigner
+from sluicegate_s3.stores import Stores
+
+_SIGN_BATCH = 1024
+
+
+class S3Storage(Storage):
+    """Presigns and opens the locations below one prefix of one bucket."""
+
+    def __init__(
+        self, config: S3Config, credentials: FreshCredentials, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._prefix = config.prefix
+        self._bucket_prefix = f"s3://{config.bucket}/"
+        self._address = config.public_address
+        self._region = config.signing_region
+        self._credentials = credentials
+        self._clock = clock
+        self._stores = Stores(config, credentials)
+        self._presigner: tuple[Credentials, Presigner] | None = None
+
+    @classmethod
+    def configured(cls, config: S3Config, context: PluginContext) -> S3Storage:
+        """The storage that a configuration describes; nothing is asked of the store yet."""
+        return cls(config, FreshCredentials(_source(config)))
+
+    @property
+    def prefix(self) -> str:
+        """The location prefix, with the scheme `s3` and a slash at its end."""
+        return self._prefix
+
+    async def presign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+        """Presigned GET URLs, thousands at once; see `Storage.presign`.
+
+        All are signed for one instant. They live `expires_in` seconds, but at most seven days and no
+        longer than the session that signs them.
+        """
+        if expires_in < 1:
+            raise InvalidRequest("A presigned URL must live for at least one second.")
+        keys = self._keys(locations)
+        credentials = await self._credentials.get()
+        presigner = self._presigner_with(credentials)
+        at = int(self._clock())
+        lifetime = _lifetime(credentials, at, expires_in)
+        urls: list[str] = []
+        for start in range(0, len(keys), _SIGN_BATCH):
+            urls += presigner.sign(keys[start : start + _SIGN_BATCH], at, lifetime)
+            await anyio.lowlevel.checkpoint()
+        return Presigned(urls, (at + lifetime) * 1000)
+
+    async def open(
+        self, location: str, credentials: TemporaryCredentials | None = None
+    ) -> ObjectDirectory:
+        """Open a directory for reading; see `Storage.open`.
+
+        Raises:
+            TableUnreadable: The directory has a segment that no listing can name (`//`, `.`, `..`).
+        """
+        key = self._directory_key(location)
+        if credentials is not None:
+            return ObjectDirectory(self._stores.vended(credentials), key)
+        await self._credentials.get()
+        return ObjectDirectory(self._stores.own(), key)
+
+    async def aclose(self) -> None:
+        """Release connections."""
+        self._stores.clear()
+
+    def _keys(self, locations: Sequence[str]) -> list[str]:
+        prefix, start = self._prefix, len(self._bucket_prefix)
+        return [
+            (location if location.startswith(prefix) else self._respelled(location))[start:]
+            for location in locations
+        ]
+
+    def _respelled(self, location: str) -> str:
+        """A location of another S3 scheme, spelled as ours."""
+        try:
+            canonical = canonical_location(location)
+        except ValueError:
+            canonical = ""
+        if not canonical.startswith(self._prefix):
+            raise PermissionDenied(
+                "The table refers to a file outside of its storage, which the gateway does not serve.",
+                detail=f"{location} is not below {self._prefix}",
+            )
+        return canonical
+
+    def _directory_key(self, location: str) -> str:
+        directory = location.removesuffix("/")
+        key = self._keys([f"{directory}/"])[0].removesuffix("/")
+        if key and not {"", ".", ".."}.isdisjoint(key.split("/")):
+            raise TableUnreadable(
+                "The table's directory has an empty, '.' or '..' segment in its name; such a table "
+                "cannot be read. Move it to a plain name.",
+                detail=location,
+            )
+        return key
+
+    def _presigner_with(self, credentials: Credentials) -> Presigner:
+        if self._presigner is None or self._presigner[0] is not credentials:
+            self._presigner = (credentials, Presigner(self._address, self._region, credentials))
+        return self._presigner[1]
+
+
+def _lifetime(credentials: Credentials, at: int, expires_in: int) -> int:
+    """Seconds from `at` on that a URL lives, given what signs it."""
+    lifetime = min(expires_in, MAX_EXPIRES_IN)
+    if credentials.expires_at is not None:
+        lifetime = min(lifetime, credentials.expires_at // 1000 - at)
+    if lifetime < 1:
+        raise StorageError("The gateway's session with this storage has ended; try again in a moment.")
+    return lifetime
+
+
+def _source(config: S3Config) -> CredentialSource:
+    """Where the configured credentials come from."""
+    threads = BotocoreThreads()
+    base: CredentialSource
+    if config.access_key_id is not None and config.secret_access_key is not None:
+        base = StaticKey(config.access_key_id, config.secret_access_key, config.session_token)
+    else:
+        base = DefaultChain(threads, config.profile)
+    if config.role_arn is None:
+        return base
+    role = Role(
+        arn=config.role_arn,
+        session_name=config.role_session_name,
+        duration=config.role_session_duration,
+        region=config.sts_region or config.signing_region,
+        endpoint=config.sts_endpoint,
+        external_id=config.external_id,
+    )
+    return AssumedRole(threads, role, FreshCredentials(base))
