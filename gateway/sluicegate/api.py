@@ -28,7 +28,6 @@ from sluicegate.errors import (
     Unavailable,
     UnsupportedOperation,
 )
-
 from sluicegate.nouns import (
     AccessMode,
     CatalogCommit,
@@ -116,10 +115,10 @@ class StorageConfig(PluginConfig):
 
 
 class LinkSigner(Protocol):
-    """Signs links to bytes that the gateway itself serves (`content/`), for stores that cannot presign."""
+    """Signs links to bytes that the gateway itself serves, for stores that cannot presign."""
 
-    def sign(self, locations: Sequence[str], expires_in: int) -> Presigned:
-        """Signed links for these locations of the calling storage instance."""
+    def sign(self, paths: Sequence[str], expires_in: int) -> Presigned:
+        """Signed links to objects of the calling storage instance, by their paths below its prefix."""
 
 
 class PluginContext(Protocol):
@@ -180,7 +179,7 @@ class Catalog(ABC):
             Unavailable: The catalog does not answer.
         """
 
-    async def aclose(self) -> None:
+    async def aclose(self) -> None:  # noqa: B027 (having nothing to release is the usual case)
         """Release connections; called once at the end."""
 
 
@@ -219,7 +218,7 @@ class Storage(ABC):
             StorageError: The store cannot be reached or refuses the credentials.
         """
 
-    async def aclose(self) -> None:
+    async def aclose(self) -> None:  # noqa: B027 (having nothing to release is the usual case)
         """Release connections; called once at the end."""
 
 
@@ -255,6 +254,8 @@ class TableFormat(ABC):
         """The version that a timestamp names.
 
         Args:
+            table: What the catalog says.
+            directory: Its location, opened.
             timestamp: Epoch milliseconds.
             earliest_after: The earliest version at or after the timestamp, instead of the latest
                 version at or before it.

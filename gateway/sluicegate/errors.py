@@ -87,7 +87,7 @@ class RateLimited(SluicegateError):
 
 
 class TableUnreadable(SluicegateError):
-    """The table's own log or metadata is broken, incomplete or needs a feature that is unknown here."""
+    """The table's own log or metadata is broken or incomplete, or needs an unknown feature."""
 
     status = 400
     code = "TABLE_UNREADABLE"
@@ -101,7 +101,7 @@ class Unavailable(SluicegateError):
 
 
 class ConfigurationError(SluicegateError):
-    """Something that the operator has to mend; raised at start-up or by a command, never by a request."""
+    """Something that the operator has to mend: raised at start-up or by a command."""
 
 
 class StorageError(Unavailable):
@@ -109,7 +109,7 @@ class StorageError(Unavailable):
 
 
 class ObjectMissing(SluicegateError):
-    """An object or directory is not there. The table layer turns it into what it means for the table."""
+    """An object or directory is not there; the table layer says what that means for the table."""
 
     status = 404
     code = "RESOURCE_DOES_NOT_EXIST"

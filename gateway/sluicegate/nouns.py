@@ -35,7 +35,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class SharedSchemaSource:
-    """A catalog's schema that is shared whole: its tables are listed from the catalog, each time anew."""
+    """A catalog's schema that is shared whole: it lists what the catalog holds at the time."""
 
     catalog: str
     schema: str
@@ -195,3 +195,8 @@ class Event:
     at: int
     principal: Principal | None = None
     attributes: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+
+
+def join_location(directory: str, path: str) -> str:
+    """The location of a path in a directory; a path that is a location itself stays as it is."""
+    return path if "://" in path else f"{directory.rstrip('/')}/{path}"

@@ -93,18 +93,29 @@ class FileSet:
             sizes = pc.filter(sizes, self.live)
         return int(pc.sum(sizes).as_py() or 0)
 
+    @property
+    def deletion_vectors(self) -> bool:
+        """Some live file has a deletion vector."""
+        vectors = self.table.column("deletion_vector")
+        if vectors.null_count == len(vectors):
+            return False
+        present = vectors.is_valid()
+        return bool(pc.any(present if self.live is None else pc.and_(present, self.live)).as_py())
+
     def where(self, mask: pa.BooleanArray) -> FileSet:
         """The same rows with fewer of them living; `mask` covers every row of `table`."""
         return FileSet(self.table, mask if self.live is None else pc.and_(self.live, mask))
 
-    def batches(self, rows: int) -> Iterator[pa.Table]:
-        """The live files in slices that hold at most `rows` of them."""
-        for start in range(0, self.table.num_rows, rows):
-            part = self.table.slice(start, rows)
+    def batches(self, rows: int, first: int | None = None) -> Iterator[pa.Table]:
+        """The live files in slices that hold at most `rows` of them; the first at most `first`."""
+        start, size = 0, first or rows
+        while start < self.table.num_rows:
+            part = self.table.slice(start, size)
             if self.live is not None:
-                part = part.filter(self.live.slice(start, rows))
+                part = part.filter(self.live.slice(start, size))
             if part.num_rows:
                 yield part
+            start, size = start + size, rows
 
 
 @dataclass(frozen=True, slots=True)

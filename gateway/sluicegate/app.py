@@ -1,0 +1,125 @@
+"""The gateway: configuration and registry become a running Starlette application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+
+from sluicegate.access.authentication import BearerAuthentication
+from sluicegate.access.grants import Grants
+from sluicegate.api import FormatType, LinkSigner
+from sluicegate.config import Settings
+from sluicegate.content.links import ContentLinks
+from sluicegate.content.routes import content_routes
+from sluicegate.keys import derive, load_signing_key
+from sluicegate.registry import Instances, Registry, configure
+from sluicegate.responses import as_sluicegate_error, error_response, json_response
+from sluicegate.sharing.answers import TableAnswers
+from sluicegate.sharing.resolve import Resolver
+from sluicegate.sharing.routes import SharingDoor
+from sluicegate.sharing.signing import Signer
+from sluicegate.sharing.tokens import TokenSigner
+from sluicegate.store import Store
+from sluicegate.tables.delta import DeltaFormat
+from sluicegate.tables.reader import TableReader
+from sluicegate.telemetry.middleware import RequestTelemetry
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """A running gateway: what plugins' routes and lifespans may use, and the ASGI application."""
+
+    settings: Settings
+    registry: Registry
+    instances: Instances
+    store: Store
+    grants: Grants
+    reader: TableReader
+
+    @classmethod
+    @asynccontextmanager
+    async def running(cls, settings: Settings) -> AsyncIterator[Gateway]:
+        """A gateway with its database open, its plugins loaded and their lifespans entered.
+
+        Raises:
+            ConfigurationError: Something in the configuration is wrong, a plugin cannot be loaded, or
+                the database cannot be reached: a gateway that would fail later does not start.
+        """
+        key = load_signing_key(settings)
+        registry = Registry.load(settings)
+        async with AsyncExitStack() as stack:
+            instances = Instances(
+                registry,
+                configure(settings, registry),
+                links=_link_maker(settings, key),
+                formats=[FormatType("delta", DeltaFormat)],
+            )
+            stack.push_async_callback(instances.aclose)
+            store = await Store.open(settings.database.get_secret_value())
+            stack.push_async_callback(store.aclose)
+            gateway = cls(
+                settings,
+                registry,
+                instances,
+                store,
+                Grants(store),
+                TableReader(instances.format, settings.cache.snapshots),
+            )
+            for lifespan in registry.lifespans(gateway):
+                await stack.enter_async_context(lifespan)
+            yield gateway
+
+    def asgi(self) -> ASGIApp:
+        """The application with its plugins' wrappers, telemetry outermost."""
+        app: ASGIApp = Starlette(
+            routes=self._routes(),
+            exception_handlers={HTTPException: _answer_error, Exception: _answer_error},
+        )
+        return RequestTelemetry(self.registry.wrap_app(app, self.settings.source.values))
+
+    def _routes(self) -> list[BaseRoute]:
+        key = load_signing_key(self.settings)
+        sharing, resolver = self.settings.sharing, Resolver(self.grants, self.instances)
+        door = SharingDoor(
+            authentication=BearerAuthentication(self.grants),
+            grants=self.grants,
+            resolver=resolver,
+            answers=TableAnswers(resolver, self.reader, Signer(self.instances, sharing.url_lifetime)),
+            tokens=TokenSigner(derive(key, "page tokens"), sharing.page_token_lifetime),
+            max_body=self.settings.server.max_body,
+        )
+        return [
+            Route("/healthz", self._health, methods=["GET"]),
+            *door.routes(),
+            *content_routes(self.instances.storage, derive(key, _LINKS)),
+            *self.registry.routes(self),
+        ]
+
+    async def _health(self, request: Request) -> Response:
+        """Ready to serve: the database answers."""
+        await self.store.ping()
+        return json_response({"status": "ok"})
+
+
+_LINKS = "content links"
+
+
+def _link_maker(settings: Settings, key: bytes) -> Callable[[str], LinkSigner]:
+    secret = derive(key, _LINKS)
+
+    def links(storage: str) -> LinkSigner:
+        return ContentLinks(secret, settings.public_url, storage)
+
+    return links
+
+
+async def _answer_error(request: Request, error: Exception) -> Response:
+    return error_response(as_sluicegate_error(error))

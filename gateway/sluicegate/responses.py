@@ -1,0 +1,83 @@
+"""HTTP answers of all doors: JSON, NDJSON streams, and errors that are always JSON."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import orjson
+from starlette.exceptions import HTTPException
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from sluicegate.errors import (
+    ConfigurationError,
+    MethodNotAllowed,
+    NotFound,
+    SluicegateError,
+    Unauthenticated,
+    Unavailable,
+)
+
+log = logging.getLogger(__name__)
+
+JSON = "application/json; charset=utf-8"
+NDJSON = "application/x-ndjson; charset=utf-8"
+RETRY_AFTER_SECONDS = "5"
+
+
+def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """A JSON answer."""
+    return Response(orjson.dumps(value), status, headers=headers, media_type=JSON)
+
+
+def ndjson_response(lines: AsyncIterator[bytes], headers: Mapping[str, str]) -> StreamingResponse:
+    """A stream of NDJSON lines, sent batch by batch as they are made."""
+    return StreamingResponse(lines, headers=headers, media_type=NDJSON)
+
+
+def error_response(error: SluicegateError) -> Response:
+    """The one spelling of errors: `{"errorCode", "message"}` and what HTTP wants beside it."""
+    if isinstance(error, ConfigurationError):
+        error = Unavailable("the gateway's configuration does not allow to serve this now")
+    headers: dict[str, str] = {}
+    if isinstance(error, Unauthenticated):
+        headers["WWW-Authenticate"] = "Bearer"
+    elif error.status == 503:
+        headers["Retry-After"] = RETRY_AFTER_SECONDS
+    return json_response({"errorCode": error.code, "message": error.message}, error.status, headers)
+
+
+def log_error(error: SluicegateError) -> None:
+    """One line for the operator, with the private detail; what is the client's own fault is quieter."""
+    level = logging.WARNING if error.status >= 500 or error.detail else logging.INFO
+    log.log(level, "%s: %s%s", error.code, error.message, f" [{error.detail}]" if error.detail else "")
+
+
+async def send_error(error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer an error, whatever it is."""
+    await error_response(as_sluicegate_error(error))(scope, receive, send)
+
+
+def as_sluicegate_error(error: Exception) -> SluicegateError:
+    """The error that recipients may see, after the operator's line was logged.
+
+    What was not foreseen is logged in full and answered without any detail.
+    """
+    if isinstance(error, HTTPException):
+        error = _of_http(error)
+    if isinstance(error, SluicegateError):
+        log_error(error)
+        return error
+    log.error("unexpected %s", type(error).__name__, exc_info=error)
+    return SluicegateError("an internal error occurred; tell the provider the request id")
+
+
+def _of_http(error: HTTPException) -> SluicegateError:
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        return MethodNotAllowed(f"this route answers {allowed} only")
+    if error.status_code == 404:
+        return NotFound("there is no such route")
+    return SluicegateError(str(error.detail))

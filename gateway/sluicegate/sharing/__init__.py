@@ -1,0 +1,1 @@
+"""The Delta Sharing door: listing, negotiation, queries and their lines."""

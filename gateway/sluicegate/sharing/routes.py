@@ -1,0 +1,174 @@
+"""Routes of the Delta Sharing door (delta-sharing-protocol.md, "REST APIs")."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from sluicegate.access.authentication import BearerAuthentication
+from sluicegate.access.grants import Grants
+from sluicegate.api import Principal, Schema, Share, SharedTable
+from sluicegate.errors import PayloadTooLarge
+from sluicegate.responses import json_response, ndjson_response, send_error
+from sluicegate.sharing import listing
+from sluicegate.sharing.answers import VERSION_HEADER, Answer, TableAnswers
+from sluicegate.sharing.paging import PageRequest, page
+from sluicegate.sharing.parameters import json_object, timestamp
+from sluicegate.sharing.question import Form, QueryRequest, Travel
+from sluicegate.sharing.resolve import Resolver
+from sluicegate.sharing.tokens import TokenSigner
+
+PREFIX = "/delta-sharing"
+_TABLE = "/shares/{share}/schemas/{schema}/tables/{table}"
+
+Handler = Callable[[Request, Principal], Awaitable[Response]]
+
+
+class SharingDoor:
+    """The handlers, each: parse, ask one step of the way, answer."""
+
+    def __init__(
+        self,
+        *,
+        authentication: BearerAuthentication,
+        grants: Grants,
+        resolver: Resolver,
+        answers: TableAnswers,
+        tokens: TokenSigner,
+        max_body: int,
+    ) -> None:
+        self._authentication = authentication
+        self._grants = grants
+        self._resolver = resolver
+        self._answers = answers
+        self._tokens = tokens
+        self._max_body = max_body
+
+    def routes(self) -> list[Route]:
+        """All routes below `PREFIX`."""
+        table = _TABLE
+        return [
+            self._route("GET", "/shares", self._list_shares),
+            self._route("GET", "/shares/{share}", self._get_share),
+            self._route("GET", "/shares/{share}/schemas", self._list_schemas),
+            self._route("GET", "/shares/{share}/schemas/{schema}/tables", self._list_tables),
+            self._route("GET", "/shares/{share}/all-tables", self._list_all_tables),
+            self._route("GET", table, self._get_table),
+            self._route("GET", f"{table}/version", self._version),
+            self._route("GET", f"{table}/metadata", self._metadata),
+            self._route("POST", f"{table}/query", self._query),
+        ]
+
+    def _route(self, method: str, path: str, handler: Handler) -> Route:
+        endpoint = _Endpoint(handler, self._authentication)
+        return Route(PREFIX + path, endpoint, methods=[method])
+
+    async def _list_shares(self, request: Request, principal: Principal) -> Response:
+        asked = PageRequest.parse(request.query_params, principal, "shares")
+        shares = await self._grants.shares(principal)
+        return json_response(page(shares, _key, listing.share, asked, self._tokens))
+
+    async def _get_share(self, request: Request, principal: Principal) -> Response:
+        share = await self._grants.share(principal, request.path_params["share"])
+        return json_response({"share": listing.share(share)})
+
+    async def _list_schemas(self, request: Request, principal: Principal) -> Response:
+        share = await self._grants.share(principal, request.path_params["share"])
+        asked = PageRequest.parse(request.query_params, principal, f"schemas\n{share.id}")
+        schemas = await self._grants.schemas(principal, share.name)
+        return json_response(page(schemas, _key, listing.schema, asked, self._tokens))
+
+    async def _list_tables(self, request: Request, principal: Principal) -> Response:
+        names = request.path_params
+        schema = await self._grants.schema(principal, names["share"], names["schema"])
+        asked = PageRequest.parse(request.query_params, principal, f"tables\n{schema.id}")
+        tables = await self._resolver.tables(schema)
+        return json_response(page(tables, _key, listing.table, asked, self._tokens))
+
+    async def _list_all_tables(self, request: Request, principal: Principal) -> Response:
+        share = await self._grants.share(principal, request.path_params["share"])
+        asked = PageRequest.parse(request.query_params, principal, f"all-tables\n{share.id}")
+        tables = await self._resolver.all_tables(principal, share.name)
+        return json_response(page(tables, _full_key, listing.table, asked, self._tokens))
+
+    async def _get_table(self, request: Request, principal: Principal) -> Response:
+        table = await self._table(request, principal)
+        if request.method == "HEAD":  # the deprecated form of "Query Table Version"
+            return _version_response(await self._answers.version(table, None))
+        opened = await self._resolver.open(table)
+        return json_response({**listing.table(table), "format": opened.source.format})
+
+    async def _version(self, request: Request, principal: Principal) -> Response:
+        starting = timestamp("startingTimestamp", request.query_params.get("startingTimestamp"))
+        table = await self._table(request, principal)
+        return _version_response(await self._answers.version(table, starting))
+
+    async def _metadata(self, request: Request, principal: Principal) -> Response:
+        travel = Travel.parse(request.query_params)
+        form = Form.parse(request.headers)
+        table = await self._table(request, principal)
+        return _stream(await self._answers.metadata(principal, table, travel, form))
+
+    async def _query(self, request: Request, principal: Principal) -> Response:
+        asked = QueryRequest.parse(json_object(await _body(request, self._max_body)))
+        form = Form.parse(request.headers)
+        table = await self._table(request, principal)
+        return _stream(await self._answers.query(principal, table, asked, form))
+
+    async def _table(self, request: Request, principal: Principal) -> SharedTable:
+        names: Mapping[str, Any] = request.path_params
+        return await self._resolver.table(principal, names["share"], names["schema"], names["table"])
+
+
+class _Endpoint:
+    """An ASGI endpoint: authenticate, handle, and answer every error as JSON.
+
+    It is not one of Starlette's function endpoints because those cost a third of a listing's time.
+    """
+
+    def __init__(self, handler: Handler, authentication: BearerAuthentication) -> None:
+        self._handler = handler
+        self._authentication = authentication
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            principal = await self._authentication.authenticate(
+                request.headers.get("authorization"), request.client and request.client.host
+            )
+            scope.setdefault("state", {})["recipient"] = principal.name
+            response = await self._handler(request, principal)
+        except Exception as error:
+            await send_error(error, scope, receive, send)
+        else:
+            await response(scope, receive, send)
+
+
+def _key(item: Share | Schema | SharedTable) -> str:
+    return item.name.casefold()
+
+
+def _full_key(table: SharedTable) -> str:
+    return f"{table.schema.casefold()}\n{table.name.casefold()}"
+
+
+def _version_response(version: int) -> Response:
+    return Response(headers={VERSION_HEADER: str(version)})
+
+
+def _stream(answer: Answer) -> Response:
+    return ndjson_response(answer.lines, answer.headers)
+
+
+async def _body(request: Request, limit: int) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise PayloadTooLarge(f"the body is larger than {limit} bytes")
+    return bytes(body)

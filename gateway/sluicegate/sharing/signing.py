@@ -1,0 +1,62 @@
+"""The sign step: from paths of a table to presigned URLs, a batch at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sluicegate.api import ConfigurationError, Presigned, Storage, UnsupportedOperation
+from sluicegate.nouns import join_location
+from sluicegate.registry import Instances
+from sluicegate.sharing.resolve import OpenTable
+from sluicegate.telemetry import span
+
+
+class Signer:
+    """Presigns files of opened tables.
+
+    Args:
+        instances: Finds the storage of absolute paths outside of a table's own directory.
+        lifetime: Seconds that URLs shall live.
+    """
+
+    def __init__(self, instances: Instances, lifetime: int) -> None:
+        self._instances = instances
+        self._lifetime = lifetime
+
+    async def presign(self, table: OpenTable, paths: Sequence[str]) -> Presigned:
+        """URLs for paths as the log names them: relative to the table, or absolute locations.
+
+        Raises:
+            UnsupportedOperation: A path lies where no configured storage reaches.
+            StorageError: Nothing can be signed now.
+        """
+        with span("sign", files=len(paths)):
+            root = table.source.location
+            if not any("://" in path for path in paths):
+                prefix = root.rstrip("/") + "/"
+                return await table.storage.presign([prefix + path for path in paths], self._lifetime)
+            return await self._presign_scattered([join_location(root, path) for path in paths])
+
+    async def _presign_scattered(self, locations: Sequence[str]) -> Presigned:
+        """Sign locations of several storage instances, and put the URLs back into order."""
+        groups: dict[int, tuple[Storage, list[int]]] = {}
+        for row, location in enumerate(locations):
+            storage = self._storage(location)
+            groups.setdefault(id(storage), (storage, []))[1].append(row)
+        urls = [""] * len(locations)
+        expiries = []
+        for storage, rows in groups.values():
+            signed = await storage.presign([locations[row] for row in rows], self._lifetime)
+            expiries.append(signed.expires_at)
+            for row, url in zip(rows, signed.urls, strict=True):
+                urls[row] = url
+        return Presigned(urls, min(expiries))
+
+    def _storage(self, location: str) -> Storage:
+        try:
+            return self._instances.storage_for(location)[1]
+        except ConfigurationError as error:
+            raise UnsupportedOperation(
+                "the table has files outside of the storage that this gateway may share",
+                detail=error.message,
+            ) from error
