@@ -1,0 +1,30 @@
+"""The one spelling of a location, so that a table has one id however it is written."""
+
+from __future__ import annotations
+
+import re
+
+_URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<authority>[^/]*)(?P<path>/.*|)", re.DOTALL)
+
+
+def normalised(text: str) -> str:
+    """The location that a text names, without a trailing slash: `file:///srv/t` for `/srv//t/`.
+
+    Locations are literal: nothing is percent-decoded, and a `?` or `#` is part of the name.
+
+    Raises:
+        ValueError: The text is neither a location nor an absolute path.
+    """
+    match = _URL.fullmatch(f"file://{text}" if text.startswith("/") else text)
+    if match is None:
+        raise ValueError("write a location (s3://bucket/table) or an absolute path (/srv/table)")
+    scheme, authority, path = match.group("scheme", "authority", "path")
+    if scheme == "file":
+        # Only local paths have repeated slashes that mean nothing; elsewhere they are part of the key.
+        path = re.sub("/+", "/", path)
+    path = path.rstrip("/")
+    if {".", ".."} & set(path.split("/")):
+        raise ValueError("a location has no '.' or '..' part: write the plain path")
+    if bool(authority) == (scheme == "file") or (scheme == "file" and not path):
+        raise ValueError("a location names a bucket (s3://bucket/table) or a path (file:///srv/table)")
+    return f"{scheme}://{authority}{path}"

@@ -1,0 +1,17 @@
+"""What the adapter offers to the gateway."""
+
+from collections.abc import Sequence
+
+from sluicegate.api import CatalogType, PluginContext, hookimpl
+from sluicegate_paths.catalog import PathsCatalog
+from sluicegate_paths.config import PathsConfig
+
+
+@hookimpl
+def sluicegate_register_catalogs() -> Sequence[CatalogType]:
+    """The catalog type `paths`."""
+    return [CatalogType("paths", PathsConfig, _build)]
+
+
+def _build(config: PathsConfig, context: PluginContext) -> PathsCatalog:
+    return PathsCatalog(config, context)

@@ -1,0 +1,40 @@
+"""The route of the content door: GET and HEAD of one object by a signed link, in ranges if wanted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sluicegate.api import Storage
+from sluicegate.content.links import verify
+from sluicegate.content.objects import respond
+from sluicegate.errors import NotFound
+from sluicegate.telemetry import span
+
+
+def content_routes(
+    resolve: Callable[[str], Storage | None], key: bytes, clock: Callable[[], float] = time.time
+) -> list[Route]:
+    """Routes that serve what `ContentLinks` signed: the link is the credential, without a bearer token.
+
+    Args:
+        resolve: The storage instance of a name in a link.
+        key: 32 secret bytes, the same that the links were signed with.
+        clock: Seconds since the epoch.
+    """
+
+    async def content(request: Request) -> Response:
+        name, path = request.path_params["storage"], request.path_params["path"]
+        verify(key, name, path, request.url.query, clock())
+        storage = resolve(name)
+        if storage is None:
+            raise NotFound("the storage of this link is not served any more", detail=name)
+        with span("content.open", storage=name):
+            opened = await storage.open(storage.prefix + path)
+        return await respond(opened.store, opened.key(""), request.method, request.headers)
+
+    return [Route("/content/{storage}/{path:path}", content, methods=["GET", "HEAD"], name="content")]

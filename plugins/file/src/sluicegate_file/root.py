@@ -1,0 +1,111 @@
+"""The fence: paths below one directory, with every symbolic link followed before it is judged."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from sluicegate.api import ConfigurationError, PermissionDenied, StorageError, UnsupportedOperation
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+# object_store keeps these names for its own unfinished uploads, and neither lists nor reads them.
+_UPLOAD = re.compile(r"#[0-9]+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A directory that nothing may leave.
+
+    Attributes:
+        name: The directory as it was configured, without a trailing slash; may be a symbolic link.
+        path: Where it really is.
+    """
+
+    name: str
+    path: str
+
+    @classmethod
+    def at(cls, directory: str) -> Self:
+        """The root of a configured directory.
+
+        Raises:
+            ConfigurationError: There is no such directory.
+        """
+        name = directory.rstrip("/")
+        if not Path(name).is_dir():
+            raise ConfigurationError(
+                f"there is no directory {name}: create it, or correct the prefix of this storage"
+            )
+        return cls(name, os.path.realpath(name))
+
+    def key_of(self, path: str) -> str:
+        """Where an absolute path really is, relative to the root; `""` is the root.
+
+        A path where nothing is has a key too: reading it tells that it is missing.
+
+        Raises:
+            PermissionDenied: The path is not plain, or leads out of the root, or to something that
+                is neither file nor directory; or its Delta log holds such a link.
+            StorageError: The directory of the log cannot be read.
+            UnsupportedOperation: The name is one that the store cannot address.
+        """
+        if not self._is_plain(path):
+            raise _outside(path)
+        real = os.path.realpath(path)
+        if not self._holds(real):
+            raise _outside(path)
+        mode = _mode(real)
+        if not (mode is None or stat.S_ISDIR(mode) or stat.S_ISREG(mode)):
+            raise PermissionDenied("only files and directories can be shared", detail=path)
+        if _CONTROL.search(real) or (mode and stat.S_ISREG(mode) and _UPLOAD.search(real)):
+            raise UnsupportedOperation(
+                "a file whose name has control characters, or ends with '#' and digits, cannot be read",
+                detail=path,
+            )
+        if mode and stat.S_ISDIR(mode):
+            self._check_log(f"{real}/_delta_log")
+        return real[len(self.path) :].lstrip("/")
+
+    def _is_plain(self, path: str) -> bool:
+        inside = path == self.name or path.startswith(f"{self.name}/")
+        names = path[len(self.name) :].strip("/").split("/")
+        return inside and "\0" not in path and (names == [""] or not {"", ".", ".."} & set(names))
+
+    def _holds(self, real: str) -> bool:
+        return real == self.path or real.startswith(f"{self.path}/")
+
+    def _check_log(self, directory: str) -> None:
+        """Judge a log with its table: the core reads the log's files by key, past `key_of`."""
+        real = os.path.realpath(directory)
+        try:
+            if not self._holds(real) or self._has_stray(real):
+                raise _outside(directory)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StorageError("the table's log cannot be read now", detail=str(error)) from error
+
+    def _has_stray(self, directory: str) -> bool:
+        """Whether a directory holds a link out of the root or to a directory, or anything but files."""
+        with os.scandir(directory) as entries:
+            return any(self._is_stray(entry) for entry in entries)
+
+    def _is_stray(self, entry: os.DirEntry[str]) -> bool:
+        if entry.is_symlink():
+            return entry.is_dir() or not self._holds(os.path.realpath(entry.path))
+        return self._has_stray(entry.path) if entry.is_dir() else not entry.is_file()
+
+
+def _mode(real: str) -> int | None:
+    try:
+        return os.lstat(real).st_mode
+    except OSError:
+        return None
+
+
+def _outside(path: str) -> PermissionDenied:
+    return PermissionDenied("this location leaves the directory that may be shared", detail=path)
