@@ -1,0 +1,5 @@
+"""The gateway's database: what is shared, and with whom. SQLite by default, PostgreSQL by URL."""
+
+from sluicegate.store.engine import Store
+
+__all__ = ["Store"]

@@ -1,0 +1,81 @@
+"""Engines of the two databases, with the settings that make transactions mean the same on both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from sluicegate.store.urls import DatabaseUrl
+
+if TYPE_CHECKING:
+    from asyncpg import Connection as AsyncpgConnection
+
+# Seconds: how long a write waits for another process's, and how long a connection may take.
+_BUSY_TIMEOUT = 10
+_CONNECT_TIMEOUT = 5
+_POOL: dict[str, Any] = {"pool_size": 2, "max_overflow": 6, "pool_timeout": _BUSY_TIMEOUT}
+
+
+def create_engine(database: DatabaseUrl) -> AsyncEngine:
+    """An engine that has not connected yet; its errors never show a statement's parameters."""
+    return _sqlite(database) if database.dialect == "sqlite" else _postgresql(database)
+
+
+def reason(error: BaseException) -> str:
+    """What a driver said, without the statement, its parameters and the URL."""
+    if isinstance(error, DBAPIError):
+        return str(error.orig)
+    if isinstance(error, OSError) and str(error):
+        return error.strerror or str(error)
+    return type(error).__name__
+
+
+def _sqlite(database: DatabaseUrl) -> AsyncEngine:
+    engine = create_async_engine(
+        f"sqlite+aiosqlite:///{database.target}",
+        # Transactions begin by the statement below, not by the driver's guess before a write.
+        connect_args={"isolation_level": None, "timeout": _BUSY_TIMEOUT},
+        hide_parameters=True,
+        **_POOL,
+    )
+    event.listen(engine.sync_engine, "connect", _prepare_sqlite)
+    event.listen(engine.sync_engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    for pragma in (f"busy_timeout = {_BUSY_TIMEOUT * 1000}", "journal_mode = WAL", "foreign_keys = ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A write that took its lock only at its first write statement could fail on another's meanwhile.
+    immediate = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+
+def _postgresql(database: DatabaseUrl) -> AsyncEngine:
+    async def connect() -> AsyncpgConnection:
+        import asyncpg
+
+        try:
+            # The driver reads the URL itself, so all of libpq's parameters (sslmode, …) are served.
+            return await asyncpg.connect(database.target, timeout=_CONNECT_TIMEOUT)
+        except asyncpg.PostgresError as error:
+            raise ConnectionError(str(error)) from None
+        except (asyncpg.InterfaceError, ValueError):
+            # Their words may repeat the URL, and so its password.
+            raise ConnectionError("its URL is malformed") from None
+
+    return create_async_engine(
+        "postgresql+asyncpg://",
+        async_creator=connect,
+        hide_parameters=True,
+        pool_pre_ping=True,
+        **_POOL,
+    )

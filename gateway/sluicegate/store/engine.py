@@ -1,0 +1,94 @@
+"""The store: an open database, and transactions on it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+from sqlalchemy import select, update
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from sluicegate.errors import ConfigurationError, Unavailable
+from sluicegate.store.connect import create_engine, reason
+from sluicegate.store.migrate import ensure_schema
+from sluicegate.store.tables import revision
+from sluicegate.store.urls import DatabaseUrl
+
+
+class Store:
+    """The gateway's database: `await Store.open(url)`, then transactions, then `await aclose()`."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._writer = engine.execution_options(writes=True)
+        self._reader = engine
+        if engine.dialect.name == "postgresql":
+            self._reader = engine.execution_options(isolation_level="REPEATABLE READ")
+
+    @classmethod
+    async def open(cls, url: str) -> Store:
+        """Open a database and bring its schema up to date.
+
+        Args:
+            url: `sqlite:///FILE` or `postgresql://…`.
+
+        Raises:
+            ConfigurationError: The database cannot be reached, its driver is missing, or its schema
+                is newer than this version of the gateway. The message holds no password.
+        """
+        database = DatabaseUrl.parse(url)
+        store = cls(create_engine(database))
+        try:
+            await ensure_schema(store._reader, store._writer)
+        except (ConfigurationError, SQLAlchemyError, OSError) as error:
+            await store.aclose()
+            why = error.message if isinstance(error, ConfigurationError) else reason(error)
+            raise ConfigurationError(f"the database {database.shown} cannot be used: {why}") from None
+        return store
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._engine.dispose()
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction that sees one consistent state of the database.
+
+        Raises:
+            Unavailable: The database does not answer.
+        """
+        with _translated():
+            async with self._reader.begin() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction that no other writer runs beside; rolled back when its block raises.
+
+        A block that finds nothing to write says so by `await connection.rollback()`.
+
+        Raises:
+            Unavailable: The database does not answer.
+        """
+        with _translated():
+            async with self._writer.begin() as connection:
+                # Bumping first takes the row's lock: writers queue here, and see each other's work.
+                await connection.execute(update(revision).values(value=revision.c.value + 1))
+                yield connection
+
+
+async def read_revision(connection: AsyncConnection) -> int:
+    """The number that changes with every committed write."""
+    value: int = (await connection.execute(select(revision.c.value))).scalar_one()
+    return value
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (SQLAlchemyError, OSError) as error:
+        raise Unavailable(
+            "The gateway's database does not answer; try again later.", detail=reason(error)
+        ) from error

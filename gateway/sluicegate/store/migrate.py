@@ -1,0 +1,58 @@
+"""Brings a database's schema up to date, however many gateways start at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import Connection, inspect, text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from sluicegate.errors import ConfigurationError
+
+# The newest migration. Naming it here lets a start on a current schema do without Alembic.
+HEAD = "0001"
+
+_MIGRATIONS = Path(__file__).parent / "migrations"
+_POSTGRESQL_LOCK = 0x51_1CE6_A7E
+
+
+async def ensure_schema(reader: AsyncEngine, writer: AsyncEngine) -> None:
+    """Run the migrations that a database lacks, all of them in one transaction.
+
+    Raises:
+        ConfigurationError: The schema is one that this version of the gateway does not know.
+    """
+    async with reader.begin() as connection:
+        current = await connection.run_sync(current_migration)
+    if current == HEAD:
+        return
+    async with writer.begin() as connection:
+        if connection.dialect.name == "postgresql":
+            await connection.execute(text(f"SELECT pg_advisory_xact_lock({_POSTGRESQL_LOCK})"))
+        await connection.run_sync(_upgrade)
+
+
+def current_migration(connection: Connection) -> str | None:
+    """The migration that the database is at; `None` for an empty database."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def _upgrade(connection: Connection) -> None:
+    # Alembic is heavy, and only needed once per new version.
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(_MIGRATIONS))
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    current = current_migration(connection)
+    if current is not None and current not in known:
+        raise ConfigurationError(
+            f"its schema ({current}) is newer than this sluicegate knows ({HEAD}); upgrade sluicegate"
+        )
+    command.upgrade(config, "head")

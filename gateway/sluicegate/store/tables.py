@@ -1,0 +1,116 @@
+"""The database's tables. `key` columns hold casefolded names: names are case-insensitive.
+
+Source: delta-sharing-protocol.md, "Names". Times are epoch milliseconds, durations seconds, ids UUIDs.
+A token is only there as the SHA-256 of its text.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _parent(column: str, parent: str, *, index: bool = False, primary: bool = False) -> Column[str]:
+    reference = ForeignKey(f"{parent}.id", ondelete="CASCADE")
+    return Column(column, Text, reference, nullable=False, index=index, primary_key=primary)
+
+
+shares = Table(
+    "shares",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("key", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("display_name", Text),
+    Column("comment", Text),
+    Column("properties", JSON, nullable=False),
+)
+
+schemas = Table(
+    "schemas",
+    metadata,
+    Column("id", Text, primary_key=True),
+    _parent("share_id", "shares"),
+    Column("key", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("comment", Text),
+    Column("source", JSON(none_as_null=True)),
+    UniqueConstraint("share_id", "key"),
+)
+
+shared_tables = Table(
+    "shared_tables",
+    metadata,
+    Column("id", Text, primary_key=True),
+    _parent("schema_id", "schemas"),
+    Column("key", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("catalog", Text, nullable=False),
+    Column("identifier", Text, nullable=False),
+    Column("comment", Text),
+    Column("history", Boolean, nullable=False),
+    Column("change_feed", Boolean, nullable=False),
+    Column("start_version", BigInteger, nullable=False),
+    Column("partition_filter", Text),
+    Column("access_modes", JSON, nullable=False),
+    UniqueConstraint("schema_id", "key"),
+)
+
+recipients = Table(
+    "recipients",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("key", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    Column("comment", Text),
+    Column("token_lifetime", BigInteger),
+    Column("allow_from", JSON, nullable=False),
+    Column("properties", JSON, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+)
+
+tokens = Table(
+    "tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    _parent("recipient_id", "recipients", index=True),
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("revoked_at", BigInteger),
+)
+
+grants = Table(
+    "grants",
+    metadata,
+    _parent("recipient_id", "recipients", primary=True),
+    _parent("share_id", "shares", primary=True, index=True),
+)
+
+revision = Table(
+    "revision",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("value", BigInteger, nullable=False),
+)
+"""One row, bumped by every writing transaction: who caches what was read learns that it is stale."""
