@@ -76,7 +76,8 @@ class Presigner:
         urls = []
         for key in quote_keys(keys):
             hashed = copy_request()
-            hashed.update(key.encode() + rest)
+            hashed.update(key.encode())
+            hashed.update(rest)
             message = copy_inner()
             message.update(hashed.hexdigest().encode())
             signature = copy_outer()

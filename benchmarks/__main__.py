@@ -1,0 +1,42 @@
+"""`python -m benchmarks NAME [options] [--json]`: run one benchmark and print its figures.
+
+Each module of this package without a leading underscore is a benchmark of its own name. It has
+`run(options) -> Report`, and `add_options(parser)` where it takes options of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pkgutil
+import sys
+from collections.abc import Sequence
+
+import benchmarks
+from benchmarks._report import Report, as_json, as_table
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the benchmark that the arguments name."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=benchmarks.__doc__)
+    parser.add_argument("name", choices=names(), help="what to measure")
+    name = parser.parse_args(arguments[:1]).name
+
+    benchmark = importlib.import_module(f"benchmarks.{name}")
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks {name}", description=benchmark.__doc__)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    if hasattr(benchmark, "add_options"):
+        benchmark.add_options(parser)
+    options = parser.parse_args(arguments[1:])
+    report: Report = benchmark.run(options)
+    print((as_json if options.json else as_table)(name, report))
+
+
+def names() -> list[str]:
+    """Names of all benchmarks, sorted."""
+    modules = (module.name for module in pkgutil.iter_modules(benchmarks.__path__))
+    return sorted(name for name in modules if not name.startswith("_"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
