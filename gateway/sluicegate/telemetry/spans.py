@@ -1,24 +1,124 @@
-"""Spans on the steps of a request's way and on calls to stores."""
+"""Spans on the steps of a request's way and on calls to stores; each is timed as a metric, too."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from time import perf_counter
+from types import TracebackType
 
 from opentelemetry import trace
+from opentelemetry.context import Context, attach, get_current
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
+from opentelemetry.util.types import AttributeValue
 
-_tracer = trace.get_tracer("sluicegate")
-_nothing: AbstractContextManager[None] = nullcontext()
-_enabled = False
+from sluicegate.errors import SluicegateError
+from sluicegate.telemetry import metrics
+
+_nothing: AbstractContextManager[Span] = nullcontext(trace.INVALID_SPAN)
+_tracer: Tracer | None = None
 
 
-def enable() -> None:
-    """Start making spans; called once, after a tracer provider was installed."""
-    global _enabled
-    _enabled = True
+def enable(tracer: Tracer) -> None:
+    """Start making spans with this tracer."""
+    global _tracer
+    _tracer = tracer
 
 
-def span(name: str, **attributes: str | int | bool) -> AbstractContextManager[object]:
-    """A span around a step. Attributes are names and numbers: never a secret, never a signed URL."""
-    if not _enabled:
+def disable() -> None:
+    """Stop making spans."""
+    global _tracer
+    _tracer = None
+
+
+def tracer() -> Tracer | None:
+    """The tracer, or `None` while tracing is off."""
+    return _tracer
+
+
+def span(name: str, **attributes: str | int | bool) -> AbstractContextManager[Span]:
+    """A span around a step, and its duration in `sluicegate.step.duration`.
+
+    An exception that passes through is recorded by its type alone: messages may hold what recipients
+    and collectors must not see.
+
+    Args:
+        name: What the step does, of few values: `snapshot`, `store.get`.
+        attributes: Names and numbers: never a secret, never a signed URL. More can be added to the
+            span that the context manager gives, with its `set_attribute`.
+    """
+    if _tracer is None:
         return _nothing
-    return _tracer.start_as_current_span(name, attributes=attributes)
+    return _Step(_tracer.start_span(name, attributes=attributes), name)
+
+
+def current_trace() -> tuple[str, str] | None:
+    """Trace and span id of the calling task in hexadecimal, or `None` outside of a trace."""
+    if _tracer is None:
+        return None
+    context = trace.get_current_span().get_span_context()
+    if not context.is_valid:
+        return None
+    return trace.format_trace_id(context.trace_id), trace.format_span_id(context.span_id)
+
+
+def start_server_span(
+    tracer: Tracer, name: str, headers: Mapping[str, str], attributes: Mapping[str, AttributeValue]
+) -> Span:
+    """Start a request's span, in the caller's trace where the headers name one (W3C Trace Context)."""
+    from opentelemetry.propagate import extract  # loads the propagators that OTEL_PROPAGATORS names
+
+    return tracer.start_span(
+        name, context=extract(headers), kind=SpanKind.SERVER, attributes=attributes
+    )
+
+
+class current_span:  # noqa: N801  (used as a function, like `contextlib.closing`)
+    """Makes a span the current one, and ends it with the type of the exception that passes through.
+
+    A cancelled task and a closed generator have not failed, and a request that was refused is the
+    client's failure: only what went wrong here gives the span the status of an error.
+
+    What was current before is put back by value, not with a token: a generator that is closed by
+    another task leaves in another context, where the token would be refused.
+    """
+
+    __slots__ = ("_outer", "_span")
+
+    def __init__(self, span: Span) -> None:
+        self._span = span
+        self._outer: Context = get_current()
+
+    def __enter__(self) -> Span:
+        attach(trace.set_span_in_context(self._span))
+        return self._span
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception):
+            self._span.set_attribute("error.type", type(error).__name__)
+            if not (isinstance(error, SluicegateError) and error.status < 500):
+                self._span.set_status(Status(StatusCode.ERROR))
+        self._span.end()
+        attach(self._outer)
+
+
+class _Step(current_span):
+    __slots__ = ("_name", "_started")
+
+    def __init__(self, span: Span, name: str) -> None:
+        super().__init__(span)
+        self._name = name
+        self._started = perf_counter()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        instruments = metrics.instruments()
+        if instruments is not None:
+            attributes = {"step": self._name}
+            if isinstance(error, Exception):
+                attributes["error.type"] = type(error).__name__
+            instruments.steps.record(perf_counter() - self._started, attributes)
+        super().__exit__(kind, error, stack)

@@ -1,0 +1,118 @@
+"""One request and its response on their way between server and application."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from sluicegate.telemetry.context import RequestInfo
+
+if TYPE_CHECKING:
+    from starlette.types import Message, Receive, Scope, Send
+
+_WELL_FORMED_ID = re.compile(rb"[\x21-\x7e]{1,128}")
+
+
+class Exchange:
+    """Passes the messages of one request on, and notes what they were.
+
+    Attributes:
+        status: Status of the response; `None` when none was started.
+        sent: Bytes of the response's body that were handed to the server.
+        complete: The response was handed over to its end.
+        disconnected: The client went away before that.
+        error: Type of the exception that got through the whole application.
+        seconds: From the request's arrival to the application's return.
+    """
+
+    __slots__ = (
+        *("scope", "request", "status", "sent", "complete", "disconnected", "error", "seconds"),
+        *("_receive", "_send", "_started", "_has_body"),
+    )
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._started = perf_counter()
+        self._receive = receive
+        self._send = send
+        self._has_body = scope["method"] != "HEAD"
+        self.scope = scope
+        self.request = RequestInfo(_request_id(scope))
+        self.status: int | None = None
+        self.sent = 0
+        self.complete = False
+        self.disconnected = False
+        self.error: str | None = None
+        self.seconds = 0.0
+
+    @property
+    def method(self) -> str:
+        """The request's method, as it was sent."""
+        return str(self.scope["method"])
+
+    @property
+    def path(self) -> str:
+        """The path as it was sent: percent-encoded, without the query string."""
+        raw: bytes | None = self.scope.get("raw_path")
+        return str(self.scope["path"]) if raw is None else raw.decode("latin-1")
+
+    @property
+    def route(self) -> str | None:
+        """Template of the path, once the application has routed the request."""
+        route = self.scope.get("route")
+        template: str | None = getattr(route, "path_format", None)
+        if template is None:
+            return None
+        root = str(self.scope.get("root_path", ""))
+        # A mount has put its own path into the root path already.
+        return f"{root}/{{path}}" if hasattr(route, "routes") else root + template
+
+    async def receive(self) -> Message:
+        """The client's next message."""
+        message = await self._receive()
+        if message["type"] == "http.disconnect" and not self.complete:
+            self.disconnected = True
+        return message
+
+    async def send(self, message: Message) -> None:
+        """Hand a message of the response to the server; its headers get the request's id."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            header = (b"x-request-id", self.request.id.encode())
+            message = {**message, "headers": [*message.get("headers", ()), header]}
+            await self._forward(message)
+            return
+        await self._forward(message)
+        if message["type"] == "http.response.body":
+            if self._has_body:
+                self.sent += len(message.get("body", b""))
+            self.complete = not message.get("more_body", False)
+
+    async def _forward(self, message: Message) -> None:
+        try:
+            await self._send(message)
+        except OSError:  # ASGI: the connection is closed
+            self.disconnected = True
+            raise
+
+    def fail(self, error: BaseException) -> None:
+        """Note an exception that gets through; the server answers 500 if nothing was answered."""
+        if isinstance(error, Exception | asyncio.CancelledError) and not self.disconnected:
+            self.error = type(error).__name__
+            self.status = self.status or 500
+
+    def finish(self) -> None:
+        """Stop the clock."""
+        self.seconds = perf_counter() - self._started
+
+
+def _request_id(scope: Scope) -> str:
+    """The client's own id where it is well-formed: 1 to 128 visible ASCII characters."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id":
+            if _WELL_FORMED_ID.fullmatch(value):
+                return str(value, "ascii")
+            break
+    return os.urandom(16).hex()

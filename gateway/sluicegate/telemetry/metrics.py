@@ -1,0 +1,89 @@
+"""Counters of what the steps did, and how long each step took. Off by default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from opentelemetry.metrics import Counter, Histogram, Meter, UpDownCounter
+from opentelemetry.util.types import AttributeValue
+
+CounterName = Literal["sluicegate.files.signed", "sluicegate.snapshots", "sluicegate.store.requests"]
+
+_COUNTERS: dict[CounterName, tuple[str, str]] = {
+    "sluicegate.files.signed": ("{file}", "Files whose URLs were signed for recipients."),
+    "sluicegate.snapshots": ("{snapshot}", "Snapshots served, by outcome: loaded, advanced or cached."),
+    "sluicegate.store.requests": ("{request}", "Requests to object stores, by operation."),
+}
+
+# Seconds; the advice of the semantic conventions for HTTP, continued to ten minutes for streams.
+_REQUEST_SECONDS = (
+    *(0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75),
+    *(1.0, 2.5, 5.0, 7.5, 10.0, 30.0, 60.0, 300.0, 600.0),
+)
+_STEP_SECONDS = (0.0001, 0.0005, 0.001, 0.0025, *_REQUEST_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Instruments:
+    """Every instrument of the gateway (semantic conventions for HTTP metrics, "HTTP server")."""
+
+    counters: dict[CounterName, Counter]
+    steps: Histogram
+    requests: Histogram
+    active_requests: UpDownCounter
+    response_bytes: Histogram
+
+
+_instruments: Instruments | None = None
+
+
+def enable(meter: Meter) -> None:
+    """Start counting on this meter."""
+    global _instruments
+    _instruments = Instruments(
+        counters={
+            name: meter.create_counter(name, unit=unit, description=description)
+            for name, (unit, description) in _COUNTERS.items()
+        },
+        steps=meter.create_histogram(
+            "sluicegate.step.duration",
+            unit="s",
+            description="Duration of the steps of a request and of calls to stores.",
+            explicit_bucket_boundaries_advisory=_STEP_SECONDS,
+        ),
+        requests=meter.create_histogram(
+            "http.server.request.duration",
+            unit="s",
+            description="Duration of HTTP server requests, to the last byte of the response.",
+            explicit_bucket_boundaries_advisory=_REQUEST_SECONDS,
+        ),
+        active_requests=meter.create_up_down_counter(
+            "http.server.active_requests",
+            unit="{request}",
+            description="Number of HTTP server requests being served.",
+        ),
+        response_bytes=meter.create_histogram(
+            "http.server.response.body.size",
+            unit="By",
+            description="Size of HTTP server response bodies.",
+            explicit_bucket_boundaries_advisory=tuple(4.0**power for power in range(4, 17)),
+        ),
+    )
+
+
+def disable() -> None:
+    """Stop counting."""
+    global _instruments
+    _instruments = None
+
+
+def instruments() -> Instruments | None:
+    """The instruments, or `None` while metrics are off."""
+    return _instruments
+
+
+def count(name: CounterName, n: int = 1, **attributes: AttributeValue) -> None:
+    """Add `n` to a counter. Attributes are few and of few values: no names of recipients or files."""
+    if _instruments is not None:
+        _instruments.counters[name].add(n, attributes)

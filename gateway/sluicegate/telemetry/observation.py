@@ -1,0 +1,103 @@
+"""The server span and the metrics of a request (semantic conventions for HTTP, "HTTP server")."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from opentelemetry.trace import Span, Status, StatusCode, Tracer
+from opentelemetry.util.types import AttributeValue
+
+from sluicegate.telemetry import spans
+from sluicegate.telemetry.exchange import Exchange
+from sluicegate.telemetry.metrics import Instruments
+
+_METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"})
+
+
+class Observation:
+    """Surrounds a request with its server span, and measures it.
+
+    The span is named by method and route template, so there are as many names as routes; the query
+    string appears nowhere.
+    """
+
+    __slots__ = ("_current", "_exchange", "_instruments", "_labels", "_span")
+
+    def __init__(self, exchange: Exchange, tracer: Tracer, instruments: Instruments) -> None:
+        self._exchange = exchange
+        self._instruments = instruments
+        self._labels: dict[str, AttributeValue] = {
+            "http.request.method": exchange.method if exchange.method in _METHODS else "_OTHER",
+            "url.scheme": exchange.scope["scheme"],
+        }
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.scope["headers"]
+        }
+        self._span: Span = spans.start_server_span(
+            tracer,
+            self._name(None),
+            headers,
+            {**self._labels, **_request_attributes(exchange, headers.get("user-agent"))},
+        )
+        self._current = spans.current_span(self._span)
+
+    def __enter__(self) -> None:
+        self._current.__enter__()
+        self._instruments.active_requests.add(1, self._labels)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        self._instruments.active_requests.add(-1, self._labels)
+        outcome = self._outcome()
+        measured = {**self._labels, **outcome}
+        self._instruments.requests.record(self._exchange.seconds, measured)
+        self._instruments.response_bytes.record(self._exchange.sent, measured)
+        self._describe(outcome)
+        self._current.__exit__(kind, error, stack)
+
+    def _outcome(self) -> dict[str, AttributeValue]:
+        exchange = self._exchange
+        outcome: dict[str, AttributeValue] = {}
+        if exchange.route is not None:
+            outcome["http.route"] = exchange.route
+        if exchange.status is not None:
+            outcome["http.response.status_code"] = exchange.status
+        if exchange.error is not None:
+            outcome["error.type"] = exchange.error
+        elif exchange.status is not None and exchange.status >= 500:
+            outcome["error.type"] = str(exchange.status)
+        return outcome
+
+    def _describe(self, outcome: dict[str, AttributeValue]) -> None:
+        exchange = self._exchange
+        self._span.update_name(self._name(exchange.route))
+        self._span.set_attributes(outcome)
+        self._span.set_attribute("http.response.body.size", exchange.sent)
+        if exchange.request.recipient is not None:
+            self._span.set_attribute("sluicegate.recipient", exchange.request.recipient)
+        if exchange.disconnected:
+            self._span.set_attribute("sluicegate.client_disconnected", True)
+        if "error.type" in outcome:
+            self._span.set_status(Status(StatusCode.ERROR))
+
+    def _name(self, route: str | None) -> str:
+        method = self._labels["http.request.method"]
+        name = "HTTP" if method == "_OTHER" else str(method)
+        return name if route is None else f"{name} {route}"
+
+
+def _request_attributes(exchange: Exchange, user_agent: str | None) -> dict[str, AttributeValue]:
+    scope = exchange.scope
+    attributes: dict[str, AttributeValue] = {
+        "url.path": exchange.path,
+        "network.protocol.version": scope["http_version"],
+        "sluicegate.request.id": exchange.request.id,
+    }
+    if user_agent is not None:
+        attributes["user_agent.original"] = user_agent
+    if scope.get("client"):
+        attributes["client.address"] = scope["client"][0]
+    if scope.get("server"):
+        attributes["server.address"] = scope["server"][0]
+    return attributes

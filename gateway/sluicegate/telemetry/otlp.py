@@ -1,0 +1,62 @@
+"""Sends traces and metrics by OTLP over HTTP; imported late, for it needs `sluicegate[otel]`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.metadata import version
+from threading import Thread
+from time import monotonic
+
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.metrics import set_meter_provider
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+from sluicegate.telemetry import metrics, spans
+
+FLUSH_SECONDS = 5.0
+
+
+def install(endpoint: str, service_name: str) -> Callable[[], None]:
+    """Start to export, and answer what flushes and stops it.
+
+    Args:
+        endpoint: Base URL of the collector; `/v1/traces` and `/v1/metrics` are appended (OTLP
+            specification, "OTLP/HTTP Request").
+        service_name: `service.name` of the resource, unless the environment names another.
+    """
+    base = endpoint.rstrip("/")
+    resource = Resource.create({"service.name": service_name, "service.version": version("sluicegate")})
+    resource = resource.merge(OTELResourceDetector().detect())
+    tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
+    tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=f"{base}/v1/traces")))
+    reader = PeriodicExportingMetricReader(OTLPMetricExporter(endpoint=f"{base}/v1/metrics"))
+    meters = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
+    # Who instruments the process from outside has set its own already, and keeps them.
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        trace.set_tracer_provider(tracers)
+        set_meter_provider(meters)
+    spans.enable(tracers.get_tracer("sluicegate"))
+    metrics.enable(meters.get_meter("sluicegate"))
+
+    def stop() -> None:
+        spans.disable()
+        metrics.disable()
+        _run_at_most(FLUSH_SECONDS, tracers.shutdown, meters.shutdown)
+
+    return stop
+
+
+def _run_at_most(seconds: float, *flushes: Callable[[], None]) -> None:
+    """Run them side by side, and leave behind what a collector that is down holds up."""
+    deadline = monotonic() + seconds
+    threads = [Thread(target=flush, daemon=True) for flush in flushes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, deadline - monotonic()))

@@ -1,0 +1,74 @@
+"""Turns telemetry on as the configuration says, and off again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Literal
+from urllib.parse import urlsplit
+
+from sluicegate.errors import ConfigurationError
+from sluicegate.telemetry.logs import LogFormat, configure_logging
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+Shutdown = Callable[[], None]
+
+_LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
+
+
+def configure(
+    *,
+    otlp_endpoint: str | None = None,
+    service_name: str = "sluicegate",
+    log_format: LogFormat = "text",
+    log_level: LogLevel = "info",
+) -> Shutdown:
+    """Set logging up and, with an endpoint, send traces and metrics to it.
+
+    Without an endpoint no OpenTelemetry SDK is imported, no provider installed and no thread started.
+    The SDK's own `OTEL_*` variables hold for what is not said here: sampler, batch sizes, export
+    interval, headers, certificates, resource attributes.
+
+    Args:
+        otlp_endpoint: Base URL of an OTLP/HTTP collector (`http://collector:4318`); `None` is off.
+        service_name: Name of this service in traces and metrics.
+        log_format: One JSON object a line, or text.
+        log_level: The least severe level that is written.
+
+    Returns:
+        What undoes it. It flushes, so it may block for some seconds: call it when the event loop has
+        ended.
+
+    Raises:
+        ConfigurationError: The endpoint is no URL, or the OpenTelemetry SDK is not installed.
+    """
+    stop_exporting = _export(otlp_endpoint, service_name) if otlp_endpoint is not None else None
+    restore_logging = configure_logging(log_format, _LEVELS[log_level])
+
+    def shutdown() -> None:
+        if stop_exporting is not None:
+            stop_exporting()
+        restore_logging()
+
+    return shutdown
+
+
+def _export(endpoint: str, service_name: str) -> Callable[[], None]:
+    parts = urlsplit(endpoint)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ConfigurationError(
+            "otlp_endpoint is not the base URL of a collector: write http://HOST:4318 or https://HOST"
+        )
+    try:
+        from sluicegate.telemetry import otlp
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"otlp_endpoint is set, but the Python module {error.name} is missing: "
+            "pip install 'sluicegate[otel]', or remove otlp_endpoint"
+        ) from error
+    return otlp.install(endpoint, service_name)
