@@ -53,7 +53,7 @@ class View:
         """The protocol and the metadata line."""
         metadata = self.snapshot.metadata
         totals = TableTotals(self.files.size, len(self.files))
-        version = self.at and self.at.version
+        version = None if self.at is None else self.at.version
         if self.agreement.response_format == "parquet":
             return parquet_lines.protocol() + parquet_lines.metadata(
                 metadata, totals=totals, version=version
