@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -14,6 +15,8 @@ from sluicegate.store.connect import create_engine, reason
 from sluicegate.store.migrate import ensure_schema
 from sluicegate.store.tables import revision
 from sluicegate.store.urls import DatabaseUrl
+
+_READ_TIMEOUT = 10.0
 
 
 class Store:
@@ -52,15 +55,35 @@ class Store:
         await self._engine.dispose()
 
     @asynccontextmanager
-    async def read(self) -> AsyncIterator[AsyncConnection]:
+    async def read(self, *, timeout: float = _READ_TIMEOUT) -> AsyncIterator[AsyncConnection]:
         """A transaction that sees one consistent state of the database.
+
+        Args:
+            timeout: Seconds until the block is given up.
 
         Raises:
             Unavailable: The database does not answer.
         """
         with _translated():
-            async with self._reader.begin() as connection:
+            async with asyncio.timeout(timeout), self._reader.begin() as connection:
                 yield connection
+
+    async def ping(self) -> None:
+        """Make sure that the database answers.
+
+        Raises:
+            Unavailable: It does not.
+        """
+        await self.revision()
+
+    async def revision(self, *, timeout: float = _READ_TIMEOUT) -> int:
+        """The number that changes with every committed write.
+
+        Raises:
+            Unavailable: The database does not answer.
+        """
+        async with self.read(timeout=timeout) as connection:
+            return await read_revision(connection)
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
@@ -79,7 +102,7 @@ class Store:
 
 
 async def read_revision(connection: AsyncConnection) -> int:
-    """The number that changes with every committed write."""
+    """The revision that a transaction sees."""
     value: int = (await connection.execute(select(revision.c.value))).scalar_one()
     return value
 

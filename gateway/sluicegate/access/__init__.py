@@ -1,0 +1,1 @@
+"""Who may read what: recipients, their tokens and grants, and the file that declares them."""

@@ -1,0 +1,145 @@
+"""What each recipient may see: the fast read side that every request asks.
+
+A share that was not granted does not exist: both are the same `NotFound`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from sluicegate.access.cache import CachedReads, Freshness
+from sluicegate.errors import NotFound
+from sluicegate.nouns import Principal, Schema, Share, SharedTable
+from sluicegate.store import Store
+from sluicegate.store.names import name_key
+from sluicegate.store.reads import TokenRecord, load_schemas, load_shares, load_tables, load_token
+
+# Bounds of what is kept in memory: tokens, and rows of each kind.
+_TOKENS = 10_000
+_ROWS = 200_000
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Noun = TypeVar("_Noun", bound=_Named)
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing(Generic[_Noun]):
+    """Nouns in the order of their casefolded names, and by them."""
+
+    ordered: Sequence[_Noun]
+    by_key: Mapping[str, _Noun]
+
+    @property
+    def weight(self) -> int:
+        return len(self.ordered) + 1
+
+
+class Grants:
+    """What recipients may see, cached until the database's revision changes.
+
+    Args:
+        store: The open database.
+        max_age: Seconds after which a change by another process is seen at the latest.
+        max_stale: Seconds for which what is cached is still served when the database does not answer.
+        clock: Monotonic seconds.
+
+    Every method raises `Unavailable` when the database does not answer and nothing usable is cached.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        max_age: float = 1.0,
+        max_stale: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        freshness = Freshness(store, max_age=max_age, max_stale=max_stale, clock=clock)
+        self._tokens = CachedReads[bytes, TokenRecord](freshness, _TOKENS)
+        self._shares = CachedReads[str, _Listing[Share]](freshness, _ROWS, _weight)
+        self._schemas = CachedReads[str, _Listing[Schema]](freshness, _ROWS, _weight)
+        self._tables = CachedReads[str, _Listing[SharedTable]](freshness, _ROWS, _weight)
+
+    async def token(self, digest: bytes) -> TokenRecord | None:
+        """The bearer token with this SHA-256, whether or not it is still valid."""
+        return await self._tokens.get(digest, lambda connection: load_token(connection, digest))
+
+    async def shares(self, principal: Principal) -> Sequence[Share]:
+        """The shares that a recipient was granted, sorted by casefolded name."""
+        return (await self._granted(principal)).ordered
+
+    async def share(self, principal: Principal, name: str) -> Share:
+        """A share by name.
+
+        Raises:
+            NotFound: There is none of that name, or it was not granted.
+        """
+        share = (await self._granted(principal)).by_key.get(name_key(name))
+        if share is None:
+            raise NotFound(f"there is no share {name!r}")
+        return share
+
+    async def schemas(self, principal: Principal, share: str) -> Sequence[Schema]:
+        """The schemas of a granted share, sorted by casefolded name.
+
+        Raises:
+            NotFound: There is no such share, or it was not granted.
+        """
+        return (await self._schemas_of(await self.share(principal, share))).ordered
+
+    async def schema(self, principal: Principal, share: str, name: str) -> Schema:
+        """A schema of a granted share by name.
+
+        Raises:
+            NotFound: There is no such share or schema, or the share was not granted.
+        """
+        granted = await self.share(principal, share)
+        schema = (await self._schemas_of(granted)).by_key.get(name_key(name))
+        if schema is None:
+            raise NotFound(f"there is no schema {name!r} in the share {granted.name!r}")
+        return schema
+
+    async def tables(self, schema: Schema) -> Sequence[SharedTable]:
+        """The tables that a schema declares one by one, sorted by casefolded name."""
+        return (await self._tables_of(schema)).ordered
+
+    async def table(self, schema: Schema, name: str) -> SharedTable | None:
+        """A table that a schema declares, by name."""
+        return (await self._tables_of(schema)).by_key.get(name_key(name))
+
+    async def _granted(self, principal: Principal) -> _Listing[Share]:
+        recipient = principal.id
+        return await _listed(self._shares, recipient, lambda reader: load_shares(reader, recipient))
+
+    async def _schemas_of(self, share: Share) -> _Listing[Schema]:
+        return await _listed(self._schemas, share.id, lambda reader: load_schemas(reader, share))
+
+    async def _tables_of(self, schema: Schema) -> _Listing[SharedTable]:
+        return await _listed(self._tables, schema.id, lambda reader: load_tables(reader, schema))
+
+
+async def _listed(
+    cached: CachedReads[str, _Listing[_Noun]],
+    key: str,
+    load: Callable[[AsyncConnection], Awaitable[Sequence[_Noun]]],
+) -> _Listing[_Noun]:
+    async def listing(connection: AsyncConnection) -> _Listing[_Noun]:
+        nouns = await load(connection)
+        return _Listing(nouns, {name_key(noun.name): noun for noun in nouns})
+
+    found = await cached.get(key, listing)
+    return found or _Listing((), {})
+
+
+def _weight(listing: _Listing[_Noun]) -> int:
+    return listing.weight
