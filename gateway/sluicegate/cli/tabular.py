@@ -1,0 +1,13 @@
+"""Text in columns, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+
+def columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Lines whose columns stand below each other; the last column is as long as it is."""
+    widths = [max(len(row[index]) for row in (header, *rows)) for index in range(len(header) - 1)]
+    for row in (header, *rows):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        yield "  ".join((*cells, row[-1])).rstrip()

@@ -1,0 +1,68 @@
+"""Resolves `{env: NAME}` and `{file: PATH}`, anywhere a scalar may stand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sluicegate.config.source import Reference, Source
+from sluicegate.errors import ConfigurationError
+from sluicegate.yamlfile import Document, Location
+
+
+def resolve_references(document: Document, environment: Mapping[str, str] = os.environ) -> Source:
+    """The document with the values of environment variables and files in place.
+
+    Raises:
+        ConfigurationError: A variable is not set, or a file cannot be read; one line for each.
+    """
+    resolver = _Resolver(document, environment)
+    data = resolver.resolve(document.data, ())
+    if resolver.problems:
+        raise ConfigurationError("\n".join(resolver.problems))
+    return Source(replace(document, data=data), resolver.references)
+
+
+class _Resolver:
+    def __init__(self, document: Document, environment: Mapping[str, str]) -> None:
+        self._document = document
+        self._environment = environment
+        self.references: dict[Location, Reference] = {}
+        self.problems: list[str] = []
+
+    def resolve(self, value: Any, location: Location) -> Any:
+        reference = self._reference(value) if location else None
+        if reference is not None:
+            self.references[location] = reference
+            return self._read(reference, location)
+        if isinstance(value, dict):
+            return {key: self.resolve(inner, (*location, key)) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self.resolve(inner, (*location, index)) for index, inner in enumerate(value)]
+        return value
+
+    def _reference(self, value: Any) -> Reference | None:
+        match value:
+            case {"env": str(name), **others} if not others:
+                return Reference("env", name)
+            case {"file": str(path), **others} if not others:
+                return Reference("file", str(self._document.path.parent / Path(path).expanduser()))
+            case _:
+                return None
+
+    def _read(self, reference: Reference, location: Location) -> str | None:
+        try:
+            if reference.kind == "env":
+                return self._environment[reference.target]
+            return Path(reference.target).read_text(encoding="utf-8").strip()
+        except KeyError:
+            message = f"the environment variable '{reference.target}' is not set"
+        except OSError as error:
+            message = f"'{reference.target}' cannot be read: {error.strerror}"
+        except UnicodeDecodeError:
+            message = f"'{reference.target}' is not UTF-8 text"
+        self.problems.append(self._document.problem(location, message))
+        return None

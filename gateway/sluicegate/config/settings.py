@@ -1,0 +1,225 @@
+"""The settings of a gateway, as frozen models: the reference page and the schema are made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    StringConstraints,
+)
+
+from sluicegate.config.secrets import SecretInUrl
+from sluicegate.config.source import Source, source_of
+from sluicegate.units import ByteSize, Duration
+from sluicegate.yamlfile import Location
+
+DEFAULT_DATABASE = "sqlite:///sluicegate.db"
+MINIMUM_KEY_LENGTH = 32
+LONGEST_SIGNED_URL = 7 * 86_400
+
+
+def _http_url(value: str) -> str:
+    parts = urlsplit(value)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise ValueError("expected an http:// or https:// address")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise ValueError("expected an address without user, query and fragment")
+    return value.rstrip("/")
+
+
+def _signing_key(value: SecretStr) -> SecretStr:
+    if len(value.get_secret_value()) < MINIMUM_KEY_LENGTH:
+        raise ValueError(
+            f"expected at least {MINIMUM_KEY_LENGTH} characters; make one with: openssl rand -hex 32"
+        )
+    return value
+
+
+HttpUrl = Annotated[str, AfterValidator(_http_url)]
+DatabaseUrl = Annotated[SecretStr, SecretInUrl()]
+SigningKey = Annotated[SecretStr, AfterValidator(_signing_key)]
+CatalogName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+$")]
+
+
+class SettingsModel(BaseModel):
+    """Base of the gateway's own sections: frozen, unknown keys refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+class PluginSection(BaseModel):
+    """A section that the plugin of its `type` understands; kept unread until that plugin is loaded."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    type: str = Field(description="Name of the plugin.")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the plugin's own model checks: everything but `type`."""
+        return dict(self.model_extra or {})
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Only the type: the options may hold secrets."""
+        yield "type", self.type
+
+
+class ServerSettings(SettingsModel):
+    """How the gateway listens."""
+
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    port: int = Field(
+        default=8080, ge=0, le=65_535, description="Port to listen on; 0 takes a free one."
+    )
+    max_body: ByteSize = Field(
+        default=2_000_000, ge=1, description="Longest request body; a longer one is answered with 413."
+    )
+    forwarded_allow_ips: tuple[str, ...] = Field(
+        default=("127.0.0.1",),
+        description="Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.",
+    )
+    stop_timeout: Duration = Field(
+        default=30, ge=0, description="How long running answers may go on after the signal to stop."
+    )
+
+
+class SharingSettings(SettingsModel):
+    """What recipients get through Delta Sharing."""
+
+    url_lifetime: Duration = Field(
+        default=3600,
+        ge=1,
+        le=LONGEST_SIGNED_URL,
+        description=(
+            "How long presigned URLs live; shorter where what signs them expires sooner. Spark "
+            "recipients refresh at 15 minutes left, so stay well above that."
+        ),
+    )
+    page_token_lifetime: Duration = Field(
+        default=3600, ge=1, description="How long a page token continues a listing or a query."
+    )
+
+
+class RecipientSettings(SettingsModel):
+    """The bearer tokens of recipients."""
+
+    token_lifetime: Duration = Field(
+        default=90 * 86_400,
+        ge=1,
+        description="How long a new token is valid, unless the recipient says.",
+    )
+    rotation_grace: Duration = Field(
+        default=86_400, ge=0, description="How long the old token still works after a rotation."
+    )
+
+
+class CacheSettings(SettingsModel):
+    """What the gateway keeps in memory."""
+
+    snapshots: ByteSize = Field(
+        default=256_000_000, ge=0, description="Memory for snapshots of tables."
+    )
+
+
+class TelemetrySettings(SettingsModel):
+    """Traces, metrics and logs."""
+
+    otlp_endpoint: HttpUrl | None = Field(
+        default=None,
+        description="OTLP/HTTP collector for traces and metrics; without one none are made.",
+    )
+    service_name: str = Field(default="sluicegate", description="Name of this service in traces.")
+    log_format: Literal["text", "json"] = Field(
+        default="text", description="How log lines are written."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="The least severe lines that are logged."
+    )
+
+
+class Settings(SettingsModel):
+    """The whole of `gateway.yaml`.
+
+    Each scalar may also be written `{env: NAME}` or `{file: PATH}`: the value is taken from the
+    environment, or from a file (relative to `gateway.yaml`, without the white space around it).
+    """
+
+    public_url: HttpUrl = Field(
+        default="http://127.0.0.1:8080",
+        description="How recipients reach the gateway; profiles and links carry it.",
+    )
+    catalogs: dict[CatalogName, PluginSection] = Field(
+        default_factory=dict,
+        description="Where tables come from, by a name of your own (`a-z`, `0-9`, `_`, `-`).",
+    )
+    storage: tuple[PluginSection, ...] = Field(
+        default=(),
+        description="What presigns and opens locations; the longest matching `prefix` serves one.",
+    )
+    plugins: tuple[str, ...] = Field(
+        default=(),
+        description="Plugins to enable beside those that `catalogs` and `storage` name, in this order.",
+    )
+    database: DatabaseUrl = Field(
+        default=SecretStr(DEFAULT_DATABASE),
+        json_schema_extra={"default": DEFAULT_DATABASE},
+        description="Where shares, recipients and grants are kept: SQLite, or PostgreSQL for replicas.",
+    )
+    signing_key: SigningKey | None = Field(
+        default=None,
+        description=(
+            "Signs page tokens and gateway links; at least 32 characters, the same on all replicas. "
+            "Without it a key file is made beside the SQLite database; PostgreSQL requires it."
+        ),
+    )
+    server: ServerSettings = Field(default=ServerSettings(), description="How the gateway listens.")
+    sharing: SharingSettings = Field(default=SharingSettings(), description="What recipients get.")
+    recipients: RecipientSettings = Field(
+        default=RecipientSettings(), description="Tokens of recipients."
+    )
+    cache: CacheSettings = Field(default=CacheSettings(), description="What is kept in memory.")
+    telemetry: TelemetrySettings = Field(
+        default=TelemetrySettings(), description="Traces, metrics and logs."
+    )
+
+    _source: Source | None = PrivateAttr(default=None)
+
+    @property
+    def source(self) -> Source:
+        """The file that the settings were read from; an empty one for settings made in code."""
+        return self._source or source_of(self.model_dump())
+
+    def read_from(self, source: Source) -> Self:
+        """The same settings, which know the file that they were read from."""
+        settings = self.model_copy()
+        settings._source = source
+        return settings
+
+    def problem(self, location: Location, message: str) -> str:
+        """A line `file:line:column: message` about a value of the configuration."""
+        return self.source.document.problem(location, message)
+
+    def mentions(self) -> dict[str, Location]:
+        """The plugins that the configuration enables, in its order, and where it first names each."""
+        named: list[tuple[str, Location]] = [
+            *((name, ("plugins", index)) for index, name in enumerate(self.plugins)),
+            *((section.type, ("catalogs", name, "type")) for name, section in self.catalogs.items()),
+            *((section.type, ("storage", index, "type")) for index, section in enumerate(self.storage)),
+        ]
+        found: dict[str, Location] = {}
+        for name, location in named:
+            found.setdefault(name, location)
+        return found
+
+    @property
+    def enabled_plugins(self) -> tuple[str, ...]:
+        """Names of the plugins that the configuration enables, in its order."""
+        return tuple(self.mentions())

@@ -1,0 +1,62 @@
+"""What the core offers to a configured instance: its name, its links, and locations to open."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property
+
+from sluicegate.api import LinkSigner, ObjectDirectory, Presigned
+from sluicegate.errors import UnsupportedOperation
+
+
+class InstanceContext:
+    """The `api.PluginContext` of one instance.
+
+    Args:
+        name: The instance's name in the configuration.
+        open_location: Opens a location through the storage that serves it.
+        make_links: Makes the signer of the instance's links, when they are first wanted.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        open_location: Callable[[str], Awaitable[ObjectDirectory]],
+        make_links: Callable[[], LinkSigner],
+    ) -> None:
+        self._name = name
+        self._open_location = open_location
+        self._make_links = make_links
+
+    @property
+    def name(self) -> str:
+        """The instance's name in the configuration, for messages."""
+        return self._name
+
+    @cached_property
+    def links(self) -> LinkSigner:
+        """Signs gateway links for this instance's own locations."""
+        return self._make_links()
+
+    async def open(self, location: str) -> ObjectDirectory:
+        """Open a location through the storage instance that serves it.
+
+        Raises:
+            ConfigurationError: No configured storage serves the location.
+        """
+        return await self._open_location(location)
+
+
+class NoLinks:
+    """The links of a catalog, which has no locations of its own."""
+
+    def __init__(self, catalog: str) -> None:
+        self._catalog = catalog
+
+    def sign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+        """Refuse: storage instances sign links, catalogs do not.
+
+        Raises:
+            UnsupportedOperation: Always.
+        """
+        raise UnsupportedOperation(f"catalog '{self._catalog}' has no locations to sign links for")

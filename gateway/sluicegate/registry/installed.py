@@ -1,0 +1,65 @@
+"""What is installed: the entry points of the one group, and the distributions that bring them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+from sluicegate.errors import ConfigurationError
+from sluicegate.yamlfile import nearest
+
+GROUP = "sluicegate"
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPlugin:
+    """A plugin that an installed distribution declares; finding it imports nothing of it.
+
+    Attributes:
+        name: The entry point's name, which is the `type` in the configuration.
+        distribution: Name of the distribution.
+        version: Version of the distribution.
+        entry_point: Loads the plugin's module.
+    """
+
+    name: str
+    distribution: str
+    version: str
+    entry_point: EntryPoint
+
+    def __str__(self) -> str:
+        """How messages call it: the plugin's name and where it comes from."""
+        return f"'{self.name}' ({self.distribution} {self.version})"
+
+
+def installed_plugins() -> tuple[InstalledPlugin, ...]:
+    """Every plugin of every installed distribution, by name; a name may occur more than once."""
+    found = (_describe(entry_point) for entry_point in entry_points(group=GROUP))
+    return tuple(sorted(found, key=lambda plugin: (plugin.name, plugin.distribution)))
+
+
+def find_plugin(name: str, installed: Iterable[InstalledPlugin]) -> InstalledPlugin:
+    """The one installed plugin of a name.
+
+    Raises:
+        ConfigurationError: None is installed, or two distributions bring one of that name.
+    """
+    known = tuple(installed)
+    matches = [plugin for plugin in known if plugin.name == name]
+    if not matches:
+        raise ConfigurationError(
+            f"plugin '{name}' is enabled but not installed: pip install {GROUP}-{name}"
+            + nearest(name, sorted({plugin.name for plugin in known}))
+        )
+    if len(matches) > 1:
+        owners = " and ".join(f"{plugin.distribution} {plugin.version}" for plugin in matches)
+        raise ConfigurationError(f"plugin '{name}' is brought by both {owners}: uninstall one of them")
+    return matches[0]
+
+
+def _describe(entry_point: EntryPoint) -> InstalledPlugin:
+    distribution = entry_point.dist
+    if distribution is None:
+        return InstalledPlugin(entry_point.name, "an unknown distribution", "", entry_point)
+    return InstalledPlugin(entry_point.name, distribution.name, distribution.version, entry_point)

@@ -1,0 +1,162 @@
+"""The configured instances: catalogs by name, storage by location, formats by what tables carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from sluicegate.api import (
+    Catalog,
+    FormatType,
+    LinkSigner,
+    ObjectDirectory,
+    PluginContext,
+    Storage,
+    TableFormat,
+)
+from sluicegate.errors import ConfigurationError, NotFound, SluicegateError, UnsupportedOperation
+from sluicegate.registry.contexts import InstanceContext, NoLinks
+from sluicegate.registry.locations import bucket_of, canonical_schemes, with_canonical_scheme
+from sluicegate.registry.registry import Registry
+from sluicegate.registry.sections import ConfiguredCatalog, ConfiguredInstances, ConfiguredStorage
+
+Instance = TypeVar("Instance")
+
+
+class Instances:
+    """Builds every configured instance once, and closes them at the end.
+
+    Args:
+        registry: The loaded plugins.
+        configured: The checked sections of `catalogs:` and `storage:`.
+        links: Makes the signer of one storage instance's links, given its name and prefix.
+        formats: The gateway's own table formats, beside those that plugins register.
+
+    Raises:
+        ConfigurationError: A plugin cannot build an instance from its section.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        configured: ConfiguredInstances,
+        *,
+        links: Callable[[str, str], LinkSigner],
+        formats: Sequence[FormatType] = (),
+    ) -> None:
+        self._links = links
+        self._schemes = canonical_schemes(registry.storage_types().values())
+        self._storage: Mapping[str, Storage] = {
+            entry.name: _build(entry, entry.type.factory, self._storage_context(entry.name))
+            for entry in configured.storage
+        }
+        self._by_prefix = sorted(
+            ((storage.prefix, storage) for storage in self._storage.values()),
+            key=lambda pair: len(pair[0]),
+            reverse=True,
+        )
+        self._catalogs: Mapping[str, Catalog] = {
+            entry.name: _build(entry, entry.type.factory, self._catalog_context(entry.name))
+            for entry in configured.catalogs
+        }
+        types = {known.name: known for known in (*formats, *registry.format_types().values())}
+        self._formats: Mapping[str, TableFormat] = {
+            name: known.factory() for name, known in types.items()
+        }
+        self._open = True
+
+    @property
+    def catalogs(self) -> Mapping[str, Catalog]:
+        """The configured catalogs, by name, in the order of the configuration."""
+        return self._catalogs
+
+    def catalog(self, name: str) -> Catalog:
+        """A configured catalog.
+
+        Raises:
+            NotFound: The configuration names no such catalog (any more).
+        """
+        try:
+            return self._catalogs[name]
+        except KeyError:
+            raise NotFound(f"there is no catalog named '{name}' in the configuration") from None
+
+    def storage(self, name: str) -> Storage | None:
+        """The storage instance of a name, for links that carry it; `None` if there is none any more."""
+        return self._storage.get(name)
+
+    def storage_for(self, location: str) -> tuple[str, Storage]:
+        """Who serves a location: the instance with the longest prefix of it.
+
+        Returns:
+            The location in its canonical spelling (`s3a://` becomes `s3://`), and the instance.
+
+        Raises:
+            ConfigurationError: No configured storage serves the location.
+        """
+        canonical = with_canonical_scheme(location, self._schemes)
+        for prefix, storage in self._by_prefix:
+            if canonical.startswith(prefix) or canonical + "/" == prefix:
+                return canonical, storage
+        raise ConfigurationError(
+            f"no configured storage serves {bucket_of(canonical)}: add it to 'storage:'",
+            detail=location,
+        )
+
+    def format(self, name: str) -> TableFormat:
+        """The reader of a table format.
+
+        Raises:
+            UnsupportedOperation: Neither the gateway nor an enabled plugin reads this format.
+        """
+        try:
+            return self._formats[name]
+        except KeyError:
+            known = ", ".join(sorted(self._formats)) or "none"
+            raise UnsupportedOperation(
+                f"tables of format '{name}' cannot be read; formats: {known}"
+            ) from None
+
+    async def aclose(self) -> None:
+        """Close every instance, also when one of them fails at it; a second call does nothing."""
+        if not self._open:
+            return
+        self._open = False
+        failures: list[Exception] = []
+        instances: list[Catalog | Storage] = [*self._catalogs.values(), *self._storage.values()]
+        for instance in instances:
+            try:
+                await instance.aclose()
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise ExceptionGroup("instances failed to close", failures)
+
+    def _storage_context(self, name: str) -> PluginContext:
+        return InstanceContext(
+            name, self._open_location, lambda: self._links(name, self._storage[name].prefix)
+        )
+
+    def _catalog_context(self, name: str) -> PluginContext:
+        return InstanceContext(name, self._open_location, lambda: NoLinks(name))
+
+    async def _open_location(self, location: str) -> ObjectDirectory:
+        canonical, storage = self.storage_for(location)
+        return await storage.open(canonical)
+
+
+def _build(
+    entry: ConfiguredCatalog | ConfiguredStorage,
+    factory: Callable[[Any, PluginContext], Instance],
+    context: PluginContext,
+) -> Instance:
+    try:
+        return factory(entry.config, context)
+    except SluicegateError as error:
+        message = f"'{entry.name}' (type {entry.type.name}): {error.message}"
+        raise ConfigurationError(message, detail=error.detail) from error
+    except Exception as error:
+        # The kind alone: what a library says may hold the section's secrets.
+        raise ConfigurationError(
+            f"'{entry.name}' (type {entry.type.name}) cannot be built: {type(error).__name__}"
+        ) from error

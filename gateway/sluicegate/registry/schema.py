@@ -1,0 +1,112 @@
+"""The JSON Schema of a configuration file, for editors and for checks before a roll-out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
+
+from sluicegate.api import CatalogType, StorageType
+from sluicegate.config import PluginSection, Settings
+from sluicegate.registry.registry import Registry
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_DEFINITION = "#/$defs/"
+_MODE: JsonSchemaMode = "validation"
+_SCALARS = {"string", "integer", "number", "boolean"}
+_REFERENCE = "Reference"
+_TO_REFERENCE = {"$ref": _DEFINITION + _REFERENCE}
+_REFERENCE_SCHEMA = {
+    "description": "The value is taken from an environment variable or from a file.",
+    "oneOf": [
+        {
+            "type": "object",
+            "properties": {kind: {"type": "string"}},
+            "required": [kind],
+            "additionalProperties": False,
+        }
+        for kind in ("env", "file")
+    ],
+}
+
+
+Schema = dict[str, Any]
+Definitions = dict[str, Schema]
+_Type = CatalogType | StorageType
+
+
+def configuration_schema(registries: Iterable[Registry]) -> Schema:
+    """The schema of the whole file, with the sections of the plugins of these registries.
+
+    A catalog or storage section is one of its plugins' sections, told apart by `type`; each scalar
+    may also be a reference to the environment or to a file.
+    """
+    loaded = list(registries)
+    catalogs: list[_Type] = [
+        known for registry in loaded for known in registry.catalog_types().values()
+    ]
+    storage: list[_Type] = [known for registry in loaded for known in registry.storage_types().values()]
+    models: list[type[BaseModel]] = [Settings, *(known.config for known in (*catalogs, *storage))]
+    targets, collected = models_json_schema([(model, _MODE) for model in dict.fromkeys(models)])
+    definitions = {
+        name: _with_references(definition)
+        for name, definition in collected["$defs"].items()
+        if name != PluginSection.__name__
+    }
+    names = {model: str(targets[model, _MODE]["$ref"]).removeprefix(_DEFINITION) for model in models}
+    root = definitions.pop(names[Settings])
+    catalogs_schema = root["properties"]["catalogs"]
+    catalogs_schema["patternProperties"] = dict.fromkeys(
+        catalogs_schema["patternProperties"], _sections(catalogs, names, definitions)
+    )
+    catalogs_schema["additionalProperties"] = False
+    root["properties"]["storage"]["items"] = _sections(storage, names, definitions)
+    definitions[_REFERENCE] = _REFERENCE_SCHEMA
+    return {"$schema": _DIALECT, **root, "$defs": definitions}
+
+
+def _sections(
+    types: Sequence[_Type],
+    names: Mapping[type[BaseModel], str],
+    definitions: Definitions,
+) -> Schema:
+    """One of the plugins' sections; each is its model's definition with `type` added."""
+    for known in types:
+        definition = definitions[names[known.config]]
+        definition["properties"] = {"type": {"const": known.name}, **definition.get("properties", {})}
+        definition["required"] = ["type", *definition.get("required", ())]
+    return {"oneOf": [{"$ref": _DEFINITION + names[known.config]} for known in types]}
+
+
+def _with_references(schema: Schema) -> Schema:
+    """The schema with `{env: NAME}` and `{file: PATH}` allowed in place of each scalar."""
+    if schema.get("type") == "object" or "properties" in schema:
+        children = ("properties", "patternProperties")
+        found = {
+            key: {name: _with_references(inner) for name, inner in schema[key].items()}
+            for key in children
+            if key in schema
+        }
+        values = schema.get("additionalProperties")
+        if isinstance(values, dict):
+            found["additionalProperties"] = _with_references(values)
+        return schema | found
+    if "items" in schema:
+        return schema | {"items": _with_references(schema["items"])}
+    if "anyOf" in schema:
+        alternatives = [inner for inner in schema["anyOf"] if inner.get("type") != "array"]
+        return schema | {"anyOf": [*schema["anyOf"], *([_TO_REFERENCE] if alternatives else [])]}
+    if _is_scalar(schema):
+        shown: Schema = {
+            key: schema[key] for key in ("title", "description", "default") if key in schema
+        }
+        value = {key: inner for key, inner in schema.items() if key not in shown}
+        return {**shown, "anyOf": [value, _TO_REFERENCE]}
+    return schema
+
+
+def _is_scalar(schema: Schema) -> bool:
+    kinds = schema.get("type", ())
+    return bool({kinds} & _SCALARS if isinstance(kinds, str) else _SCALARS & set(kinds))

@@ -1,0 +1,135 @@
+"""Checks the sections of plugins by the plugins' own models, with the place of every problem."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from sluicegate.api import CatalogType, PluginConfig, StorageConfig, StorageType
+from sluicegate.config import PluginSection, Settings
+from sluicegate.config.secrets import exposed_secrets
+from sluicegate.errors import ConfigurationError
+from sluicegate.registry.locations import as_prefix, canonical_schemes, with_canonical_scheme
+from sluicegate.registry.registry import Registry
+from sluicegate.yamlfile import Location, nearest, validate
+
+Type = TypeVar("Type", CatalogType, StorageType)
+Config = TypeVar("Config", bound=PluginConfig)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredCatalog:
+    """An entry of `catalogs:`, checked."""
+
+    name: str
+    type: CatalogType
+    config: PluginConfig
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredStorage:
+    """An entry of `storage:`, checked.
+
+    Attributes:
+        name: Its type and its number among the entries of that type: `s3-1`. Adding storage at the
+            end of the list renames none, so links that carry the name stay good.
+    """
+
+    name: str
+    type: StorageType
+    config: StorageConfig
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredInstances:
+    """Every instance that the configuration asks for."""
+
+    catalogs: tuple[ConfiguredCatalog, ...]
+    storage: tuple[ConfiguredStorage, ...]
+
+
+def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
+    """Check the sections of `catalogs:` and `storage:`; nothing is opened.
+
+    Raises:
+        ConfigurationError: One line `file:line:column: message` for each problem.
+    """
+    checker = _Checker(settings)
+    configured = ConfiguredInstances(
+        tuple(checker.catalogs(registry.catalog_types())),
+        tuple(checker.storage(registry.storage_types())),
+    )
+    if checker.problems:
+        raise ConfigurationError("\n".join(checker.problems))
+    return configured
+
+
+class _Checker:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.problems: list[str] = []
+
+    def catalogs(self, types: Mapping[str, CatalogType]) -> Iterator[ConfiguredCatalog]:
+        for name, section in self._settings.catalogs.items():
+            location: Location = ("catalogs", name)
+            known = self._type(section, types, "catalog", location)
+            config = known and self._config(section, known.config, location)
+            if known and config:
+                yield ConfiguredCatalog(name, known, config)
+
+    def storage(self, types: Mapping[str, StorageType]) -> Iterator[ConfiguredStorage]:
+        numbers: Counter[str] = Counter()
+        prefixes = _Prefixes(canonical_schemes(types.values()))
+        for index, section in enumerate(self._settings.storage):
+            location: Location = ("storage", index)
+            known = self._type(section, types, "storage", location)
+            config = known and self._config(section, known.config, location)
+            if known and config:
+                numbers[known.name] += 1
+                self._note((*location, "prefix"), prefixes.refuse(config.prefix, known))
+                yield ConfiguredStorage(f"{known.name}-{numbers[known.name]}", known, config)
+
+    def _type(
+        self, section: PluginSection, types: Mapping[str, Type], kind: str, location: Location
+    ) -> Type | None:
+        found = types.get(section.type)
+        if found is None:
+            hint = nearest(section.type, sorted(types))
+            self._note((*location, "type"), f"plugin '{section.type}' offers no {kind}{hint}")
+        return found
+
+    def _config(self, section: PluginSection, model: type[Config], location: Location) -> Config | None:
+        source = self._settings.source
+        document = replace(source.document.section(*location), data=section.options)
+        try:
+            config = validate(model, document)
+        except ConfigurationError as error:
+            self.problems.extend(error.message.splitlines())
+            return None
+        self.problems.extend(exposed_secrets(config, source, location))
+        return config
+
+    def _note(self, location: Location, problem: str | None) -> None:
+        if problem is not None:
+            self.problems.append(self._settings.problem(location, problem))
+
+
+class _Prefixes:
+    """The prefixes so far, each served by one entry."""
+
+    def __init__(self, schemes: Mapping[str, str]) -> None:
+        self._schemes = schemes
+        self._seen: set[str] = set()
+
+    def refuse(self, prefix: str, storage: StorageType) -> str | None:
+        """What is wrong with one more prefix."""
+        if prefix.partition("://")[0] not in storage.schemes or "://" not in prefix:
+            schemes = " or ".join(f"{scheme}://" for scheme in storage.schemes)
+            return f"storage '{storage.name}' serves locations that start with {schemes}"
+        canonical = as_prefix(with_canonical_scheme(prefix, self._schemes))
+        if canonical in self._seen:
+            return f"the prefix '{canonical}' is served by another entry already"
+        self._seen.add(canonical)
+        return None

@@ -1,0 +1,116 @@
+"""Collects what the loaded plugins register, once, and refuses what clashes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from sluicegate.api import (
+    AuthenticatorType,
+    CatalogType,
+    FormatType,
+    PolicyType,
+    StorageType,
+    TaskExecutorType,
+)
+from sluicegate.errors import ConfigurationError
+from sluicegate.registry.installed import InstalledPlugin
+from sluicegate.registry.loading import PluginHost
+
+BUILT_IN_FORMATS = frozenset({"delta"})
+
+
+class Named(Protocol):
+    """What a `register_…` hook answers."""
+
+    @property
+    def name(self) -> str:
+        """The word that the configuration uses for it."""
+
+
+T = TypeVar("T", bound=Named)
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredTypes:
+    """Everything that the loaded plugins registered, by name."""
+
+    catalogs: Mapping[str, CatalogType]
+    storage: Mapping[str, StorageType]
+    formats: Mapping[str, FormatType]
+    authenticators: Mapping[str, AuthenticatorType]
+    policies: Mapping[str, PolicyType]
+    task_executors: Mapping[str, TaskExecutorType]
+    capabilities: Mapping[str, str]
+
+
+def collect_types(host: PluginHost) -> RegisteredTypes:
+    """Ask every loaded plugin what it registers.
+
+    Raises:
+        ConfigurationError: Two plugins register the same name, a plugin registers a type under
+            another name than its own, or an answer is not of the hook's type.
+    """
+    return RegisteredTypes(
+        catalogs=_collect(host, "sluicegate_register_catalogs", CatalogType),
+        storage=_collect(host, "sluicegate_register_storage", StorageType),
+        formats=_collect(host, "sluicegate_register_formats", FormatType),
+        authenticators=_collect(host, "sluicegate_register_authenticators", AuthenticatorType),
+        policies=_collect(host, "sluicegate_register_policies", PolicyType),
+        task_executors=_collect(host, "sluicegate_register_task_executors", TaskExecutorType),
+        capabilities=_collect_capabilities(host),
+    )
+
+
+def _collect(host: PluginHost, hook: str, kind: type[T]) -> dict[str, T]:
+    found: dict[str, T] = {}
+    owners: dict[str, InstalledPlugin] = {}
+    for plugin in host.plugins:
+        for answer in host.ask(plugin, hook):
+            for registered in answer:
+                _check_kind(plugin, hook, registered, kind)
+                name = registered.name
+                if name in owners:
+                    raise ConfigurationError(
+                        f"{hook}: '{name}' is registered by {owners[name]} and by {plugin}"
+                    )
+                _check_name(plugin, hook, registered)
+                found[name], owners[name] = registered, plugin
+    return found
+
+
+def _check_kind(plugin: InstalledPlugin, hook: str, registered: object, kind: type[T]) -> None:
+    if not isinstance(registered, kind):
+        answered = type(registered).__name__
+        raise ConfigurationError(
+            f"plugin {plugin}: {hook} answered a {answered}, not a {kind.__name__}"
+        )
+
+
+def _check_name(plugin: InstalledPlugin, hook: str, registered: Named) -> None:
+    """Formats carry the names that tables carry; every other type is called as its plugin."""
+    if isinstance(registered, FormatType):
+        if registered.name in BUILT_IN_FORMATS:
+            raise ConfigurationError(
+                f"plugin {plugin}: format '{registered.name}' is the gateway's own"
+            )
+    elif registered.name != plugin.name:
+        raise ConfigurationError(
+            f"plugin {plugin}: {hook} registers '{registered.name}'; "
+            "a type is called as its entry point"
+        )
+
+
+def _collect_capabilities(host: PluginHost) -> dict[str, str]:
+    hook = "sluicegate_register_capabilities"
+    capabilities: dict[str, str] = {}
+    for plugin in host.plugins:
+        for answer in host.ask(plugin, hook):
+            taken = capabilities.keys() & answer.keys()
+            if taken:
+                raise ConfigurationError(
+                    f"plugin {plugin}: capability '{min(taken)}' is already registered"
+                )
+            capabilities.update(answer)
+    return capabilities
