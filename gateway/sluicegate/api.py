@@ -249,11 +249,18 @@ class TableFormat(ABC):
 
     @abstractmethod
     async def version_at(
-        self, table: CatalogTable, directory: ObjectDirectory, timestamp: int, *, earliest_after: bool
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        latest: Snapshot,
+        timestamp: int,
+        *,
+        earliest_after: bool,
     ) -> int:
         """The version that a timestamp names.
 
         Args:
+            latest: The newest snapshot: its metadata says how the table's timestamps are kept.
             table: What the catalog says.
             directory: Its location, opened.
             timestamp: Epoch milliseconds.

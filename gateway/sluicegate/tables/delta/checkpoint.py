@@ -1,0 +1,124 @@
+"""Checkpoints: classic, multi-part, and v2 with sidecars (Delta protocol, "Checkpoints")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pyarrow as pa
+
+from sluicegate.tables.delta.actions import as_files
+from sluicegate.tables.delta.columns import ADD_FIELDS, STATS, STATS_STRUCT, AddColumns
+from sluicegate.tables.delta.commits import damaged, read_actions
+from sluicegate.tables.delta.gather import gather
+from sluicegate.tables.delta.names import LogFile, Sidecar, sidecar_of
+from sluicegate.tables.delta.protocol import metadata_of, protocol_of
+from sluicegate.tables.delta.segment import Checkpoint
+from sluicegate.tables.snapshot import TableMetadata, TableProtocol
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+    from sluicegate.tables.delta.store import LogStore
+
+_WHOLE_BYTES = 32 * 1024 * 1024
+_BATCH_ROWS = 64 * 1024
+_PARALLEL = 4
+_OTHER_ACTIONS = ("protocol", "metaData", "sidecar")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointState:
+    """What a checkpoint, or a part of one, says; batches of `FILE_SCHEMA`."""
+
+    files: tuple[pa.RecordBatch, ...]
+    protocol: TableProtocol | None = None
+    metadata: TableMetadata | None = None
+    sidecars: tuple[Sidecar, ...] = ()
+
+
+async def read_checkpoint(store: LogStore, checkpoint: Checkpoint, root: str) -> CheckpointState:
+    """Read a whole checkpoint, its parts and sidecars side by side.
+
+    Raises:
+        ObjectMissing: A part or a sidecar is gone.
+        TableUnreadable: A file is damaged.
+        StorageError: The store does not answer or refuses.
+    """
+    parts = await gather([partial(_read, store, file, root) for file in checkpoint.files], _PARALLEL)
+    sidecars = [sidecar for part in parts for sidecar in part.sidecars]
+    jobs = [partial(_read_parquet, store, sidecar, root) for sidecar in sidecars]
+    parts += await gather(jobs, _PARALLEL)
+    return CheckpointState(
+        files=tuple(batch for part in parts for batch in part.files),
+        protocol=next((part.protocol for part in parts if part.protocol), None),
+        metadata=next((part.metadata for part in parts if part.metadata), None),
+    )
+
+
+async def _read(store: LogStore, file: LogFile, root: str) -> CheckpointState:
+    if file.name.endswith(".parquet"):
+        return await _read_parquet(store, file, root)
+    actions = await read_actions(store, file, root)
+    files = (as_files(actions.adds, f"The Delta log's {file.name}"),)
+    return CheckpointState(files, actions.protocol, actions.metadata, actions.sidecars)
+
+
+async def _read_parquet(store: LogStore, file: LogFile | Sidecar, root: str) -> CheckpointState:
+    """A small file by one request; a large one by parts, so that it never is in memory whole."""
+    source: Any
+    if file.size <= _WHOLE_BYTES:
+        source = pa.BufferReader(pa.py_buffer(await store.read(file.name)))
+    else:
+        source = store.open(file.name, file.size)
+    return await anyio.to_thread.run_sync(_parse, source, file.name, root)
+
+
+def _parse(source: Any, name: str, root: str) -> CheckpointState:
+    import pyarrow.parquet as pq  # late: a gateway at rest has no use for it
+
+    with damaged(f"The Delta log's {name}"):
+        parquet = pq.ParquetFile(source, pre_buffer=True)
+        add_columns = AddColumns(root, _BATCH_ROWS)
+        files: list[pa.RecordBatch] = []
+        others: dict[str, list[Any]] = {kind: [] for kind in _OTHER_ACTIONS}
+        for batch in parquet.iter_batches(_BATCH_ROWS, columns=_columns(parquet)):
+            for kind in batch.schema.names:
+                column = batch.column(kind)
+                if kind != "add":
+                    others[kind] += column.drop_null().to_pylist()
+                elif column.null_count < len(column):
+                    files.append(add_columns.convert(column))
+        return CheckpointState(
+            files=tuple(files),
+            protocol=next(map(protocol_of, others["protocol"]), None),
+            metadata=next(map(metadata_of, others["metaData"]), None),
+            sidecars=tuple(map(sidecar_of, others["sidecar"])),
+        )
+
+
+def _columns(parquet: pq.ParquetFile) -> list[str]:
+    schema = parquet.schema_arrow
+    add = schema.field("add").type if "add" in schema.names else ()
+    wanted = {*ADD_FIELDS, *([STATS_STRUCT] if _lacks_stats_texts(parquet) else [])}
+    fields = [f"add.{field.name}" for field in add if field.name in wanted]
+    return fields + [kind for kind in _OTHER_ACTIONS if kind in schema.names]
+
+
+def _lacks_stats_texts(parquet: pq.ParquetFile) -> bool:
+    """Whether the file, as far as its footer says, has no statistics as JSON text."""
+    return not any(
+        statistics.null_count < chunk.num_values
+        for chunk in _chunks(parquet.metadata, f"add.{STATS}")
+        if (statistics := chunk.statistics) is not None and statistics.has_null_count
+    )
+
+
+def _chunks(metadata: pq.FileMetaData, path: str) -> Iterator[pq.ColumnChunkMetaData]:
+    for index in range(metadata.num_columns):
+        if metadata.schema.column(index).path == path:
+            for group in range(metadata.num_row_groups):
+                yield metadata.row_group(group).column(index)

@@ -1,0 +1,190 @@
+"""The Delta log of one table: loads a version of it, and advances a snapshot by the commits since."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import anyio
+import orjson
+import pyarrow as pa
+
+from sluicegate.errors import ObjectMissing, TableUnreadable, Unavailable
+from sluicegate.nouns import CatalogTable, ObjectDirectory
+from sluicegate.tables.delta.actions import Actions
+from sluicegate.tables.delta.checkpoint import CheckpointState, read_checkpoint
+from sluicegate.tables.delta.commits import read_actions
+from sluicegate.tables.delta.gather import gather
+from sluicegate.tables.delta.names import LogFile
+from sluicegate.tables.delta.paths import storage_root
+from sluicegate.tables.delta.protocol import check_readable
+from sluicegate.tables.delta.replay import apply, reconcile
+from sluicegate.tables.delta.segment import LogListing, LogSegment
+from sluicegate.tables.delta.store import LogStore
+from sluicegate.tables.delta.timestamps import (
+    after,
+    in_commit_since,
+    in_commit_timestamp,
+    modification_timestamps,
+)
+from sluicegate.tables.snapshot import FILE_SCHEMA, FileSet, Snapshot, TableMetadata
+
+_T = TypeVar("_T")
+
+_PARALLEL = 16
+_NOTHING = CheckpointState(files=())
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaState:
+    """What advancing a snapshot takes: the file that stood for its version."""
+
+    newest: LogFile
+
+
+class DeltaLog:
+    """Reads the log of a table through its store."""
+
+    def __init__(self, table: CatalogTable, directory: ObjectDirectory) -> None:
+        self.store = LogStore(directory)
+        self._table = table
+        self._root = storage_root(table.location)
+
+    async def listing(self, since: int | None = None) -> LogListing:
+        """The log's files from a version on, as far as the catalog says that they count."""
+        return LogListing.of(await self.store.files(since), self._table)
+
+    async def checkpoint_hint(self) -> int | None:
+        """The version in `_last_checkpoint`: maybe stale or wrong, `None` where it says nothing."""
+        try:
+            return max(0, int(orjson.loads(await self.store.read("_last_checkpoint"))["version"]))
+        except (ObjectMissing, ValueError, KeyError, TypeError):
+            return None
+
+    async def load(self, listing: LogListing, version: int) -> Snapshot:
+        """Rebuild a version from its newest checkpoint that can be read, or from version 0.
+
+        Raises:
+            TableUnreadable: Files are missing or damaged, or need an unknown feature.
+            Unavailable: The store does not answer, or the log was cleaned up meanwhile.
+        """
+        failure: TableUnreadable | None = None
+        for segment in listing.segments(version):
+            try:
+                base = await self._base(segment)
+            except TableUnreadable as error:
+                failure = failure or error
+            else:
+                return await self._replay(listing, segment, base)
+        raise failure or TableUnreadable(
+            f"The Delta log lacks commit {listing.missing(version)}, without which "
+            f"version {version} cannot be rebuilt."
+        )
+
+    async def advance(self, previous: Snapshot) -> Snapshot | None:
+        """The newest snapshot by what was committed since another one: that one itself if nothing was.
+
+        Returns:
+            `None` where loading anew is needed or cheaper: the log was rewritten, cleaned up, or a
+            checkpoint is smaller than the commits since.
+        """
+        state = previous.state
+        if not isinstance(state, DeltaState):
+            return None
+        if self._table.latest_version == previous.version:
+            return previous  # the catalog knows: nothing in the store could change that
+        files = await self.store.files(previous.version)
+        listing = LogListing.of(files, self._table)
+        if self._table.latest_version is None and state.newest not in files:
+            return None
+        latest = listing.latest
+        if latest == previous.version:
+            return previous
+        if latest is None or latest < previous.version:
+            return None
+        deltas = listing.cover(previous.version + 1, latest)
+        if deltas is None or _checkpoint_is_smaller(listing, deltas, previous.version):
+            return None
+        segment = LogSegment(latest, None, deltas, listing.commits.get(latest, deltas[-1]))
+        return await self._snapshot(segment, previous, previous.files, previous.timestamp)
+
+    async def _base(self, segment: LogSegment) -> CheckpointState:
+        if segment.checkpoint is None:
+            return _NOTHING
+        try:
+            return await read_checkpoint(self.store, segment.checkpoint, self._root)
+        except ObjectMissing as error:
+            raise TableUnreadable(
+                f"The Delta log's checkpoint of version {segment.checkpoint.version} is incomplete.",
+                detail=error.detail,
+            ) from None
+
+    async def _replay(
+        self, listing: LogListing, segment: LogSegment, base: CheckpointState
+    ) -> Snapshot:
+        table = pa.Table.from_batches(base.files, schema=FILE_SCHEMA)
+        timestamps = modification_timestamps(
+            commit for version, commit in listing.commits.items() if version < segment.version
+        )
+        before = timestamps.get(segment.version - 1)
+        return await self._snapshot(segment, base, FileSet(table.unify_dictionaries()), before)
+
+    async def _snapshot(
+        self, segment: LogSegment, base: CheckpointState | Snapshot, files: FileSet, before: int | None
+    ) -> Snapshot:
+        """Replay a segment's commits on files; `before` is the timestamp of the version before."""
+        commits = await self._commits(segment.deltas)
+        protocol = _newest([base.protocol, *(commit.protocol for commit in commits)], "protocol")
+        metadata = _newest([base.metadata, *(commit.metadata for commit in commits)], "metadata")
+        check_readable(protocol, by_catalog=self._table.latest_version is not None)
+        if commits:
+            files = await anyio.to_thread.run_sync(lambda: apply(files, reconcile(commits)))
+        return Snapshot(
+            version=segment.version,
+            timestamp=await self._timestamp(segment, commits, metadata, before),
+            protocol=protocol,
+            metadata=metadata,
+            files=files,
+            state=DeltaState(segment.newest),
+        )
+
+    async def _commits(self, files: Sequence[LogFile]) -> list[Actions]:
+        jobs = [partial(read_actions, self.store, file, self._root) for file in files]
+        try:
+            return await gather(jobs, _PARALLEL)
+        except ObjectMissing as error:
+            raise Unavailable(
+                "The table's log changed while it was read; try again.", detail=error.detail
+            ) from None
+
+    async def _timestamp(
+        self,
+        segment: LogSegment,
+        commits: Sequence[Actions],
+        metadata: TableMetadata,
+        before: int | None,
+    ) -> int:
+        since = in_commit_since(metadata)
+        if since is not None and segment.version >= since and segment.newest.kind == "commit":
+            if commits and commits[-1].in_commit_timestamp is not None:
+                return commits[-1].in_commit_timestamp
+            return await in_commit_timestamp(self.store, segment.newest)
+        return after(before, segment.newest.modified)
+
+
+def _checkpoint_is_smaller(listing: LogListing, deltas: Sequence[LogFile], version: int) -> bool:
+    newest = next(iter(listing.checkpoints), None)
+    return (
+        newest is not None
+        and newest.version > version
+        and sum(file.size for file in newest.files) < sum(file.size for file in deltas)
+    )
+
+
+def _newest(values: Sequence[_T | None], what: str) -> _T:
+    for value in reversed(values):
+        if value is not None:
+            return value
+    raise TableUnreadable(f"The Delta log has no {what} action: the table was not written completely.")

@@ -1,0 +1,92 @@
+"""Protocol and metadata actions, and what of them this reader understands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sluicegate.errors import TableUnreadable
+from sluicegate.tables.snapshot import TableMetadata, TableProtocol
+
+# Delta protocol, "Valid Feature Names in Table Features", and the previews of those features.
+READER_FEATURES = frozenset(
+    {
+        "catalogManaged",
+        "catalogOwned-preview",
+        "columnMapping",
+        "deletionVectors",
+        "timestampNtz",
+        "typeWidening",
+        "typeWidening-preview",
+        "v2Checkpoint",
+        "vacuumProtocolCheck",
+        "variantShredding",
+        "variantShredding-preview",
+        "variantType",
+        "variantType-preview",
+    }
+)
+CATALOG_FEATURES = frozenset({"catalogManaged", "catalogOwned-preview"})
+_MAX_READER_VERSION = 3
+_NO_FIELDS = '{"type":"struct","fields":[]}'
+
+
+def protocol_of(action: Mapping[str, Any]) -> TableProtocol:
+    """The value of a `protocol` action (Delta protocol, "Protocol Evolution")."""
+    return TableProtocol(
+        min_reader_version=int(action["minReaderVersion"]),
+        min_writer_version=int(action["minWriterVersion"]),
+        reader_features=_features(action.get("readerFeatures")),
+        writer_features=_features(action.get("writerFeatures")),
+    )
+
+
+def metadata_of(action: Mapping[str, Any]) -> TableMetadata:
+    """The value of a `metaData` action (Delta protocol, "Change Metadata").
+
+    Its maps are dictionaries in JSON and lists of pairs in Parquet.
+    """
+    file_format = action.get("format") or {}
+    return TableMetadata(
+        id=action["id"],
+        schema_string=action.get("schemaString") or _NO_FIELDS,
+        partition_columns=tuple(action.get("partitionColumns") or ()),
+        configuration=dict(action.get("configuration") or {}),
+        name=action.get("name"),
+        description=action.get("description"),
+        provider=file_format.get("provider") or "parquet",
+        format_options=dict(file_format.get("options") or {}),
+        created_time=action.get("createdTime"),
+    )
+
+
+def check_readable(protocol: TableProtocol, *, by_catalog: bool) -> None:
+    """Refuse what a reader of this version must not touch.
+
+    Args:
+        protocol: Of the version to read.
+        by_catalog: The catalog said which commits count (`CatalogTable.latest_version`).
+
+    Raises:
+        TableUnreadable: The reader version or a reader feature is unknown (it is named), or the table
+            belongs to a catalog that was not asked.
+    """
+    if not 1 <= protocol.min_reader_version <= _MAX_READER_VERSION:
+        raise TableUnreadable(
+            f"The table needs Delta reader version {protocol.min_reader_version}; "
+            f"the gateway reads versions 1 to {_MAX_READER_VERSION}."
+        )
+    features = frozenset(protocol.reader_features or ())
+    if unknown := sorted(features - READER_FEATURES):
+        raise TableUnreadable(
+            f"The table needs Delta reader features unknown to the gateway: {', '.join(unknown)}."
+        )
+    if features & CATALOG_FEATURES and not by_catalog:
+        raise TableUnreadable(
+            "The table is managed by its catalog, which alone knows its commits: "
+            "it has to be shared from that catalog, not by its path."
+        )
+
+
+def _features(names: Iterable[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)

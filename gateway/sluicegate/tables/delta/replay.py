@@ -1,0 +1,168 @@
+"""Of all actions on a file the newest counts (Delta protocol, "Action Reconciliation").
+
+A file's key is its path together with the unique id of its deletion vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sluicegate.tables.delta.actions import ACTION_SCHEMA, Actions, as_files
+from sluicegate.tables.snapshot import FILE_SCHEMA, FileSet
+
+_LINES = 1 << 32
+_CHUNK_ROWS = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a run of commits comes to.
+
+    Attributes:
+        paths: Of every file that they touch.
+        keys: Of every file that they touch; older actions on these no longer count.
+        files: Those added and not removed again, batches of `FILE_SCHEMA`.
+    """
+
+    paths: pa.Array
+    keys: pa.Array
+    files: tuple[pa.RecordBatch, ...]
+
+
+def reconcile(commits: Sequence[Actions]) -> Changes:
+    """Sum up commits (and compactions), given in ascending order."""
+    adds = _numbered(actions.adds for actions in commits)
+    removes = _numbered(actions.removes for actions in commits)
+    touched = pa.concat_tables([_keys(adds), _keys(removes)])
+    newest = touched.group_by("key").aggregate([("line", "max")])
+    kept = adds.filter(pc.is_in(adds.column("line"), value_set=newest.column("line_max")))
+    files = tuple(as_files(batch, "A commit of the Delta log") for batch in _joined(kept.to_batches()))
+    return Changes(
+        paths=pc.unique(touched.column("path")),
+        keys=newest.column("key").combine_chunks(),
+        files=files,
+    )
+
+
+def apply(files: FileSet, changes: Changes) -> FileSet:
+    """The files after the changes: the bits of those that changed are cleared, added ones appended.
+
+    Chunks of which more than a quarter is dead are rewritten, and small ones at the end are joined, so
+    that neither dead rows nor chunks pile up while a snapshot is advanced commit by commit.
+    """
+    chunks: list[_Chunk] = []
+    start = 0
+    for batch in files.table.to_batches():
+        live = None if files.live is None else files.live.slice(start, batch.num_rows)
+        start += batch.num_rows
+        _append(chunks, _Chunk(batch, live).without(changes))
+    for batch in changes.files:
+        _append(chunks, _Chunk(batch, None))
+    return _file_set(chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    batch: pa.RecordBatch
+    live: pa.BooleanArray | None
+
+    def without(self, changes: Changes) -> _Chunk:
+        dead = _touched(self.batch, changes)
+        if dead is None:
+            return self
+        live = pc.invert(dead) if self.live is None else pc.and_not(self.live, dead)
+        chunk = _Chunk(self.batch, live)
+        return chunk.compact() if live.true_count < 0.75 * len(live) else chunk
+
+    def compact(self) -> _Chunk:
+        return self if self.live is None else _Chunk(self.batch.filter(self.live), None)
+
+    def joined(self, other: _Chunk) -> _Chunk:
+        return _Chunk(_join([self.compact().batch, other.compact().batch]), None)
+
+
+def _append(chunks: list[_Chunk], chunk: _Chunk) -> None:
+    """Append a chunk; join it with those before it while these are not much larger."""
+    while chunks and chunk.batch.num_rows:
+        before = chunks[-1].batch.num_rows
+        if before >= 2 * chunk.batch.num_rows or before + chunk.batch.num_rows > _CHUNK_ROWS:
+            break
+        chunk = chunks.pop().joined(chunk)
+    if chunk.batch.num_rows:
+        chunks.append(chunk)
+
+
+def _file_set(chunks: Sequence[_Chunk]) -> FileSet:
+    table = pa.Table.from_batches([chunk.batch for chunk in chunks], schema=FILE_SCHEMA)
+    if all(chunk.live is None for chunk in chunks):
+        return FileSet(table)
+    masks = [
+        pa.repeat(True, chunk.batch.num_rows) if chunk.live is None else chunk.live for chunk in chunks
+    ]
+    return FileSet(table, pa.concat_arrays(masks))
+
+
+def _touched(batch: pa.RecordBatch, changes: Changes) -> pa.BooleanArray | None:
+    """Which rows the changes speak of; keys are made only for rows with such a path."""
+    suspects = pc.is_in(batch.column("path"), value_set=changes.paths)
+    if not suspects.true_count:
+        return None
+    keys = _file_keys(batch.filter(suspects))
+    return pc.replace_with_mask(suspects, suspects, pc.is_in(keys, value_set=changes.keys))
+
+
+def _numbered(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """The batches as one table, their lines numbered through."""
+    numbered = [
+        batch.set_column(
+            batch.schema.get_field_index("line"),
+            ACTION_SCHEMA.field("line"),
+            pc.add(batch.column("line"), commit * _LINES),
+        )
+        for commit, batch in enumerate(batches)
+        if batch.num_rows
+    ]
+    return pa.Table.from_batches(numbered, schema=ACTION_SCHEMA)
+
+
+def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in few batches."""
+    group: list[pa.RecordBatch] = []
+    for batch in batches:
+        if group and sum(part.num_rows for part in group) + batch.num_rows > _CHUNK_ROWS:
+            yield _join(group)
+            group = []
+        group.append(batch)
+    if group:
+        yield _join(group)
+
+
+def _join(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+
+
+def _keys(actions: pa.Table) -> pa.Table:
+    batches = actions.to_batches()
+    return pa.table(
+        {
+            "key": pa.chunked_array([_file_keys(batch) for batch in batches], pa.string()),
+            "path": actions.column("path"),
+            "line": actions.column("line"),
+        }
+    )
+
+
+def _file_keys(batch: pa.RecordBatch) -> pa.Array:
+    paths, vectors = batch.column("path"), batch.column("deletion_vector")
+    if vectors.null_count == len(vectors):
+        return paths
+    storage, payload, offset = (
+        pc.struct_field(vectors, name) for name in ("storageType", "pathOrInlineDv", "offset")
+    )
+    suffix = pc.fill_null(pc.binary_join_element_wise("@", offset.cast(pa.string()), ""), "")
+    keys = pc.binary_join_element_wise(paths, "\0", storage, payload, suffix, "")
+    return pc.if_else(vectors.is_valid(), keys, paths)

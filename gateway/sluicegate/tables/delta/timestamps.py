@@ -1,0 +1,126 @@
+"""When versions were committed (Delta protocol, "In-Commit Timestamps").
+
+A commit's timestamp is the one inside of it where the table has these, else the file's modification
+time, moved behind that of the commit before it: timestamps grow with versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import orjson
+
+from sluicegate.errors import InvalidRequest, TableUnreadable
+from sluicegate.tables.delta.commits import parse_actions
+from sluicegate.tables.delta.names import LogFile
+from sluicegate.tables.delta.segment import LogListing
+from sluicegate.tables.delta.store import LogStore
+from sluicegate.tables.snapshot import TableMetadata
+
+_FIRST_LINE = 64 * 1024
+
+
+def in_commit_since(metadata: TableMetadata) -> int | None:
+    """The version from which on commits hold their timestamp; `None` where they do not."""
+    configuration = metadata.configuration
+    if configuration.get("delta.enableInCommitTimestamps", "").lower() != "true":
+        return None
+    try:
+        return int(configuration.get("delta.inCommitTimestampEnablementVersion", "0"))
+    except ValueError:
+        raise TableUnreadable(
+            "The table property delta.inCommitTimestampEnablementVersion is no version number."
+        ) from None
+
+
+async def in_commit_timestamp(store: LogStore, commit: LogFile) -> int:
+    """Read the timestamp inside a commit: the first line has it; else its modification time counts.
+
+    Raises:
+        ObjectMissing: The commit is gone.
+        TableUnreadable: The commit is damaged.
+        StorageError: The store does not answer or refuses.
+    """
+    head = bytes(await store.read(commit.name, _FIRST_LINE))
+    line, newline, _ = head.partition(b"\n")
+    if newline:
+        try:
+            return int(orjson.loads(line)["commitInfo"]["inCommitTimestamp"])
+        except (ValueError, KeyError, TypeError):
+            pass  # not where the protocol wants it: look everywhere
+    actions = parse_actions(await store.read(commit.name), commit, "")
+    return commit.modified if actions.in_commit_timestamp is None else actions.in_commit_timestamp
+
+
+def modification_timestamps(commits: Iterable[LogFile]) -> dict[int, int]:
+    """Timestamps by version from the modification times of commits, given in ascending order."""
+    timestamps: dict[int, int] = {}
+    previous = None
+    for commit in commits:
+        previous = after(previous, commit.modified)
+        timestamps[commit.version] = previous
+    return timestamps
+
+
+def after(previous: int | None, modified: int) -> int:
+    """A modification time, moved behind the timestamp of the version before."""
+    return modified if previous is None else max(modified, previous + 1)
+
+
+class Timeline:
+    """Finds versions by timestamp; in-commit timestamps are read as the search needs them."""
+
+    def __init__(self, store: LogStore, listing: LogListing, metadata: TableMetadata) -> None:
+        self._store = store
+        self._commits = listing.commits
+        self._modified = modification_timestamps(listing.commits.values())
+        self._in_commit_since = in_commit_since(metadata)
+
+    async def latest_until(self, timestamp: int, first: int, last: int) -> int:
+        """The latest of the versions at or before a timestamp.
+
+        Raises:
+            InvalidRequest: All of them are later.
+        """
+        version = await self._first_after(timestamp, first, last) - 1
+        if version < first:
+            raise InvalidRequest(
+                f"The timestamp {_iso(timestamp)} is before the earliest version of the table that "
+                f"can be read: version {first} of {_iso(await self._timestamp(first))}."
+            )
+        return version
+
+    async def earliest_from(self, timestamp: int, first: int, last: int) -> int:
+        """The earliest of the versions at or after a timestamp.
+
+        Raises:
+            InvalidRequest: All of them are earlier.
+        """
+        version = await self._first_after(timestamp - 1, first, last)
+        if version > last:
+            raise InvalidRequest(
+                f"The timestamp {_iso(timestamp)} is after the latest version of the table: "
+                f"version {last} of {_iso(await self._timestamp(last))}."
+            )
+        return version
+
+    async def _first_after(self, timestamp: int, low: int, high: int) -> int:
+        """The first version with a greater timestamp, `high + 1` if there is none."""
+        while low <= high:
+            middle = (low + high) // 2
+            if await self._timestamp(middle) > timestamp:
+                high = middle - 1
+            else:
+                low = middle + 1
+        return low
+
+    async def _timestamp(self, version: int) -> int:
+        if self._in_commit_since is None or version < self._in_commit_since:
+            return self._modified[version]
+        return await in_commit_timestamp(self._store, self._commits[version])
+
+
+def _iso(timestamp: int) -> str:
+    moment = datetime.fromtimestamp(timestamp / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,103 @@
+"""What the doors read tables with: any format, cached, each snapshot loaded once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, UnsupportedOperation
+from sluicegate.tables.cache import SnapshotCache
+from sluicegate.tables.singleflight import SingleFlight
+from sluicegate.tables.snapshot import Snapshot
+
+
+class TableReader:
+    """Reads tables through their formats, keeps snapshots, and loads each once however many ask.
+
+    Args:
+        formats: By the name that `CatalogTable.format` has.
+        max_bytes: What cached snapshots may hold together.
+    """
+
+    def __init__(self, formats: Mapping[str, TableFormat], max_bytes: int) -> None:
+        self._formats = formats
+        self._cache = SnapshotCache(max_bytes)
+        self._flights: SingleFlight[Snapshot] = SingleFlight()
+
+    async def latest(self, table: CatalogTable, directory: ObjectDirectory) -> Snapshot:
+        """The newest snapshot: the cached one, advanced by what was committed since.
+
+        Raises:
+            NotFound: There is no table at the location.
+            TableUnreadable: The table's metadata is broken or needs an unknown feature.
+            UnsupportedOperation: No plugin reads the table's format.
+            Unavailable: The store does not answer.
+        """
+        key = (table.id, table.location)
+        read = self._format(table).latest
+
+        async def advance() -> Snapshot:
+            previous = self._cache.get(key)
+            snapshot = await read(table, directory, previous)
+            if snapshot is not previous:
+                self._cache.put(key, snapshot)
+            return snapshot
+
+        return await self._flights.run((key, "latest", table.latest_version), advance)
+
+    async def at_version(
+        self, table: CatalogTable, directory: ObjectDirectory, version: int
+    ) -> Snapshot:
+        """The snapshot of one version.
+
+        Raises as `latest` does, which is asked first: a table that was dropped and created anew has
+        other versions of the same numbers.
+
+        Raises:
+            InvalidRequest: The version does not exist or cannot be rebuilt any more.
+        """
+        newest = await self.latest(table, directory)
+        if newest.version == version:
+            return newest
+        key = (table.id, table.location, newest.metadata.id, version)
+        read = self._format(table).at_version
+
+        async def load() -> Snapshot:
+            snapshot = await read(table, directory, version)
+            self._cache.put(key, snapshot)
+            return snapshot
+
+        return self._cache.get(key) or await self._flights.run(key, load)
+
+    async def version_at(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        timestamp: int,
+        *,
+        earliest_after: bool = False,
+    ) -> int:
+        """The version that a timestamp in epoch milliseconds names; raises as `at_version` does.
+
+        Args:
+            table: Where the catalog says that the table is.
+            directory: Its location, opened.
+            timestamp: Epoch milliseconds.
+            earliest_after: The earliest version at or after the timestamp, instead of the latest
+                version at or before it.
+        """
+        newest = await self.latest(table, directory)
+        return await self._format(table).version_at(
+            table, directory, newest, timestamp, earliest_after=earliest_after
+        )
+
+    async def aclose(self) -> None:
+        """Cancel the loads that still run."""
+        await self._flights.aclose()
+
+    def _format(self, table: CatalogTable) -> TableFormat:
+        try:
+            return self._formats[table.format]
+        except KeyError:
+            raise UnsupportedOperation(
+                f"Tables of format '{table.format}' cannot be read: no enabled plugin reads them."
+            ) from None
