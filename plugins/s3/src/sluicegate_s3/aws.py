@@ -155,6 +155,7 @@ def _milliseconds(moment: datetime | None) -> int | None:
 @contextmanager
 def _translated_errors() -> Iterator[None]:
     from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
+    from botocore.exceptions import ConnectionError as ConnectionFailed
 
     try:
         yield
@@ -163,7 +164,7 @@ def _translated_errors() -> Iterator[None]:
             "The token service refuses the gateway's credentials for this storage; ask its operator.",
             detail=str(error),
         ) from error
-    except HTTPClientError as error:
+    except (ConnectionFailed, HTTPClientError) as error:
         raise StorageError(
             "The service that gives credentials for this storage does not answer; try again later.",
             detail=str(error),

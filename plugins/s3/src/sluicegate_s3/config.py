@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from sluicegate.api import SecretStr, StorageConfig
 from sluicegate_s3.address import (
@@ -29,6 +29,9 @@ class S3Config(StorageConfig):
     shared files, web identity, container and instance roles). With `role_arn`, those only assume
     the role, and its sessions read the bucket.
     """
+
+    # A refused combination would otherwise print the whole input, secrets included.
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     prefix: Annotated[str, AfterValidator(canonical_prefix)] = Field(
         description="The locations served: s3://bucket/ or s3://bucket/directory/ (s3a and s3n alike).",

@@ -34,6 +34,9 @@ def quote_keys(keys: Sequence[str]) -> list[str]:
 
     The keys are quoted as one text, one pass for each reserved byte that occurs in it: most tables
     need a pass or two, whatever their number of files.
+
+    Raises:
+        UnicodeEncodeError: A key holds half of a surrogate pair, so it has no UTF-8 form.
     """
     text = _SEPARATOR.join(keys).encode()
     reserved = set(text.translate(None, _UNRESERVED + _SEPARATOR.encode()))
@@ -61,6 +64,9 @@ class Presigner:
             keys: Keys, not percent-encoded.
             at: The signing instant, epoch seconds.
             expires_in: Seconds from `at` on, 1 to 604,800.
+
+        Raises:
+            UnicodeEncodeError: A key holds half of a surrogate pair, so it has no UTF-8 form.
         """
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at))
         scope = f"{stamp[:8]}/{self._region}/s3/aws4_request"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 
@@ -26,6 +27,7 @@ from sluicegate_s3.signer import MAX_EXPIRES_IN, Presigner
 from sluicegate_s3.stores import Stores
 
 _SIGN_BATCH = 1024
+_UNLISTABLE = re.compile(r"/\.{0,2}(?=/)|[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class S3Storage(Storage):
@@ -46,7 +48,7 @@ class S3Storage(Storage):
     @classmethod
     def configured(cls, config: S3Config, context: PluginContext) -> S3Storage:
         """The storage that a configuration describes; nothing is asked of the store yet."""
-        return cls(config, FreshCredentials(_source(config)))
+        return cls(config, FreshCredentials(credential_source(config)))
 
     @property
     def prefix(self) -> str:
@@ -58,6 +60,9 @@ class S3Storage(Storage):
 
         All are signed for one instant. They live `expires_in` seconds, but at most seven days and no
         longer than the session that signs them.
+
+        Raises:
+            TableUnreadable: A location is no valid Unicode.
         """
         if expires_in < 1:
             raise InvalidRequest("A presigned URL must live for at least one second.")
@@ -68,7 +73,7 @@ class S3Storage(Storage):
         lifetime = _lifetime(credentials, at, expires_in)
         urls: list[str] = []
         for start in range(0, len(keys), _SIGN_BATCH):
-            urls += presigner.sign(keys[start : start + _SIGN_BATCH], at, lifetime)
+            urls += _signed(presigner, keys[start : start + _SIGN_BATCH], at, lifetime)
             await anyio.lowlevel.checkpoint()
         return Presigned(urls, (at + lifetime) * 1000)
 
@@ -78,7 +83,8 @@ class S3Storage(Storage):
         """Open a directory for reading; see `Storage.open`.
 
         Raises:
-            TableUnreadable: The directory has a segment that no listing can name (`//`, `.`, `..`).
+            TableUnreadable: The directory's name has a segment or character that no listing can name
+                (`//`, `.`, `..`, control characters).
         """
         key = self._directory_key(location)
         if credentials is not None:
@@ -113,11 +119,11 @@ class S3Storage(Storage):
     def _directory_key(self, location: str) -> str:
         directory = location.removesuffix("/")
         key = self._keys([f"{directory}/"])[0].removesuffix("/")
-        if key and not {"", ".", ".."}.isdisjoint(key.split("/")):
+        if _UNLISTABLE.search(f"/{key}/" if key else ""):
             raise TableUnreadable(
-                "The table's directory has an empty, '.' or '..' segment in its name; such a table "
-                "cannot be read. Move it to a plain name.",
-                detail=location,
+                "The name of the table's directory has an empty, '.' or '..' segment or a control "
+                "character, so the table cannot be read; its owner should move it to a plain name.",
+                detail=ascii(location),
             )
         return key
 
@@ -125,6 +131,16 @@ class S3Storage(Storage):
         if self._presigner is None or self._presigner[0] is not credentials:
             self._presigner = (credentials, Presigner(self._address, self._region, credentials))
         return self._presigner[1]
+
+
+def _signed(presigner: Presigner, keys: Sequence[str], at: int, lifetime: int) -> list[str]:
+    try:
+        return presigner.sign(keys, at, lifetime)
+    except UnicodeEncodeError as error:
+        raise TableUnreadable(
+            "The table names a file by text that is no valid Unicode; no store can hold such a file.",
+            detail=ascii(error.object[error.start - 40 : error.end]),
+        ) from error
 
 
 def _lifetime(credentials: Credentials, at: int, expires_in: int) -> int:
@@ -137,7 +153,7 @@ def _lifetime(credentials: Credentials, at: int, expires_in: int) -> int:
     return lifetime
 
 
-def _source(config: S3Config) -> CredentialSource:
+def credential_source(config: S3Config) -> CredentialSource:
     """Where the configured credentials come from."""
     threads = BotocoreThreads()
     base: CredentialSource

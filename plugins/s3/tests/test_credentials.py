@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import anyio
+import pytest
+
+from sluicegate.api import SecretStr, StorageError
+from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
+from sluicegate_s3.aws import AssumedRole, BotocoreThreads, DefaultChain, Role
+from sluicegate_s3.credentials import Credentials, CredentialSource, FreshCredentials, StaticKey
+
+HOUR = 3600
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class Sessions(CredentialSource):
+    """Gives numbered sessions of an hour by its clock, or fails when it is told to."""
+
+    def __init__(self, clock: Clock, *, ends: bool = True) -> None:
+        self._clock = clock
+        self._ends = ends
+        self.given = 0
+        self.fails = False
+        self.open = anyio.Event()
+        self.open.set()
+
+    async def load(self) -> Credentials:
+        await self.open.wait()
+        if self.fails:
+            raise StorageError("no session today")
+        self.given += 1
+        end = int((self._clock.now + HOUR) * 1000) if self._ends else None
+        return Credentials(f"session-{self.given}", "secret", "token", end)
+
+
+@pytest.mark.parametrize(
+    ("ends", "seconds_later", "loads"),
+    [
+        (True, 0, 1),
+        (True, HOUR // 2 - 1, 1),
+        (True, HOUR // 2, 2),
+        (True, HOUR * 5, 2),
+        (False, 299, 1),
+        (False, 300, 2),
+    ],
+)
+async def test_credentials_are_renewed_at_half_of_their_life(
+    ends: bool, seconds_later: int, loads: int
+) -> None:
+    clock = Clock()
+    source = Sessions(clock, ends=ends)
+    fresh = FreshCredentials(source, clock)
+    await fresh.get()
+
+    clock.now += seconds_later
+
+    assert (await fresh.get()).access_key_id == f"session-{loads}"
+
+
+async def test_many_requests_at_once_load_one_session() -> None:
+    clock = Clock()
+    source = Sessions(clock)
+    fresh = FreshCredentials(source, clock)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(fresh.get)
+
+    assert source.given == 1
+
+
+async def test_requests_use_the_old_session_while_another_renews() -> None:
+    clock = Clock()
+    source = Sessions(clock)
+    fresh = FreshCredentials(source, clock)
+    await fresh.get()
+    clock.now += HOUR * 0.75
+    source.open = anyio.Event()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(fresh.get)
+        await anyio.wait_all_tasks_blocked()
+        meanwhile = await fresh.get()
+        source.open.set()
+
+    assert meanwhile.access_key_id == "session-1"
+    assert (await fresh.get()).access_key_id == "session-2"
+
+
+async def test_a_failed_renewal_keeps_the_old_session_until_its_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    clock = Clock()
+    source = Sessions(clock)
+    fresh = FreshCredentials(source, clock)
+    await fresh.get()
+    source.fails = True
+
+    clock.now += HOUR * 0.75
+    with caplog.at_level(logging.WARNING):
+        assert (await fresh.get()).access_key_id == "session-1"
+    assert "could not be renewed" in caplog.text
+
+    clock.now += HOUR
+    with pytest.raises(StorageError):
+        await fresh.get()
+
+    source.fails = False
+    assert (await fresh.get()).access_key_id == "session-2"
+
+
+async def test_the_first_failure_is_an_error() -> None:
+    source = Sessions(Clock())
+    source.fails = True
+
+    with pytest.raises(StorageError):
+        await FreshCredentials(source).get()
+
+
+def test_credentials_show_no_secret() -> None:
+    assert "hush" not in repr(Credentials("AKIAEXAMPLE", "hush-secret", "hush-token"))
+
+
+async def test_the_chain_reads_the_environment(
+    no_ambient_credentials: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hush")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
+
+    found = await DefaultChain(BotocoreThreads()).load()
+
+    assert found == Credentials("AKIAEXAMPLE", "hush", "token")
+
+
+async def test_the_chain_reads_a_named_profile(no_ambient_credentials: Path) -> None:
+    (no_ambient_credentials / "credentials").write_text(
+        "[other]\naws_access_key_id = AKIAOTHER\naws_secret_access_key = hush\n"
+    )
+
+    found = await DefaultChain(BotocoreThreads(), "other").load()
+
+    assert found == Credentials("AKIAOTHER", "hush")
+
+
+async def test_the_chain_tells_when_a_session_ends(no_ambient_credentials: Path) -> None:
+    end = (datetime.now(UTC) + timedelta(hours=1)).replace(microsecond=0)
+    answer = {
+        "Version": 1,
+        "AccessKeyId": "ASIAEXAMPLE",
+        "SecretAccessKey": "hush",
+        "SessionToken": "token",
+        "Expiration": end.isoformat(),
+    }
+    script = no_ambient_credentials / "process.py"
+    script.write_text(f"print({json.dumps(answer)!r})")
+    (no_ambient_credentials / "config").write_text(
+        f"[profile tool]\ncredential_process = {sys.executable} {script}\n"
+    )
+
+    found = await DefaultChain(BotocoreThreads(), "tool").load()
+
+    assert found == Credentials("ASIAEXAMPLE", "hush", "token", int(end.timestamp() * 1000))
+
+
+@pytest.mark.parametrize(
+    ("profile", "hint"), [(None, "set access_key_id"), ("missing", "profile (missing)")]
+)
+async def test_an_empty_chain_says_what_to_set(
+    no_ambient_credentials: Path, profile: str | None, hint: str
+) -> None:
+    with pytest.raises(StorageError) as refused:
+        await DefaultChain(BotocoreThreads(), profile).load()
+
+    assert hint in str(refused.value.detail)
+
+
+def role_of(server: SeaweedFS, identity: Identity, endpoint: str | None = None) -> AssumedRole:
+    key = StaticKey(identity.access_key_id, SecretStr(identity.secret_access_key), None)
+    role = Role(
+        arn=server.role_arn,
+        session_name="a-test",
+        duration=900,
+        region=server.region,
+        endpoint=endpoint or server.endpoint,
+    )
+    return AssumedRole(BotocoreThreads(), role, FreshCredentials(key))
+
+
+async def test_a_role_gives_sessions_of_the_wanted_length(server: SeaweedFS) -> None:
+    before = datetime.now(UTC).timestamp()
+
+    session = await role_of(server, server.signer).load()
+
+    assert session.session_token
+    assert session.expires_at is not None
+    assert 890 < session.expires_at / 1000 - before < 910
+
+
+async def test_a_refused_role_is_an_error_without_upstream_words(server: SeaweedFS) -> None:
+    with pytest.raises(StorageError) as refused:
+        await role_of(server, server.nobody).load()
+
+    assert "AssumeRole" in str(refused.value.detail)
+    assert "AssumeRole" not in refused.value.message
+    assert server.nobody.secret_access_key not in f"{refused.value} {refused.value.detail}"
+
+
+async def test_a_dead_token_service_is_an_error(server: SeaweedFS) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
+        endpoint = f"http://127.0.0.1:{taken.getsockname()[1]}"
+
+        with pytest.raises(StorageError, match="does not answer"):
+            await role_of(server, server.signer, endpoint).load()

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import botocore.auth
+import botocore.session
+import pytest
+from botocore.auth import S3SigV4QueryAuth
+from botocore.awsrequest import AWSRequest
+from botocore.config import Config
+from botocore.credentials import Credentials as BotocoreCredentials
+from botocore.utils import percent_encode
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sluicegate_s3.address import BucketAddress
+from sluicegate_s3.config import S3Config
+from sluicegate_s3.credentials import Credentials
+from sluicegate_s3.signer import Presigner, quote_keys
+
+AT = 1_767_225_599  # the last second of 2025
+TOKEN = "IQoJb3JpZ2luX2VjE" + "ab+/" * 200 + "=="
+STATIC = Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")
+SESSION = Credentials("ASIAIOSFODNN7EXAMPLE", "secret/of+a=session", TOKEN, 1_767_229_199_000)
+VIRTUAL_HOST = BucketAddress("https://lake.s3.eu-west-1.amazonaws.com", "/")
+PATH_STYLE = BucketAddress("http://127.0.0.1:9000", "/lake/")
+
+AWKWARD_KEYS = [
+    "plain.parquet",
+    "sales/date=2024-01-01/part-00000-c000.snappy.parquet",
+    "sales/date%3D2024-01-01/already encoded",
+    "a b/c+d",
+    "%",
+    "%25%2F",
+    "100%/#fragment?query=1&x=2;y",
+    "a//b",
+    "/leading",
+    "trailing/",
+    "./a/../b/.",
+    "..",
+    "-._~",
+    "!*'()",
+    "$&,:;=@",
+    '[]{}|\\^`"<>',
+    "ünïcode/日本語/😀",
+    "e\u0301 is not \u00e9",
+    "line\nbreak\ttab\rreturn",
+    "nul\0inside",
+    "\x7f\x01",
+    "\u2028\ufeff\uffff",
+    "x" * 1024,
+]
+
+
+@pytest.fixture(autouse=True)
+def fixed_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        botocore.auth,
+        "get_current_datetime",
+        lambda: datetime.fromtimestamp(AT, UTC).replace(tzinfo=None),
+    )
+
+
+def signed_by_botocore(
+    address: BucketAddress, region: str, credentials: Credentials, key: str, expires_in: int
+) -> str:
+    signer: Any = S3SigV4QueryAuth(
+        BotocoreCredentials(
+            credentials.access_key_id, credentials.secret_access_key, credentials.session_token
+        ),
+        "s3",
+        region,
+        expires=expires_in,
+    )
+    request: Any = AWSRequest(
+        method="GET", url=f"{address.origin}{address.path}{percent_encode(key, safe='/~')}"
+    )
+    signer.add_auth(request)
+    return str(request.url)
+
+
+@pytest.mark.parametrize("key", AWKWARD_KEYS)
+@pytest.mark.parametrize("address", [VIRTUAL_HOST, PATH_STYLE])
+@pytest.mark.parametrize("credentials", [STATIC, SESSION])
+def test_a_url_equals_botocores_byte_for_byte(
+    key: str, address: BucketAddress, credentials: Credentials
+) -> None:
+    (url,) = Presigner(address, "eu-west-1", credentials).sign([key], AT, 900)
+
+    assert url == signed_by_botocore(address, "eu-west-1", credentials, key, 900)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=5))
+@settings(deadline=None)
+def test_any_keys_are_signed_as_botocore_signs_them(keys: list[str]) -> None:
+    urls = Presigner(VIRTUAL_HOST, "eu-west-1", SESSION).sign(keys, AT, 604_800)
+
+    assert urls == [
+        signed_by_botocore(VIRTUAL_HOST, "eu-west-1", SESSION, key, 604_800) for key in keys
+    ]
+
+
+def test_a_batch_keeps_its_order_and_quotes_each_key_for_itself() -> None:
+    urls = Presigner(VIRTUAL_HOST, "eu-west-1", STATIC).sign(AWKWARD_KEYS, AT, 60)
+
+    assert urls == [
+        signed_by_botocore(VIRTUAL_HOST, "eu-west-1", STATIC, key, 60) for key in AWKWARD_KEYS
+    ]
+
+
+def test_a_signer_follows_the_day_and_its_signing_key() -> None:
+    signer = Presigner(VIRTUAL_HOST, "eu-west-1", STATIC)
+    (before,) = signer.sign(["a"], AT - 86_400, 60)
+    (again,) = signer.sign(["a"], AT, 60)
+
+    assert before != again
+    assert again == signed_by_botocore(VIRTUAL_HOST, "eu-west-1", STATIC, "a", 60)
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
+def test_quoting_many_keys_equals_quoting_each(keys: list[str]) -> None:
+    assert quote_keys(keys) == [percent_encode(key, safe="/~") for key in keys]
+
+
+@pytest.mark.parametrize(
+    ("settings", "botocore_s3"),
+    [
+        ({"prefix": "s3://lake/", "region": "eu-west-1"}, {"addressing_style": "virtual"}),
+        ({"prefix": "s3://lake/", "region": "cn-north-1"}, {}),
+        ({"prefix": "s3://lake/", "region": "us-gov-west-1"}, {}),
+        ({"prefix": "s3://lake/", "region": "us-east-1"}, {}),
+        ({"prefix": "s3://lake.with.dots/", "region": "eu-west-1"}, {}),
+        ({"prefix": "s3://Legacy_Bucket/", "region": "us-east-1"}, {}),
+        (
+            {"prefix": "s3://lake/", "region": "eu-west-1", "path_style": True},
+            {"addressing_style": "path"},
+        ),
+        (
+            {"prefix": "s3://lake/", "endpoint": "http://store.example:9000"},
+            {"addressing_style": "path"},
+        ),
+        (
+            {"prefix": "s3://lake/", "endpoint": "https://store.example", "path_style": False},
+            {"addressing_style": "virtual"},
+        ),
+    ],
+)
+def test_a_bucket_is_addressed_as_botocores_client_does(
+    settings: dict[str, Any], botocore_s3: dict[str, str]
+) -> None:
+    config = S3Config(**settings)
+    client = botocore.session.Session().create_client(
+        "s3",
+        region_name=config.signing_region,
+        endpoint_url=config.endpoint,
+        aws_access_key_id=STATIC.access_key_id,
+        aws_secret_access_key=STATIC.secret_access_key,
+        config=Config(
+            signature_version="s3v4",
+            s3={"us_east_1_regional_endpoint": "regional", **botocore_s3},
+        ),
+    )
+    expected = client.generate_presigned_url(
+        "get_object", Params={"Bucket": config.bucket, "Key": "a b/ü"}, ExpiresIn=60
+    )
+
+    (url,) = Presigner(config.public_address, config.signing_region, STATIC).sign(["a b/ü"], AT, 60)
+
+    assert url == expected

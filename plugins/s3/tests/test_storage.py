@@ -1,0 +1,350 @@
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import anyio
+import httpx
+import obstore
+import pytest
+from obstore.exceptions import BaseError
+
+from sluicegate.api import (
+    InvalidRequest,
+    ObjectDirectory,
+    PermissionDenied,
+    StorageError,
+    TableUnreadable,
+    TemporaryCredentials,
+)
+from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
+from sluicegate_s3.config import S3Config
+from sluicegate_s3.credentials import Credentials, CredentialSource, FreshCredentials
+from sluicegate_s3.storage import S3Storage, credential_source
+
+KEYS = [
+    "plain/part-0.parquet",
+    "date=2024-01-01/a b+c.parquet",
+    "per%20cent/100%.parquet",
+    "hash#question?amp&.parquet",
+    "ünïcode/日本語/😀.parquet",
+    "tilde~/!*'().parquet",
+    '$,:;=@/[]{}|^`"<>.parquet',
+]
+AWS = S3Config(prefix="s3://lake/sales", region="eu-west-1")
+
+
+class Fixed(CredentialSource):
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
+
+    async def load(self) -> Credentials:
+        return self._credentials
+
+
+def offline(config: S3Config = AWS, *, session_ends: int | None = None, now: float = 0) -> S3Storage:
+    credentials = Credentials("AKIAEXAMPLE", "hush", "token", session_ends)
+    return S3Storage(config, FreshCredentials(Fixed(credentials), lambda: now), lambda: now)
+
+
+def connected(server: SeaweedFS, identity: Identity | None = None, **settings: Any) -> S3Storage:
+    who = identity or server.signer
+    config = S3Config.model_validate(
+        {
+            "prefix": f"s3://{server.bucket}/",
+            "endpoint": server.endpoint,
+            "access_key_id": who.access_key_id,
+            "secret_access_key": who.secret_access_key,
+            **settings,
+        }
+    )
+    return S3Storage(config, FreshCredentials(credential_source(config)))
+
+
+def assuming_the_role(server: SeaweedFS) -> S3Storage:
+    return connected(server, role_arn=server.role_arn, sts_endpoint=server.endpoint)
+
+
+async def fetch(url: str, method: str = "GET", **headers: str) -> httpx.Response:
+    body = b"mine now" if method == "PUT" else None
+    async with httpx.AsyncClient() as client:
+        return await client.request(method, url, content=body, headers=headers)
+
+
+@pytest.fixture(scope="module")
+def lake(server: SeaweedFS) -> SeaweedFS:
+    for key in KEYS:
+        server.put(key, f"content of {key}".encode())
+    return server
+
+
+async def names_in(directory: ObjectDirectory) -> set[str]:
+    listing = obstore.list(directory.store, prefix=directory.prefix or None)
+    return {item["path"] async for batch in listing for item in batch}
+
+
+@pytest.mark.parametrize("storage", [connected, assuming_the_role])
+async def test_presigned_urls_read_their_objects(
+    lake: SeaweedFS, storage: Callable[[SeaweedFS], S3Storage]
+) -> None:
+    signed = await storage(lake).presign([f"s3://{lake.bucket}/{key}" for key in KEYS], 600)
+
+    for key, url in zip(KEYS, signed.urls, strict=True):
+        assert (await fetch(url)).content == f"content of {key}".encode()
+
+
+async def test_a_range_of_an_object_can_be_read(lake: SeaweedFS) -> None:
+    signed = await connected(lake).presign([f"s3://{lake.bucket}/{KEYS[0]}"], 600)
+
+    answer = await fetch(signed.urls[0], Range="bytes=0-6")
+    assert (answer.status_code, answer.content) == (206, b"content")
+
+
+@pytest.mark.parametrize(
+    ("change", "method"),
+    [
+        (lambda url: url, "PUT"),
+        (lambda url: url, "DELETE"),
+        (lambda url: url.replace("part-0", "part-1"), "GET"),
+        (lambda url: url.replace("X-Amz-Expires=600", "X-Amz-Expires=6000"), "GET"),
+        (lambda url: url[:-1] + ("0" if url[-1] != "0" else "1"), "GET"),
+        (lambda url: url.partition("?")[0], "GET"),
+    ],
+)
+async def test_any_other_use_of_a_presigned_url_is_refused(
+    lake: SeaweedFS, change: Callable[[str], str], method: str
+) -> None:
+    signed = await connected(lake).presign([f"s3://{lake.bucket}/{KEYS[0]}"], 600)
+
+    assert (await fetch(signed.urls[0])).status_code == 200
+    assert (await fetch(change(signed.urls[0]), method)).status_code == 403
+
+
+async def test_an_expired_url_is_refused(lake: SeaweedFS) -> None:
+    signed = await connected(lake).presign([f"s3://{lake.bucket}/{KEYS[0]}"], 1)
+
+    await anyio.sleep(signed.expires_at / 1000 - time.time() + 1.5)
+
+    assert (await fetch(signed.urls[0])).status_code == 403
+
+
+@pytest.mark.slow
+async def test_urls_die_with_the_session_that_signed_them_and_say_so(tmp_path: Path) -> None:
+    with SeaweedFS.start(tmp_path, session_seconds=6) as server:
+        server.put("a", b"a")
+        storage = assuming_the_role(server)
+        signed = await storage.presign([f"s3://{server.bucket}/a"], 3600)
+
+        assert signed.expires_at <= (time.time() + 6) * 1000
+        assert (await fetch(signed.urls[0])).status_code == 200
+
+        await anyio.sleep(signed.expires_at / 1000 - time.time() + 1.5)
+        assert (await fetch(signed.urls[0])).status_code == 403
+
+        renewed = await storage.presign([f"s3://{server.bucket}/a"], 3600)
+        assert (await fetch(renewed.urls[0])).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("wanted", "session_seconds", "lives"),
+    [
+        (3600, None, 3600),
+        (700_000, None, 604_800),
+        (3600, 1800.0, 1800),
+        (3600, 1800.9, 1800),
+        (900, 1800.0, 900),
+        (1, 1.0, 1),
+    ],
+)
+async def test_urls_live_no_longer_than_their_signature_and_session(
+    wanted: int, session_seconds: float | None, lives: int
+) -> None:
+    now = 1_767_225_600
+    end = None if session_seconds is None else int((now + session_seconds) * 1000)
+
+    signed = await offline(session_ends=end, now=now + 0.25).presign(["s3://lake/sales/a"], wanted)
+
+    query = parse_qs(urlsplit(signed.urls[0]).query)
+    assert query["X-Amz-Expires"] == [str(lives)]
+    assert query["X-Amz-Date"] == ["20260101T000000Z"]
+    assert signed.expires_at == (now + lives) * 1000
+
+
+async def test_a_session_that_has_ended_signs_nothing() -> None:
+    with pytest.raises(StorageError):
+        await offline(session_ends=1_000_999, now=1000).presign(["s3://lake/sales/a"], 60)
+
+
+async def test_a_large_batch_is_signed_in_order_for_one_instant() -> None:
+    locations = [f"s3://lake/sales/part-{number}" for number in range(5000)]
+
+    signed = await offline(now=1_767_225_600).presign(locations, 60)
+
+    assert [f"s3://lake{urlsplit(url).path}" for url in signed.urls] == locations
+    assert {parse_qs(urlsplit(url).query)["X-Amz-Date"][0] for url in signed.urls} == {
+        "20260101T000000Z"
+    }
+
+
+async def test_no_locations_give_no_urls() -> None:
+    assert (await offline().presign([], 60)).urls == []
+
+
+@pytest.mark.parametrize("expires_in", [0, -1])
+async def test_a_url_that_never_lives_is_refused(expires_in: int) -> None:
+    with pytest.raises(InvalidRequest):
+        await offline().presign(["s3://lake/sales/a"], expires_in)
+
+
+async def test_a_location_may_have_any_s3_scheme() -> None:
+    signed = await offline(now=5).presign([f"{s}://lake/sales/a" for s in ("s3", "s3a", "s3n")], 60)
+
+    assert len(set(signed.urls)) == 1
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "s3://lake/salesroom/a",
+        "s3://lake/other/a",
+        "s3://lake/",
+        "s3://other/sales/a",
+        "s3://lake.other/sales/a",
+        "gs://lake/sales/a",
+        "https://lake/sales/a",
+        "lake/sales/a",
+        "/sales/a",
+        "",
+    ],
+)
+async def test_locations_outside_of_the_prefix_are_refused(location: str) -> None:
+    with pytest.raises(PermissionDenied) as refused:
+        await offline().presign(["s3://lake/sales/a", location], 60)
+    assert "lake" not in refused.value.message
+
+    with pytest.raises(PermissionDenied):
+        await offline().open(location)
+
+
+async def test_a_name_that_is_no_text_is_refused() -> None:
+    with pytest.raises(TableUnreadable):
+        await offline().presign(["s3://lake/sales/\ud800"], 60)
+
+
+@pytest.mark.parametrize("storage", [connected, assuming_the_role])
+@pytest.mark.parametrize("directory", ["", "date=2024-01-01", "per%20cent/", "ünïcode/日本語"])
+async def test_an_opened_directory_is_listed_and_read(
+    lake: SeaweedFS, storage: Callable[[SeaweedFS], S3Storage], directory: str
+) -> None:
+    opened = await storage(lake).open(f"s3a://{lake.bucket}/{directory}")
+
+    expected = {key for key in KEYS if key.startswith(directory)}
+    assert await names_in(opened) == expected
+    for key in expected:
+        read = await obstore.get_async(
+            opened.store, opened.key(key.removeprefix(directory).lstrip("/"))
+        )
+        assert bytes(await read.bytes_async()) == f"content of {key}".encode()
+
+
+async def test_directories_of_one_bucket_share_a_store() -> None:
+    storage = offline()
+
+    first, second = await storage.open("s3://lake/sales/a"), await storage.open("s3://lake/sales/b/")
+
+    assert first.store is second.store
+    assert (first.prefix, second.prefix) == ("sales/a", "sales/b")
+
+
+@pytest.mark.parametrize("name", ["a//b", "a/./b", "../b", "/a", "a//", ".", "a\nb", "\ud800"])
+async def test_a_directory_that_no_listing_can_name_is_refused(name: str) -> None:
+    with pytest.raises(TableUnreadable):
+        await offline().open(f"s3://lake/sales/{name}")
+
+
+def vended(identity: Identity, **more: str) -> TemporaryCredentials:
+    secret = {
+        "access_key_id": identity.access_key_id,
+        "secret_access_key": identity.secret_access_key,
+        **more,
+    }
+    return TemporaryCredentials("s3://lake/", "aws", secret, 2**60)
+
+
+async def test_given_credentials_are_the_ones_that_read(lake: SeaweedFS) -> None:
+    nobodys = connected(lake, lake.nobody)
+    own = await nobodys.open(f"s3://{lake.bucket}/")
+    given = await nobodys.open(f"s3://{lake.bucket}/", vended(lake.signer))
+
+    assert await names_in(given) == set(KEYS)
+    with pytest.raises(BaseError, match="403"):
+        await names_in(own)
+
+
+async def test_a_given_session_token_is_used(lake: SeaweedFS) -> None:
+    role = assuming_the_role(lake)
+    session = await role._credentials.get()
+    identity = Identity("session", session.access_key_id, session.secret_access_key)
+    given = vended(identity, session_token=session.session_token or "")
+
+    opened = await connected(lake, lake.nobody).open(f"s3://{lake.bucket}/", given)
+
+    assert await names_in(opened) == set(KEYS)
+
+
+async def test_stores_of_given_credentials_are_kept_but_not_without_bound() -> None:
+    storage = offline()
+    vendings = [vended(Identity(str(n), f"AKIA{n}", "hush")) for n in range(100)]
+
+    opened = [(await storage.open("s3://lake/sales/", given)).store for given in vendings]
+
+    assert (await storage.open("s3://lake/sales/", vendings[-1])).store is opened[-1]
+    assert (await storage.open("s3://lake/sales/", vendings[0])).store is not opened[0]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        replace(vended(Identity("a", "AKIA", "hush")), kind="azure"),
+        TemporaryCredentials("s3://lake/", "aws", {"sas_token": "hush"}, 2**60),
+    ],
+)
+async def test_credentials_of_another_cloud_are_refused(given: TemporaryCredentials) -> None:
+    with pytest.raises(StorageError) as refused:
+        await offline().open("s3://lake/sales/", given)
+
+    assert "hush" not in f"{refused.value} {refused.value.detail}"
+
+
+async def test_without_credentials_nothing_is_signed_or_opened(no_ambient_credentials: Path) -> None:
+    storage = S3Storage(AWS, FreshCredentials(credential_source(AWS)))
+
+    with pytest.raises(StorageError):
+        await storage.presign(["s3://lake/sales/a"], 60)
+    with pytest.raises(StorageError):
+        await storage.open("s3://lake/sales/a")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("listening", [True, False])
+async def test_a_dead_store_is_an_error_soon(server: SeaweedFS, listening: bool) -> None:
+    with socket.socket() as dead:
+        dead.bind(("127.0.0.1", 0))
+        if listening:  # connections are made, and never answered
+            dead.listen()
+        storage = connected(server, endpoint=f"http://127.0.0.1:{dead.getsockname()[1]}")
+        opened = await storage.open(f"s3://{server.bucket}/table")
+
+        with anyio.fail_after(15), pytest.raises(BaseError):
+            await names_in(opened)
+
+
+async def test_a_signed_url_is_in_no_repr() -> None:
+    signed = await offline().presign(["s3://lake/sales/a"], 60)
+
+    assert "X-Amz" not in repr(signed)
