@@ -1,92 +1,12 @@
-"""A content door behind a real server on loopback, over two real directories."""
-
 from __future__ import annotations
 
-import socket
-import threading
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
-import uvicorn
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-
-from sluicegate.api import LinkSigner, ObjectDirectory, Storage
-from sluicegate.content import ContentLinks, content_routes
-from sluicegate.errors import SluicegateError
-from sluicegate.responses import as_sluicegate_error, error_response
-from sluicegate_file.config import FileConfig
-from sluicegate_file.storage import FileStorage
-
-KEY = bytes(range(32))
-
-
-@dataclass(frozen=True)
-class Context:
-    name: str
-    links: LinkSigner
-
-    async def open(self, location: str) -> ObjectDirectory:
-        raise NotImplementedError(location)
-
-
-@dataclass(frozen=True)
-class Door:
-    """A running content door; `root` is the directory of its storage `files`."""
-
-    url: str
-    root: Path
-
-    def write(self, name: str, content: bytes) -> Path:
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-        return path
-
-    def link(
-        self,
-        name: str,
-        expires_in: int = 600,
-        *,
-        storage: str = "files",
-        key: bytes = KEY,
-        clock: Callable[[], float] = time.time,
-    ) -> str:
-        return ContentLinks(key, self.url, storage, clock).sign([name], expires_in).urls[0]
+from support.content_door import Door, running_door
 
 
 @pytest.fixture(scope="session")
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
-    roots = {name: tmp_path_factory.mktemp(name) for name in ("files", "others")}
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        storages = {name: _storage(name, root, url) for name, root in roots.items()}
-        server = uvicorn.Server(uvicorn.Config(_app(storages), log_config=None, access_log=False))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        while not server.started and thread.is_alive():
-            time.sleep(0.01)
-        yield Door(url, roots["files"])
-        server.should_exit = True
-        thread.join()
-
-
-def _storage(name: str, root: Path, url: str) -> Storage:
-    config = FileConfig(prefix=f"file://{root}")
-    return FileStorage(config, Context(name, ContentLinks(KEY, url, name)))
-
-
-def _app(storages: dict[str, Storage]) -> Starlette:
-    async def answer_error(_: Request, error: Exception) -> Response:
-        return error_response(as_sluicegate_error(error))
-
-    return Starlette(
-        routes=content_routes(storages.get, KEY),
-        exception_handlers={SluicegateError: answer_error, HTTPException: answer_error},
-    )
+    with running_door({name: tmp_path_factory.mktemp(name) for name in ("files", "others")}) as door:
+        yield door

@@ -31,8 +31,8 @@ def content_routes(
         name, path = request.path_params["storage"], request.path_params["path"]
         verify(key, name, path, request.url.query, clock())
         storage = resolve(name)
-        if storage is None:
-            raise NotFound("the storage of this link is not served any more", detail=name)
+        if storage is None or not path:
+            raise NotFound("what this link led to is not served any more", detail=name)
         with span("content.open", storage=name):
             opened = await storage.open(storage.prefix + path)
         return await respond(opened.store, opened.key(""), request.method, request.headers)

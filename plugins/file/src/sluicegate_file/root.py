@@ -72,7 +72,7 @@ class Root:
 
     def _is_plain(self, path: str) -> bool:
         inside = path == self.name or path.startswith(f"{self.name}/")
-        names = path[len(self.name) :].strip("/").split("/")
+        names = path[len(self.name) :].removeprefix("/").removesuffix("/").split("/")
         return inside and "\0" not in path and (names == [""] or not {"", ".", ".."} & set(names))
 
     def _holds(self, real: str) -> bool:
