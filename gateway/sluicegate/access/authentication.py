@@ -6,22 +6,17 @@ Source: delta-sharing-protocol.md, "Profile File Format" and the 401 answers.
 from __future__ import annotations
 
 import hmac
-import time
 from collections.abc import Callable
 from ipaddress import IPv6Address, ip_address
 
 from sluicegate.access.grants import Grants
 from sluicegate.access.tokens import digest, is_well_formed
+from sluicegate.clock import epoch_ms
 from sluicegate.errors import PermissionDenied, Unauthenticated
 from sluicegate.nouns import Principal
 from sluicegate.store.reads import Network, TokenRecord
 
 _SEND = "send 'Authorization: Bearer <token>' with the token of your profile"
-
-
-def epoch_ms() -> int:
-    """Now, in epoch milliseconds."""
-    return time.time_ns() // 1_000_000
 
 
 class BearerAuthentication:

@@ -1,0 +1,178 @@
+"""`sluicegate recipient`: create, list, rotate and revoke recipients."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from sluicegate.cli.context import load_settings, run_async
+from sluicegate.cli.database import open_store
+from sluicegate.cli.durations import DURATION
+from sluicegate.cli.tabular import columns
+from sluicegate.clock import iso_utc
+from sluicegate.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from sluicegate.access.recipients import IssuedToken, Recipients, RecipientSummary
+    from sluicegate.config import Settings
+
+_Result = TypeVar("_Result")
+_STANDARD_OUTPUT = "-"
+
+_lifetime_option = click.option(
+    "--token-lifetime", type=DURATION, metavar="DURATION", help="How long the token is valid (90d)."
+)
+
+
+def register(cli: click.Group) -> None:
+    """Add the commands."""
+    cli.add_command(recipient)
+
+
+def _profile_options(command: Callable[..., None]) -> Callable[..., None]:
+    force = click.option("--force", is_flag=True, help="Overwrite the profile file.")
+    profile = click.option(
+        "--profile",
+        metavar="FILE",
+        help="Where to write the profile (default: NAME.share); - prints it.",
+    )
+    return profile(force(command))
+
+
+@click.group()
+def recipient() -> None:
+    """Create, list, rotate and revoke recipients."""
+
+
+@recipient.command()
+@click.argument("name")
+@click.option("--comment", help="For people.")
+@_lifetime_option
+@_profile_options
+@click.pass_context
+def create(
+    ctx: click.Context,
+    name: str,
+    comment: str | None,
+    token_lifetime: int | None,
+    profile: str | None,
+    force: bool,
+) -> None:
+    """Create the recipient NAME and write its profile; what it may read is told by `apply`."""
+    settings = load_settings(ctx)
+    with _profile_target(profile, name, force=force) as write:
+        issued = _run(
+            settings,
+            lambda service: service.create(name, comment=comment, token_lifetime=token_lifetime),
+        )
+        write(settings, issued)
+
+
+@recipient.command()
+@click.argument("name")
+@click.option(
+    "--grace", type=DURATION, metavar="DURATION", help="How long the old token still works (24h)."
+)
+@_lifetime_option
+@_profile_options
+@click.pass_context
+def rotate(
+    ctx: click.Context,
+    name: str,
+    grace: int | None,
+    token_lifetime: int | None,
+    profile: str | None,
+    force: bool,
+) -> None:
+    """Give NAME a new token in a new profile; the old token works on for a grace period."""
+    settings = load_settings(ctx)
+    with _profile_target(profile, name, force=force) as write:
+        issued = _run(
+            settings, lambda service: service.rotate(name, grace=grace, token_lifetime=token_lifetime)
+        )
+        write(settings, issued)
+
+
+@recipient.command()
+@click.argument("name")
+@click.pass_context
+def revoke(ctx: click.Context, name: str) -> None:
+    """End all tokens of NAME at once; `rotate` lets it in again."""
+    ended = _run(load_settings(ctx), lambda service: service.revoke(name))
+    click.echo(f"{name}: {ended} valid token{'' if ended == 1 else 's'} revoked")
+
+
+@recipient.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def list_(ctx: click.Context, as_json: bool) -> None:
+    """List the recipients, what they are granted, and their tokens."""
+    found = _run(load_settings(ctx), lambda service: service.list())
+    if as_json:
+        click.echo(json.dumps([_as_json(each) for each in found], indent=2, ensure_ascii=False))
+    else:
+        for line in columns(
+            ("NAME", "SHARES", "TOKENS", "EXPIRES", "COMMENT"), [_row(each) for each in found]
+        ):
+            click.echo(line)
+
+
+def _run(settings: Settings, work: Callable[[Recipients], Awaitable[_Result]]) -> _Result:
+    from sluicegate.access.recipients import Recipients
+
+    async def run() -> _Result:
+        async with open_store(settings) as store:
+            tokens = settings.recipients
+            service = Recipients(
+                store, token_lifetime=tokens.token_lifetime, rotation_grace=tokens.rotation_grace
+            )
+            return await work(service)
+
+    return run_async(run())
+
+
+@contextmanager
+def _profile_target(
+    profile: str | None, name: str, *, force: bool
+) -> Iterator[Callable[[Settings, IssuedToken], None]]:
+    """Where the profile goes; checked before a token exists that nobody would ever see."""
+    from sluicegate.access.profile import new_private_file, profile_text
+
+    if profile == _STANDARD_OUTPUT:
+        yield lambda settings, issued: click.echo(profile_text(issued, settings.public_url), nl=False)
+        return
+    path = Path(profile) if profile else _default_profile(name)
+    with new_private_file(path, overwrite=force) as write:
+
+        def write_and_tell(settings: Settings, issued: IssuedToken) -> None:
+            write(profile_text(issued, settings.public_url))
+            until = iso_utc(issued.expires_at)
+            click.echo(f"{issued.recipient}: profile written to {path}; it expires {until}")
+
+        yield write_and_tell
+
+
+def _default_profile(name: str) -> Path:
+    from sluicegate.store.names import check_name
+
+    try:
+        return Path(f"{check_name('recipient', name)}.share")
+    except ValueError as error:
+        raise InvalidRequest(str(error)) from None
+
+
+def _as_json(summary: RecipientSummary) -> dict[str, Any]:
+    times = {key: getattr(summary, key) for key in ("created_at", "expires_at")}
+    return asdict(summary) | {key: at and iso_utc(at) for key, at in times.items()}
+
+
+def _row(summary: RecipientSummary) -> tuple[str, ...]:
+    expires = iso_utc(summary.expires_at) if summary.expires_at else "-"
+    shares = ", ".join(summary.shares) or "-"
+    return summary.name, shares, str(summary.tokens), expires, summary.comment or ""
