@@ -56,6 +56,7 @@ class Gateway:
         key = load_signing_key(settings)
         registry = Registry.load(settings)
         async with AsyncExitStack() as stack:
+            stack.push_async_callback(registry.aclose)
             instances = Instances(
                 registry,
                 configure(settings, registry),
@@ -65,14 +66,9 @@ class Gateway:
             stack.push_async_callback(instances.aclose)
             store = await Store.open(settings.database.get_secret_value())
             stack.push_async_callback(store.aclose)
-            gateway = cls(
-                settings,
-                registry,
-                instances,
-                store,
-                Grants(store),
-                TableReader(instances.format, settings.cache.snapshots),
-            )
+            reader = TableReader(instances.formats, settings.cache.snapshots)
+            stack.push_async_callback(reader.aclose)
+            gateway = cls(settings, registry, instances, store, Grants(store), reader)
             for lifespan in registry.lifespans(gateway):
                 await stack.enter_async_context(lifespan)
             yield gateway
@@ -112,10 +108,10 @@ class Gateway:
 _LINKS = "content links"
 
 
-def _link_maker(settings: Settings, key: bytes) -> Callable[[str], LinkSigner]:
+def _link_maker(settings: Settings, key: bytes) -> Callable[[str, str], LinkSigner]:
     secret = derive(key, _LINKS)
 
-    def links(storage: str) -> LinkSigner:
+    def links(storage: str, prefix: str) -> LinkSigner:
         return ContentLinks(secret, settings.public_url, storage)
 
     return links

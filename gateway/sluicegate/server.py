@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 
 import uvicorn
 
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
 from sluicegate.errors import ConfigurationError
-from sluicegate.telemetry.setup import configure
 
 
 async def serve_gateway(
@@ -28,7 +26,7 @@ async def serve_gateway(
     """
     listener = _bind(settings.server.host, settings.server.port)
     try:
-        async with _telemetry(settings), Gateway.running(settings) as gateway:
+        async with Gateway.running(settings) as gateway:
             server = _Server(_uvicorn_config(gateway), lambda: on_ready(_address(listener)))
             await server.serve(sockets=[listener])
     finally:
@@ -62,21 +60,6 @@ def _uvicorn_config(gateway: Gateway) -> uvicorn.Config:
         server_header=False,
         timeout_graceful_shutdown=server.stop_timeout,
     )
-
-
-@asynccontextmanager
-async def _telemetry(settings: Settings) -> AsyncIterator[None]:
-    telemetry = settings.telemetry
-    shutdown = configure(
-        otlp_endpoint=telemetry.otlp_endpoint,
-        service_name=telemetry.service_name,
-        log_format=telemetry.log_format,
-        log_level=telemetry.log_level,
-    )
-    try:
-        yield
-    finally:
-        shutdown()
 
 
 def _bind(host: str, port: int) -> socket.socket:

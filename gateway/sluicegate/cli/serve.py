@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+
 from sluicegate.cli.context import load_settings, run_async
 
 
@@ -18,11 +19,16 @@ def register(cli: click.Group) -> None:
 def serve(ctx: click.Context, host: str | None, port: int | None) -> None:
     """Serve the configured shares until SIGTERM or Ctrl-C; running answers are let to their end."""
     from sluicegate.server import serve_gateway
+    from sluicegate.telemetry.setup import configure
 
     settings = load_settings(ctx)
     given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
     settings = settings.model_copy(update={"server": settings.server.model_copy(update=given)})
-    run_async(serve_gateway(settings, on_ready=_say_ready))
+    stop_telemetry = configure(**settings.telemetry.model_dump())
+    try:
+        run_async(serve_gateway(settings, on_ready=_say_ready))
+    finally:
+        stop_telemetry()  # flushes, so the event loop must have ended
 
 
 def _say_ready(address: str) -> None:

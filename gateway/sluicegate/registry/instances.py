@@ -14,7 +14,7 @@ from sluicegate.api import (
     Storage,
     TableFormat,
 )
-from sluicegate.errors import ConfigurationError, NotFound, SluicegateError, UnsupportedOperation
+from sluicegate.errors import ConfigurationError, NotFound, SluicegateError
 from sluicegate.registry.contexts import InstanceContext, NoLinks
 from sluicegate.registry.locations import bucket_of, canonical_schemes, with_canonical_scheme
 from sluicegate.registry.registry import Registry
@@ -103,19 +103,10 @@ class Instances:
             detail=location,
         )
 
-    def format(self, name: str) -> TableFormat:
-        """The reader of a table format.
-
-        Raises:
-            UnsupportedOperation: Neither the gateway nor an enabled plugin reads this format.
-        """
-        try:
-            return self._formats[name]
-        except KeyError:
-            known = ", ".join(sorted(self._formats)) or "none"
-            raise UnsupportedOperation(
-                f"tables of format '{name}' cannot be read; formats: {known}"
-            ) from None
+    @property
+    def formats(self) -> Mapping[str, TableFormat]:
+        """The readers of table formats, by the name that `CatalogTable.format` has."""
+        return self._formats
 
     async def aclose(self) -> None:
         """Close every instance, also when one of them fails at it; a second call does nothing."""

@@ -22,6 +22,7 @@ from sluicegate.sharing.parameters import json_object, timestamp
 from sluicegate.sharing.question import Form, QueryRequest, Travel
 from sluicegate.sharing.resolve import Resolver
 from sluicegate.sharing.tokens import TokenSigner
+from sluicegate.telemetry import name_recipient
 
 PREFIX = "/delta-sharing"
 _TABLE = "/shares/{share}/schemas/{schema}/tables/{table}"
@@ -141,7 +142,7 @@ class _Endpoint:
             principal = await self._authentication.authenticate(
                 request.headers.get("authorization"), request.client and request.client.host
             )
-            scope.setdefault("state", {})["recipient"] = principal.name
+            name_recipient(principal.name)
             response = await self._handler(request, principal)
         except Exception as error:
             await send_error(error, scope, receive, send)
