@@ -136,26 +136,30 @@ def configure_logging(log_format: LogFormat, level: int) -> Callable[[], None]:
     uvicorn's loggers are routed here, its access log is silenced (`sluicegate.access` is the access
     log), and libraries are heard from `INFO` up: their debugging output shows requests and signatures.
     """
-    handler = _LineHandler()
-    refusals = level <= logging.DEBUG
+    root, access = logging.getLogger(), logging.getLogger("uvicorn.access")
+    server = [logging.getLogger("uvicorn"), logging.getLogger("uvicorn.error")]
+    before = [
+        (logger, logger.handlers[:], logger.level, logger.propagate, logger.disabled)
+        for logger in (root, access, *server)
+    ]
     formatter = JsonFormatter if log_format == "json" else TextFormatter
-    handler.setFormatter(formatter(show_refusals=refusals))
+    handler = _LineHandler()
+    handler.setFormatter(formatter(show_refusals=level <= logging.DEBUG))
     handler.addFilter(_is_ours_or_no_debugging)
-    root = logging.getLogger()
-    before = (root.level, root.handlers[:])
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for name in ("uvicorn", "uvicorn.error"):
-        server = logging.getLogger(name)
-        server.handlers.clear()
-        server.propagate = True
-    logging.getLogger("uvicorn.access").disabled = True
+    access.disabled = True
+    for logger in server:
+        logger.handlers.clear()
+        logger.propagate = True
     logging.captureWarnings(True)
 
     def restore() -> None:
         logging.captureWarnings(False)
-        root.setLevel(before[0])
-        root.handlers[:] = before[1]
+        for logger, handlers, level_before, propagate, disabled in before:
+            logger.handlers[:] = handlers
+            logger.setLevel(level_before)
+            logger.propagate, logger.disabled = propagate, disabled
         handler.close()
 
     return restore

@@ -14,8 +14,9 @@ REDACTED = "***"
 
 _QUOTE = r"\\*[\"']"
 _EQUALS = r"(?:=|%(?:25)*3D)"
+_OPEN = rf"(?:b(?={_QUOTE}))?(?P<quote>{_QUOTE})?"
 # A quoted value ends at its closing quote, or with the text where that was cut short.
-_VALUE = rf"(?:(?P<quote>{_QUOTE})(?:(?!(?P=quote)).)*|[^\s\"'\\&]+)"
+_VALUE = r"(?(quote)(?:(?!(?P=quote)).)*|[^\s\"'\\&]+)"
 _TOKEN = r"[\w.~+/=-]"  # noqa: S105  (a pattern: the characters of a token68, RFC 7235)
 _PROSE = rf"(?:tokens?|auth|authentication|authorization|scheme)[.]?(?!{_TOKEN})|realm="
 _KEY = (
@@ -51,18 +52,18 @@ _RULES = (
     ),
     _rule(
         "authorization",
-        rf"(authorization(?:{_QUOTE})?\s*[:=,]\s*b?(?:{_QUOTE})?(?:[\w-]+\s+)?){_VALUE}",
+        rf"(authorization(?:{_QUOTE})?\s*[:=,]\s*{_OPEN})(?:[\w-]+\s+)?{_VALUE}",
     ),
     _rule(
         "sig credential token key secret passw pwd",
-        rf"({_KEY}(?:{_QUOTE})?\s*(?:=>|[:,]|{_EQUALS})\s*b?){_VALUE}",
+        rf"({_KEY}(?:{_QUOTE})?\s*(?:=>|[:,]|{_EQUALS})\s*{_OPEN}){_VALUE}",
     ),
     _rule(
         "sig credential token key",
-        rf"((?<![a-z0-9])(?:sig|signature|credential|token|awsaccesskeyid){_EQUALS}){_VALUE}",
+        rf"((?<![a-z0-9])(?:sig|signature|credential|token|awsaccesskeyid){_EQUALS}{_OPEN}){_VALUE}",
     ),
     _rule("://", r"(://[^\s/:@\[\"']*:)(?!\d+(?:[/?#]|$))[^\s\"'\\]+(?=@)"),
-    _rule("eyj", r"(\beyJ)[\w-]+\.[\w-]+\.[\w-]*"),
+    _rule("eyj", rf"(\beyJ)[\w-]+\.{_TOKEN}+"),
     _rule("key", r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?=-----END|\Z)"),
 )
 _HINTS = tuple(dict.fromkeys(hint for rule in _RULES for hint in rule.hints))
