@@ -7,7 +7,7 @@ import json
 import logging
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,20 +22,6 @@ from sluicegate.telemetry.setup import Shutdown, configure
 SECRET = "zq8Wm2Rk5Tn7Yp4Lx9Vb3"
 
 Configure = Callable[..., Shutdown]
-
-
-@pytest.fixture
-def configured() -> Iterator[Configure]:
-    """`configure`, undone at the test's end."""
-    shutdowns: list[Shutdown] = []
-
-    def start(**values: Any) -> Shutdown:
-        shutdowns.append(configure(**values))
-        return shutdowns[-1]
-
-    yield start
-    for shutdown in reversed(shutdowns):
-        shutdown()
 
 
 def record(

@@ -59,8 +59,7 @@ def configure(
 
 
 def _export(endpoint: str, service_name: str) -> Callable[[], None]:
-    parts = urlsplit(endpoint)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    if not _is_base_url(endpoint):
         raise ConfigurationError(
             "otlp_endpoint is not the base URL of a collector: write http://HOST:4318 or https://HOST"
         )
@@ -72,3 +71,17 @@ def _export(endpoint: str, service_name: str) -> Callable[[], None]:
             "pip install 'sluicegate[otel]', or remove otlp_endpoint"
         ) from error
     return otlp.install(endpoint, service_name)
+
+
+def _is_base_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError:
+        return False
+    return (
+        parts.scheme in ("http", "https")
+        and bool(parts.hostname)
+        and port != 0
+        and not (parts.query or parts.fragment)
+    )
