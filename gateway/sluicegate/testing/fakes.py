@@ -1,0 +1,152 @@
+"""Stand-ins for what the gateway gives to a plugin, and for the plugins that it works with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote, unquote
+
+import obstore
+from obstore.store import MemoryStore
+
+from sluicegate.api import (
+    Catalog,
+    CatalogTable,
+    ConfigurationError,
+    LinkSigner,
+    NotFound,
+    ObjectDirectory,
+    PermissionDenied,
+    Presigned,
+    Storage,
+    TemporaryCredentials,
+)
+
+_LINK = "https://gateway.invalid/content/"
+
+
+class FakeLinks:
+    """A link signer whose links lead nowhere, but tell which object they are for.
+
+    Args:
+        prefix: Locations outside of it are refused, as the gateway does.
+    """
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+
+    def sign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+        """Links to these locations.
+
+        Raises:
+            PermissionDenied: A location lies outside of the prefix.
+        """
+        for location in locations:
+            if not location.startswith(self._prefix):
+                raise PermissionDenied("a location lies outside of its storage", detail=location)
+        urls = [f"{_LINK}{quote(location, safe='')}?signature=fake" for location in locations]
+        return Presigned(urls, (int(time.time()) + expires_in) * 1000)
+
+    def location_of(self, url: str) -> str:
+        """The location that a link of this signer is for."""
+        return unquote(url.removeprefix(_LINK).partition("?")[0])
+
+
+class FakeContext:
+    """A `PluginContext` for one instance under test.
+
+    Args:
+        name: The instance's name.
+        prefix: What its links may lead to; the storage's own prefix.
+        storage: What `open` opens locations through, the longest prefix first.
+    """
+
+    def __init__(
+        self, name: str = "test", *, prefix: str = "", storage: Sequence[Storage] = ()
+    ) -> None:
+        self._name = name
+        self._links = FakeLinks(prefix)
+        self._storage = sorted(storage, key=lambda each: len(each.prefix), reverse=True)
+
+    @property
+    def name(self) -> str:
+        """The instance's name in the configuration."""
+        return self._name
+
+    @property
+    def links(self) -> LinkSigner:
+        """Signs links that `FakeLinks.location_of` understands."""
+        return self._links
+
+    async def open(self, location: str) -> ObjectDirectory:
+        """Open a location through the storage that serves it.
+
+        Raises:
+            ConfigurationError: None does.
+        """
+        for storage in self._storage:
+            if f"{location.rstrip('/')}/".startswith(storage.prefix):
+                return await storage.open(location)
+        raise ConfigurationError("no configured storage serves this location", detail=location)
+
+
+class MemoryStorage(Storage):
+    """Objects in memory, behind fake links."""
+
+    def __init__(self, prefix: str = "memory://lake/", links: LinkSigner | None = None) -> None:
+        self._prefix = prefix
+        self._links = links or FakeLinks(prefix)
+        self.store = MemoryStore()
+
+    @property
+    def prefix(self) -> str:
+        """The location prefix that this instance serves."""
+        return self._prefix
+
+    async def put(self, location: str, content: bytes) -> None:
+        """Keep an object."""
+        await obstore.put_async(self.store, self._key(location), content)
+
+    async def presign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+        """Fake links."""
+        return self._links.sign(locations, expires_in)
+
+    async def open(
+        self, location: str, credentials: TemporaryCredentials | None = None
+    ) -> ObjectDirectory:
+        """Open a directory in memory."""
+        return ObjectDirectory(self.store, self._key(location))
+
+    def _key(self, location: str) -> str:
+        if not f"{location.rstrip('/')}/".startswith(self._prefix):
+            raise PermissionDenied("a location lies outside of its storage", detail=location)
+        return location[len(self._prefix) :].strip("/")
+
+
+class MemoryCatalog(Catalog):
+    """Tables that a mapping names: schema, table, and where it is."""
+
+    def __init__(self, schemas: Mapping[str, Mapping[str, CatalogTable]]) -> None:
+        self._schemas = schemas
+
+    async def list_schemas(self) -> list[str]:
+        """Names of the schemas, sorted."""
+        return sorted(self._schemas)
+
+    async def list_tables(self, schema: str) -> list[str]:
+        """Names of a schema's tables, sorted."""
+        if schema not in self._schemas:
+            raise NotFound(f"there is no schema '{schema}'")
+        return sorted(self._schemas[schema])
+
+    def identifier(self, schema: str, table: str) -> str:
+        """Schema and table, with a dot between them."""
+        return f"{schema}.{table}"
+
+    async def load_table(self, identifier: str) -> CatalogTable:
+        """Look a table up."""
+        schema, _, table = identifier.partition(".")
+        try:
+            return self._schemas[schema][table]
+        except KeyError:
+            raise NotFound(f"there is no table '{identifier}'") from None

@@ -1,0 +1,225 @@
+"""What every storage plugin must do, as a suite that its author's tests inherit.
+
+class TestMyStorage(StorageBehaviour):
+    @pytest.fixture
+    def storage(self) -> Storage: ...
+    @pytest.fixture
+    def put(self) -> Put: ...
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import ClassVar
+
+import obstore
+import pytest
+import pytest_asyncio
+from obstore.exceptions import NotFoundError
+
+from sluicegate.api import (
+    CredentialVendor,
+    PermissionDenied,
+    Principal,
+    Scope,
+    SluicegateError,
+    Storage,
+)
+
+Put = Callable[[str, bytes], Awaitable[None]]
+Get = Callable[[str], Awaitable[bytes]]
+
+MANY = 5000
+PRINCIPAL = Principal("r-1", "acme", "test")
+AWKWARD_NAMES = (
+    "part 1.parquet",
+    "a+b&c=d.parquet",
+    "100%.parquet",
+    "already%20encoded.parquet",
+    "date=2024-01-01/part.parquet",
+    "Zürich/données-日本.parquet",
+    "semi;colon,comma.parquet",
+    "quote'(bracket)~.parquet",
+    "hash#question?.parquet",
+)
+
+
+@pytest.mark.asyncio
+class StorageBehaviour:
+    """Inherit it as `Test…`, and give the fixtures `storage` and `put` (and `get`, `secrets`).
+
+    Attributes:
+        awkward_names: Object names that must survive signing and reading. Leave out only those that
+            the store itself cannot hold.
+        can_presign: Declare `False` where the storage has no URLs for objects, only credentials.
+    """
+
+    awkward_names: ClassVar[Sequence[str]] = AWKWARD_NAMES
+    can_presign: ClassVar[bool] = True
+
+    @pytest.fixture
+    def storage(self) -> Storage:
+        """The storage under test; the suite closes it."""
+        raise NotImplementedError("give a fixture 'storage'")
+
+    @pytest.fixture
+    def put(self) -> Put:
+        """Writes an object at a location, past the storage."""
+        raise NotImplementedError("give a fixture 'put': async (location, content) -> None")
+
+    @pytest.fixture
+    def get(self) -> Get:
+        """Reads a presigned URL as a recipient does; a plain GET unless the plugin says otherwise."""
+        return _http_get
+
+    @pytest.fixture
+    def secrets(self) -> Sequence[str]:
+        """Secrets of the configuration, which no text of the storage may show."""
+        return ()
+
+    @pytest_asyncio.fixture
+    async def subject(self, storage: Storage) -> AsyncIterator[Storage]:
+        """The storage, closed at the end."""
+        yield storage
+        await storage.aclose()
+
+    @pytest.fixture
+    def presigning(self, subject: Storage) -> Storage:
+        """The storage, where it declares that it can presign."""
+        if not self.can_presign:
+            pytest.skip("this storage declares can_presign = False")
+        return subject
+
+    @pytest.fixture
+    def vendor(self, subject: Storage) -> CredentialVendor:
+        """The storage, where it vends credentials."""
+        if not isinstance(subject, CredentialVendor):
+            pytest.skip("this storage is no CredentialVendor")
+        return subject
+
+    async def test_the_prefix_is_a_location_with_a_slash_at_its_end(self, subject: Storage) -> None:
+        assert "://" in subject.prefix
+        assert subject.prefix.endswith("/")
+
+    async def test_presigned_urls_are_in_the_order_asked(
+        self, presigning: Storage, put: Put, get: Get
+    ) -> None:
+        names = ["c", "a", "b"]
+        for name in names:
+            await put(f"{presigning.prefix}order/{name}", name.encode())
+        asked = [f"{presigning.prefix}order/{name}" for name in [*names, "a"]]
+        presigned = await presigning.presign(asked, 600)
+        assert [await get(url) for url in presigned.urls] == [b"c", b"a", b"b", b"a"]
+
+    async def test_awkward_names_are_readable_through_their_urls(
+        self, presigning: Storage, put: Put, get: Get
+    ) -> None:
+        locations = [f"{presigning.prefix}awkward/{name}" for name in self.awkward_names]
+        for location in locations:
+            await put(location, location.encode())
+        presigned = await presigning.presign(locations, 600)
+        read = [(await get(url)).decode() for url in presigned.urls]
+        assert read == locations
+
+    async def test_thousands_are_presigned_at_once(self, presigning: Storage) -> None:
+        locations = [f"{presigning.prefix}many/part-{index:05}.parquet" for index in range(MANY)]
+        presigned = await presigning.presign(locations, 600)
+        assert len(presigned.urls) == MANY
+        assert len(set(presigned.urls)) == MANY
+
+    async def test_nothing_asked_is_nothing_presigned(self, presigning: Storage) -> None:
+        assert (await presigning.presign([], 600)).urls == []
+
+    @pytest.mark.parametrize("lifetime", [60, 3600])
+    async def test_urls_expire_no_later_than_asked(self, presigning: Storage, lifetime: int) -> None:
+        before = time.time()
+        presigned = await presigning.presign([f"{presigning.prefix}expiry"], lifetime)
+        assert before * 1000 < presigned.expires_at <= (time.time() + lifetime) * 1000
+
+    async def test_one_location_outside_refuses_the_whole_batch(self, presigning: Storage) -> None:
+        for outside in _outside(presigning.prefix):
+            with pytest.raises(PermissionDenied):
+                await presigning.presign([f"{presigning.prefix}inside", outside], 600)
+
+    async def test_presigned_urls_are_not_shown(self, presigning: Storage) -> None:
+        presigned = await presigning.presign([f"{presigning.prefix}shown"], 600)
+        assert presigned.urls[0] not in repr(presigned)
+
+    async def test_an_opened_directory_lists_and_reads(self, subject: Storage, put: Put) -> None:
+        await put(f"{subject.prefix}table/_delta_log/0.json", b"zero")
+        await put(f"{subject.prefix}table/part.parquet", b"part")
+        directory = await subject.open(f"{subject.prefix}table")
+        found = await obstore.list(directory.store, directory.key("")).collect_async()
+        expected = {directory.key("_delta_log/0.json"), directory.key("part.parquet")}
+        assert {entry["path"] for entry in found} == expected
+        answer = await obstore.get_async(directory.store, directory.key("_delta_log/0.json"))
+        assert bytes(await answer.bytes_async()) == b"zero"
+
+    async def test_a_trailing_slash_opens_the_same_directory(self, subject: Storage) -> None:
+        plain = await subject.open(f"{subject.prefix}table")
+        slashed = await subject.open(f"{subject.prefix}table/")
+        assert plain.key("x") == slashed.key("x")
+
+    async def test_a_missing_directory_is_empty(self, subject: Storage) -> None:
+        directory = await subject.open(f"{subject.prefix}no/such/table")
+        assert await obstore.list(directory.store, directory.key("")).collect_async() == []
+        with pytest.raises((FileNotFoundError, NotFoundError)):
+            await obstore.get_async(directory.store, directory.key("_delta_log/0.json"))
+
+    async def test_a_location_outside_is_not_opened(self, subject: Storage) -> None:
+        for outside in _outside(subject.prefix):
+            with pytest.raises(PermissionDenied):
+                await subject.open(outside)
+
+    async def test_many_use_it_at_once(self, subject: Storage, put: Put) -> None:
+        await put(f"{subject.prefix}shared/file", b"content")
+        opened = await asyncio.gather(*(subject.open(f"{subject.prefix}shared") for _ in range(32)))
+        answers = await asyncio.gather(
+            *(obstore.get_async(each.store, each.key("file")) for each in opened)
+        )
+        assert {bytes(await answer.bytes_async()) for answer in answers} == {b"content"}
+
+    async def test_credentials_open_what_was_asked_and_end_in_time(
+        self, subject: Storage, vendor: CredentialVendor, put: Put
+    ) -> None:
+        location = f"{subject.prefix}vended"
+        await put(f"{location}/file", b"content")
+        before = time.time()
+        vended = await vendor.vend(Scope((location,), 3600, PRINCIPAL))
+        assert before * 1000 < vended.expires_at <= (time.time() + 3600) * 1000
+        directory = await subject.open(location, vended)
+        answer = await obstore.get_async(directory.store, directory.key("file"))
+        assert bytes(await answer.bytes_async()) == b"content"
+        assert not any(value in repr(vended) for value in vended.secret.values())
+
+    async def test_credentials_are_not_vended_for_what_lies_outside(
+        self, subject: Storage, vendor: CredentialVendor
+    ) -> None:
+        for outside in _outside(subject.prefix):
+            with pytest.raises(SluicegateError):
+                await vendor.vend(Scope((outside,), 3600, PRINCIPAL))
+
+    async def test_its_texts_hide_secrets(self, subject: Storage, secrets: Sequence[str]) -> None:
+        shown = f"{subject!r} {subject}"
+        assert [secret for secret in secrets if secret in shown] == []
+
+    async def test_closing_twice_is_harmless(self, subject: Storage) -> None:
+        await subject.aclose()
+        await subject.aclose()
+
+
+def _outside(prefix: str) -> list[str]:
+    """Locations that look as if they lay below the prefix."""
+    scheme, _, rest = prefix.partition("://")
+    return [f"{prefix.rstrip('/')}-other/file", f"other-{scheme}://{rest}file"]
+
+
+async def _http_get(url: str) -> bytes:
+    def read() -> bytes:
+        with urllib.request.urlopen(url) as answer:  # noqa: S310 - URLs that the storage signed
+            return bytes(answer.read())
+
+    return await asyncio.to_thread(read)
