@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from sluicegate_paths.locations import normalised
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("s3://lake/eu/orders", "s3://lake/eu/orders"),
+        ("s3://lake/eu/orders/", "s3://lake/eu/orders"),
+        ("s3://lake/eu/orders//", "s3://lake/eu/orders"),
+        ("s3://lake/", "s3://lake"),
+        ("s3://lake", "s3://lake"),
+        ("s3://lake/eu//orders", "s3://lake/eu//orders"),
+        ("s3://lake/a b/p%20q/k=1?x#y", "s3://lake/a b/p%20q/k=1?x#y"),
+        ("abfss://box@account.dfs.example/t", "abfss://box@account.dfs.example/t"),
+        ("file:///srv/tables/orders/", "file:///srv/tables/orders"),
+        ("file:///srv//tables/orders", "file:///srv/tables/orders"),
+        ("/srv/tables/orders", "file:///srv/tables/orders"),
+        ("//srv/tables//orders/", "file:///srv/tables/orders"),
+        ("/srv/50% off/größe", "file:///srv/50% off/größe"),
+        ("/srv/..hidden/...", "file:///srv/..hidden/..."),
+    ],
+)
+def test_a_location_has_one_spelling(written: str, meant: str) -> None:
+    assert normalised(written) == meant
+    assert normalised(meant) == meant
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("", "write a location"),
+        ("orders", "write a location"),
+        ("eu.orders", "write a location"),
+        ("./orders", "write a location"),
+        ("s3:/lake/orders", "write a location"),
+        ("file:/srv/orders", "write a location"),
+        ("S3://lake/orders", "write a location"),
+        ("://lake/orders", "write a location"),
+        (" /srv/orders", "write a location"),
+        ("s3:///orders", "names a bucket"),
+        ("s3://", "names a bucket"),
+        ("file://", "or a path"),
+        ("file:///", "or a path"),
+        ("/", "or a path"),
+        ("file://host/srv/orders", "or a path"),
+        ("/srv/../etc", "'..' part"),
+        ("s3://lake/../other", "'..' part"),
+        ("s3://lake/./orders", "'.' or"),
+    ],
+)
+def test_what_is_no_location_is_told_so(written: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        normalised(written)
