@@ -13,6 +13,7 @@ import httpx
 import obstore
 import pytest
 from obstore.exceptions import BaseError
+from obstore.store import S3Store
 
 from sluicegate.api import (
     InvalidRequest,
@@ -28,13 +29,13 @@ from sluicegate_s3.credentials import Credentials, CredentialSource, FreshCreden
 from sluicegate_s3.storage import S3Storage, credential_source
 
 KEYS = [
-    "plain/part-0.parquet",
-    "date=2024-01-01/a b+c.parquet",
-    "per%20cent/100%.parquet",
-    "hash#question?amp&.parquet",
-    "ünïcode/日本語/😀.parquet",
-    "tilde~/!*'().parquet",
-    '$,:;=@/[]{}|^`"<>.parquet',
+    "tables/plain/part-0.parquet",
+    "tables/date=2024-01-01/a b+c.parquet",
+    "tables/per%20cent/100%.parquet",
+    "tables/hash#question?amp&.parquet",
+    "tables/ünïcode/日本語/😀.parquet",
+    "tables/tilde~/!*'().parquet",
+    'tables/$,:;=@/[]{}|^`"<>.parquet',
 ]
 AWS = S3Config(prefix="s3://lake/sales", region="eu-west-1")
 
@@ -237,19 +238,48 @@ async def test_a_name_that_is_no_text_is_refused() -> None:
 
 
 @pytest.mark.parametrize("storage", [connected, assuming_the_role])
-@pytest.mark.parametrize("directory", ["", "date=2024-01-01", "per%20cent/", "ünïcode/日本語"])
+@pytest.mark.parametrize("directory", ["", "/date=2024-01-01", "/per%20cent/", "/ünïcode/日本語"])
 async def test_an_opened_directory_is_listed_and_read(
     lake: SeaweedFS, storage: Callable[[SeaweedFS], S3Storage], directory: str
 ) -> None:
-    opened = await storage(lake).open(f"s3a://{lake.bucket}/{directory}")
+    opened = await storage(lake).open(f"s3a://{lake.bucket}/tables{directory}")
 
-    expected = {key for key in KEYS if key.startswith(directory)}
+    expected = {key for key in KEYS if key.startswith(f"tables{directory}")}
     assert await names_in(opened) == expected
     for key in expected:
-        read = await obstore.get_async(
-            opened.store, opened.key(key.removeprefix(directory).lstrip("/"))
-        )
+        name = key.removeprefix(opened.prefix).removeprefix("/")
+        read = await obstore.get_async(opened.store, opened.key(name))
         assert bytes(await read.bytes_async()) == f"content of {key}".encode()
+
+
+async def test_only_the_configuration_says_how_a_store_is_read(
+    lake: SeaweedFS, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_SKIP_SIGNATURE", "true")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "of something else")
+    monkeypatch.setenv("AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "true")
+    storage = connected(lake)
+
+    own = await storage.open(f"s3://{lake.bucket}/tables")
+    given = await storage.open(f"s3://{lake.bucket}/tables", vended(lake.signer))
+
+    assert await names_in(own) == set(KEYS)
+    assert await names_in(given) == set(KEYS)
+
+
+async def test_recipients_get_the_public_endpoint_and_the_gateway_reads_by_its_own() -> None:
+    config = S3Config(
+        prefix="s3://lake/sales", endpoint="http://store:9000", public_endpoint="https://files.example"
+    )
+
+    signed = await offline(config).presign(["s3://lake/sales/a"], 60)
+    opened = await offline(config).open("s3://lake/sales")
+
+    assert signed.urls[0].startswith("https://files.example/lake/sales/a?")
+    assert isinstance(opened.store, S3Store)
+    assert opened.store.config["endpoint"] == "http://store:9000"
 
 
 async def test_directories_of_one_bucket_share_a_store() -> None:
@@ -259,6 +289,12 @@ async def test_directories_of_one_bucket_share_a_store() -> None:
 
     assert first.store is second.store
     assert (first.prefix, second.prefix) == ("sales/a", "sales/b")
+
+
+async def test_a_whole_bucket_can_be_opened() -> None:
+    opened = await offline(S3Config(prefix="s3://lake", region="eu-west-1")).open("s3://lake")
+
+    assert (opened.prefix, opened.key("a/b")) == ("", "a/b")
 
 
 @pytest.mark.parametrize("name", ["a//b", "a/./b", "../b", "/a", "a//", ".", "a\nb", "\ud800"])
@@ -278,8 +314,8 @@ def vended(identity: Identity, **more: str) -> TemporaryCredentials:
 
 async def test_given_credentials_are_the_ones_that_read(lake: SeaweedFS) -> None:
     nobodys = connected(lake, lake.nobody)
-    own = await nobodys.open(f"s3://{lake.bucket}/")
-    given = await nobodys.open(f"s3://{lake.bucket}/", vended(lake.signer))
+    own = await nobodys.open(f"s3://{lake.bucket}/tables")
+    given = await nobodys.open(f"s3://{lake.bucket}/tables", vended(lake.signer))
 
     assert await names_in(given) == set(KEYS)
     with pytest.raises(BaseError, match="403"):
@@ -292,7 +328,7 @@ async def test_a_given_session_token_is_used(lake: SeaweedFS) -> None:
     identity = Identity("session", session.access_key_id, session.secret_access_key)
     given = vended(identity, session_token=session.session_token or "")
 
-    opened = await connected(lake, lake.nobody).open(f"s3://{lake.bucket}/", given)
+    opened = await connected(lake, lake.nobody).open(f"s3://{lake.bucket}/tables", given)
 
     assert await names_in(opened) == set(KEYS)
 

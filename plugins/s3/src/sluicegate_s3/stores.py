@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from sluicegate.api import StorageError, TemporaryCredentials
 from sluicegate_s3.config import S3Config
-from sluicegate_s3.credentials import FreshCredentials
+from sluicegate_s3.credentials import Credentials, FreshCredentials
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Coroutine
 
     from obstore.store import ClientConfig, RetryConfig, S3Credential, S3Store
+
+    Provider: TypeAlias = Callable[[], Coroutine[None, None, S3Credential]]
 
 _MOST_VENDED = 64
 _ASK_AGAIN = timedelta(minutes=10)
@@ -26,29 +28,23 @@ class Stores:
         self._config = config
         self._credentials = credentials
         self._own: S3Store | None = None
-        self._vended: OrderedDict[tuple[str, str, str | None], S3Store] = OrderedDict()
+        self._vended: OrderedDict[Credentials, S3Store] = OrderedDict()
 
     def own(self) -> S3Store:
         """The store that reads with the instance's credentials, always fresh ones."""
         if self._own is None:
-            self._own = self._store(credential_provider=self._provide)
+            self._own = self._store(self._fresh)
         return self._own
 
-    def vended(self, credentials: TemporaryCredentials) -> S3Store:
+    def vended(self, given: TemporaryCredentials) -> S3Store:
         """A store that reads with given credentials; the least recently used one makes room.
 
         Raises:
             StorageError: The credentials are another cloud's, or incomplete.
         """
-        key = _key_pair(credentials)
-        store = self._vended.pop(key, None)
-        if store is None:
-            access_key_id, secret_access_key, session_token = key
-            token = {} if session_token is None else {"session_token": session_token}
-            store = self._store(
-                access_key_id=access_key_id, secret_access_key=secret_access_key, **token
-            )
-        self._vended[key] = store
+        credentials = _of_aws(given)
+        store = self._vended.pop(credentials, None) or self._store(_always(credentials))
+        self._vended[credentials] = store
         if len(self._vended) > _MOST_VENDED:
             self._vended.popitem(last=False)
         return store
@@ -58,41 +54,63 @@ class Stores:
         self._own = None
         self._vended.clear()
 
-    async def _provide(self) -> S3Credential:
-        credentials = await self._credentials.get()
-        end = credentials.expires_at
-        return {
-            "access_key_id": credentials.access_key_id,
-            "secret_access_key": credentials.secret_access_key,
-            "token": credentials.session_token,
-            "expires_at": datetime.fromtimestamp(end / 1000, UTC)
-            if end is not None
-            else datetime.now(UTC) + _ASK_AGAIN,
-        }
+    async def _fresh(self) -> S3Credential:
+        return _for_obstore(await self._credentials.get())
 
-    def _store(self, **access: Any) -> S3Store:
+    def _store(self, provider: Provider) -> S3Store:
+        """A store of exactly this configuration.
+
+        obstore lets environment variables speak where an argument is missing, and one of them
+        overrules the argument: so the endpoint is given by both of its names.
+        """
         from obstore.store import S3Store
 
         address = self._config.address
         return S3Store(
             self._config.bucket,
             endpoint=address.origin,
+            aws_endpoint_url_s3=address.origin,
             region=self._config.signing_region,
             virtual_hosted_style_request=not self._config.uses_path_style,
+            skip_signature=False,
             client_options=_client_options(address.origin),
             retry_config=_retries(),
-            **access,
+            credential_provider=provider,
         )
 
 
-def _key_pair(credentials: TemporaryCredentials) -> tuple[str, str, str | None]:
-    secret: Mapping[str, str] = credentials.secret
-    if credentials.kind != "aws" or not {"access_key_id", "secret_access_key"} <= secret.keys():
+def _always(credentials: Credentials) -> Provider:
+    async def provide() -> S3Credential:
+        return _for_obstore(credentials)
+
+    return provide
+
+
+def _for_obstore(credentials: Credentials) -> S3Credential:
+    """Credentials as obstore takes them; those without an end are asked for again after a while."""
+    end = credentials.expires_at
+    return {
+        "access_key_id": credentials.access_key_id,
+        "secret_access_key": credentials.secret_access_key,
+        "token": credentials.session_token,
+        "expires_at": datetime.now(UTC) + _ASK_AGAIN if end is None else _moment(end),
+    }
+
+
+def _moment(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def _of_aws(given: TemporaryCredentials) -> Credentials:
+    secret = given.secret
+    if given.kind != "aws" or not {"access_key_id", "secret_access_key"} <= secret.keys():
         raise StorageError(
             "The credentials given for this table do not open its storage; ask the gateway's operator.",
-            detail=f"{credentials.kind} credentials ({sorted(secret)}) for {credentials.location}",
+            detail=f"{given.kind} credentials ({sorted(secret)}) for {given.location}",
         )
-    return secret["access_key_id"], secret["secret_access_key"], secret.get("session_token")
+    return Credentials(
+        secret["access_key_id"], secret["secret_access_key"], secret.get("session_token")
+    )
 
 
 def _client_options(origin: str) -> ClientConfig:
