@@ -149,6 +149,7 @@ def _spawn(
     return subprocess.Popen(
         [
             binary,
+            f"-logdir={directory}",
             "mini",
             f"-dir={data}",
             "-ip=127.0.0.1",
