@@ -19,6 +19,8 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from starlette.types import ASGIApp
 
+SECRET = "zq8Wm2Rk5Tn7Yp4Lx9Vb3"  # no log line, span or metric may hold it
+
 Attributes = dict[str, str | int | float | bool]
 
 

@@ -14,14 +14,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.types import Receive, Scope, Send
-from support.telemetry import Collector, running_collector
+from support.telemetry import SECRET, Collector, running_collector
 
 from sluicegate.errors import NotFound, SluicegateError
 from sluicegate.telemetry import count, name_recipient, request_id, span
 from sluicegate.telemetry.middleware import RequestTelemetry
 from sluicegate.telemetry.setup import Shutdown, configure
 
-SECRET = "zq8Wm2Rk5Tn7Yp4Lx9Vb3"
 log = logging.getLogger("sluicegate.test")
 
 

@@ -11,14 +11,13 @@ import httpx
 import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
-from support.telemetry import Attributes, Collector, attributes_of, serving
+from support.telemetry import SECRET, Attributes, Collector, attributes_of, serving
 
 from sluicegate.errors import NotFound, Unavailable
 from sluicegate.telemetry import count, otlp, span
 from sluicegate.telemetry.middleware import RequestTelemetry
 from sluicegate.telemetry.setup import Shutdown, configure
 
-SECRET = "zq8Wm2Rk5Tn7Yp4Lx9Vb3"
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = "b7ad6b7169203331"
 

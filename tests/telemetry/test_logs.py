@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.telemetry import SECRET
 
 from sluicegate.errors import NotFound
 from sluicegate.telemetry.context import RequestInfo, enter_request
 from sluicegate.telemetry.logs import JsonFormatter, StructuredFormatter, TextFormatter
 from sluicegate.telemetry.setup import Shutdown, configure
-
-SECRET = "zq8Wm2Rk5Tn7Yp4Lx9Vb3"
 
 Configure = Callable[..., Shutdown]
 

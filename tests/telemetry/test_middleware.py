@@ -8,11 +8,10 @@ from typing import Any
 
 import httpx
 import pytest
-from support.telemetry import serving
+from support.telemetry import SECRET, serving
 
 from sluicegate.telemetry.middleware import RequestTelemetry
 
-SECRET = "zq8Wm2Rk5Tn7Yp4Lx9Vb3"
 LogLines = Callable[[], list[dict[str, Any]]]
 
 

@@ -26,6 +26,7 @@ LogFormat = Literal["text", "json"]
 # A record's own attributes come first; then come the caller's `extra`, and what handlers have added.
 _OWN_ATTRIBUTES = len(vars(logging.makeLogRecord({})))
 _ADDED_BY_HANDLERS = frozenset({"message", "asctime", "color_message"})
+_OUTSIDE_OF_PAIRS = frozenset({"ts", "level", "logger", "message", "exception", "stack_info"})
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _PLAIN = re.compile(r"[!#-&(-<>-\[\]-~]+")  # visible ASCII but for quotes, `=` and backslash
 
@@ -102,16 +103,17 @@ class TextFormatter(StructuredFormatter):
     """`time LEVEL logger: message key=value …`, for people at a terminal."""
 
     def _encode(self, fields: Mapping[str, object]) -> str:
-        rest = dict(fields)
-        head = f"{rest.pop('ts')} {str(rest.pop('level')).upper():<7} {rest.pop('logger')}: "
-        head += _printable(rest.pop("message"))
-        exception = rest.pop("exception", None)
-        stacks = [rest.pop("stack_info", None)]
+        head = f"{fields['ts']} {str(fields['level']).upper():<7} {fields['logger']}: "
+        pairs = [
+            f"{key}={_pair(value)}" for key, value in fields.items() if key not in _OUTSIDE_OF_PAIRS
+        ]
+        stacks = [fields.get("stack_info")]
+        exception = fields.get("exception")
         if isinstance(exception, Mapping):
-            described = dict(exception)
-            stacks.append(described.pop("stack", None))
-            rest.update({f"exception.{key}": value for key, value in described.items()})
-        line = " ".join([head, *(f"{key}={_pair(value)}" for key, value in rest.items())])
+            described = {key: value for key, value in exception.items() if key != "stack"}
+            pairs += [f"exception.{key}={_pair(value)}" for key, value in described.items()]
+            stacks.append(exception.get("stack"))
+        line = " ".join([head + _printable(fields["message"]), *pairs])
         return "\n".join([line, *(_indented(str(stack)) for stack in stacks if stack is not None)])
 
 
@@ -145,7 +147,8 @@ def configure_logging(log_format: LogFormat, level: int) -> Callable[[], None]:
     formatter = JsonFormatter if log_format == "json" else TextFormatter
     handler = _LineHandler()
     handler.setFormatter(formatter(show_refusals=level <= logging.DEBUG))
-    handler.addFilter(_is_ours_or_no_debugging)
+    if level <= logging.DEBUG:
+        handler.addFilter(_is_ours_or_no_debugging)
     root.handlers[:] = [handler]
     root.setLevel(level)
     access.disabled = True

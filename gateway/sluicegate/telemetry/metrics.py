@@ -8,12 +8,11 @@ from typing import Literal
 from opentelemetry.metrics import Counter, Histogram, Meter, UpDownCounter
 from opentelemetry.util.types import AttributeValue
 
-CounterName = Literal["sluicegate.files.signed", "sluicegate.snapshots", "sluicegate.store.requests"]
+CounterName = Literal["sluicegate.files.signed", "sluicegate.snapshots"]
 
 _COUNTERS: dict[CounterName, tuple[str, str]] = {
     "sluicegate.files.signed": ("{file}", "Files whose URLs were signed for recipients."),
     "sluicegate.snapshots": ("{snapshot}", "Snapshots served, by outcome: loaded, advanced or cached."),
-    "sluicegate.store.requests": ("{request}", "Requests to object stores, by operation."),
 }
 
 # Seconds; the advice of the semantic conventions for HTTP, continued to ten minutes for streams.

@@ -77,8 +77,7 @@ def log_access(exchange: Exchange) -> None:
     if exchange.disconnected:
         fields["disconnected"] = True
     # What `_access.log(…, extra=fields)` does, but for looking up the caller: a quarter of its cost.
-    record = _access.makeRecord(
-        _access.name, level, "", 0, "%s %s %s", (method, path, status or "-"), None
-    )
+    message = f"{method} {path} {status or '-'}"
+    record = _access.makeRecord(_access.name, level, "", 0, message, (), None)
     vars(record).update(fields)
     _access.handle(record)

@@ -1,0 +1,65 @@
+"""The operators' page says what is emitted, no more and no less."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from support.telemetry import Collector, serving
+
+from sluicegate.config import load_settings
+from sluicegate.telemetry import count
+from sluicegate.telemetry.middleware import RequestTelemetry
+from sluicegate.telemetry.setup import Shutdown, configure
+
+PAGE = (Path(__file__).parents[2] / "docs" / "operators" / "observability.md").read_text()
+
+
+def block(language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def section(title: str) -> str:
+    return PAGE.split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+def documented(title: str) -> set[str]:
+    return {
+        name
+        for cell in re.findall(r"^\| (.*?) \|", section(title), re.MULTILINE)
+        for name in re.findall(r"`([^`]+)`", cell)
+    }
+
+
+def test_the_sample_configuration_is_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "gateway.yaml"
+    path.write_text(block("yaml"))
+    telemetry = load_settings(path).telemetry
+    configure(**telemetry.model_dump() | {"otlp_endpoint": None})()
+    assert telemetry.otlp_endpoint == "http://collector:4318"
+
+
+async def test_the_sample_line_and_the_metrics_are_those_of_a_request(
+    app: RequestTelemetry,
+    collector: Collector,
+    configured: Callable[..., Shutdown],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shutdown = configured(otlp_endpoint=collector.endpoint, log_format="json")
+    async with serving(app) as address, httpx.AsyncClient(base_url=address) as client:
+        await client.get("/shares/sales")
+        await client.get("/stream")
+    count("sluicegate.snapshots", outcome="cached")
+    await asyncio.to_thread(shutdown)
+    err = capsys.readouterr().err
+    access = [json.loads(line) for line in err.splitlines() if '"recipient"' in line]
+    assert list(access[0]) == list(json.loads(block("json")))
+    assert documented("Logs") - {"disconnected", "exception"} <= set(access[0])
+    assert documented("Metrics") == set(collector.metrics)
