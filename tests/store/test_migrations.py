@@ -1,0 +1,94 @@
+"""Migrations on a real SQLite and a real PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from sluicegate.errors import ConfigurationError
+from sluicegate.store import Store, migrate
+from sluicegate.store.tables import metadata
+
+_START = """
+import asyncio, sys
+from sluicegate.store import Store
+
+async def main():
+    store = await Store.open(sys.argv[1])
+    print(await store.revision())
+    await store.aclose()
+
+asyncio.run(main())
+"""
+
+
+def _differences(connection: Connection) -> list[Any]:
+    return list(compare_metadata(MigrationContext.configure(connection), metadata))
+
+
+async def test_the_migrated_schema_is_the_one_that_the_tables_declare(store: Store) -> None:
+    async with store.read() as connection:
+        assert await connection.run_sync(_differences) == []
+
+
+def test_head_names_the_newest_migration() -> None:
+    folder = Path(migrate.__file__).parent / "migrations"
+    assert ScriptDirectory(str(folder)).get_current_head() == migrate.HEAD
+
+
+async def test_a_current_schema_is_opened_as_it_is(database_url: str) -> None:
+    first = await Store.open(database_url)
+    async with first.write():
+        pass
+    await first.aclose()
+    second = await Store.open(database_url)
+    assert await second.revision() == 1
+    await second.aclose()
+
+
+async def test_a_newer_schema_is_refused(database_url: str) -> None:
+    store = await Store.open(database_url)
+    async with store.write() as connection:
+        await connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    await store.aclose()
+    with pytest.raises(ConfigurationError, match=r"its schema \(9999\) is newer .* upgrade sluicegate"):
+        await Store.open(database_url)
+
+
+async def test_concurrent_starts_migrate_once(database_url: str) -> None:
+    starts = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _START, database_url, stdout=asyncio.subprocess.PIPE
+        )
+        for _ in range(4)
+    ]
+    outputs = [(await start.communicate())[0] for start in starts]
+    assert outputs == [b"0\n"] * 4
+
+
+async def test_a_migration_that_fails_leaves_nothing_behind(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from alembic import command
+
+    real = command.upgrade
+
+    def fails_at_its_end(*arguments: Any) -> None:
+        real(*arguments)
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(command, "upgrade", fails_at_its_end)
+        with pytest.raises(ConfigurationError, match="no space left"):
+            await Store.open(database_url)
+    store = await Store.open(database_url)
+    assert await store.revision() == 0
+    await store.aclose()

