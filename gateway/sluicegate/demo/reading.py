@@ -1,0 +1,110 @@
+"""Reads the demo's tables as a recipient does: with the official client, from the profile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sluicegate.clock import iso_utc
+from sluicegate.demo.folder import HOST, SCHEMA, SHARE
+from sluicegate.demo.rows import difference
+from sluicegate.demo.tables import DemoTable, TableVersion, missing_library
+from sluicegate.errors import SluicegateError
+from sluicegate.telemetry.redaction import redact
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# The client's own number of retries, ten, would take minutes where something is wrong.
+_RETRIES = 2
+_SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_CHARACTERS = 4, 6, 24
+
+
+class DemoFailed(SluicegateError):
+    """A recipient could not read what was shared, or read something else."""
+
+
+class Recipient:
+    """Somebody with a profile and the official client.
+
+    Raises:
+        ConfigurationError: The client is not installed.
+    """
+
+    def __init__(self, profile: Path) -> None:
+        try:
+            import delta_sharing
+        except ImportError as error:
+            raise missing_library("delta-sharing") from error
+        self.client = f"delta-sharing {delta_sharing.__version__}"
+        self._profile = profile
+        _reach_loopback_directly()
+
+    def read(
+        self, table: str, *, version: int | None = None, timestamp: str | None = None
+    ) -> pd.DataFrame:
+        """The rows of a table.
+
+        Raises:
+            DemoFailed: The client failed.
+        """
+        from delta_sharing.protocol import DeltaSharingProfile, Table
+        from delta_sharing.reader import DeltaSharingReader
+        from delta_sharing.rest_client import DataSharingRestClient
+
+        with self._profile.open() as file:
+            client = DataSharingRestClient(DeltaSharingProfile.read_from_file(file), _RETRIES)
+        named = Table(table, share=SHARE, schema=SCHEMA)
+        try:
+            return DeltaSharingReader(named, client, version=version, timestamp=timestamp).to_pandas()
+        except Exception as error:
+            said = redact(f"{type(error).__name__}: {error}")
+            raise DemoFailed(f"{table} cannot be read: {said}") from error
+        finally:
+            client.close()
+
+
+def show(frame: pd.DataFrame) -> Iterator[str]:
+    """The first rows, as lines that fit a terminal."""
+    text = frame.head(_SHOWN_ROWS).to_string(
+        max_cols=_SHOWN_COLUMNS, max_colwidth=_SHOWN_CHARACTERS, index=False, show_dimensions=False
+    )
+    return (f"    {line}" for line in text.splitlines())
+
+
+def verify(recipient: Recipient, table: DemoTable, say: Callable[[str], None]) -> None:
+    """Read all versions of a table, by number and by time, and compare every row.
+
+    Raises:
+        DemoFailed: Something differs.
+    """
+    for number, version in enumerate(table.versions):
+        _compare(f"{table.name} version {number}", version, recipient.read(table.name, version=number))
+        at = iso_utc(int(version.at.timestamp() * 1000))
+        _compare(f"{table.name} at {at}", version, recipient.read(table.name, timestamp=at))
+        say(f"    version {number}: {version.rows.num_rows:,} rows as written, by number and by time")
+
+
+def verify_latest(table: DemoTable, frame: pd.DataFrame) -> None:
+    """Compare the rows of the newest version.
+
+    Raises:
+        DemoFailed: Something differs.
+    """
+    _compare(table.name, table.versions[-1], frame)
+
+
+def _compare(what: str, version: TableVersion, frame: pd.DataFrame) -> None:
+    found = difference(version.rows, frame)
+    if found is not None:
+        raise DemoFailed(f"{what} is read wrongly: {found}")
+
+
+def _reach_loopback_directly() -> None:
+    """Let no configured proxy take what this process asks itself."""
+    for variable in ("no_proxy", "NO_PROXY"):
+        hosts = [name for name in os.environ.get(variable, "").split(",") if name]
+        if HOST not in hosts:
+            os.environ[variable] = ",".join([*hosts, HOST])
