@@ -105,7 +105,8 @@ class PluginConfig(BaseModel):
     Each field carries its description and default: the reference page and schema are made from them.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # A refused value may be a secret, so messages never repeat it.
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
 class StorageConfig(PluginConfig):

@@ -75,10 +75,11 @@ class Gateway:
 
     def asgi(self) -> ASGIApp:
         """The application with its plugins' wrappers, telemetry outermost."""
-        app: ASGIApp = Starlette(
+        app = Starlette(
             routes=self._routes(),
             exception_handlers={HTTPException: _answer_error, Exception: _answer_error},
         )
+        app.router.redirect_slashes = False  # an address that does not exist is a 404 in JSON
         return RequestTelemetry(self.registry.wrap_app(app, self.settings.source.values))
 
     def _routes(self) -> list[BaseRoute]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 from support.gateway import RunningGateway, running_gateway, write_configuration
-from support.golden import unpack
+from support.golden import GoldenTables
 
 VECTORS, MAPPED, FUTURE = (
     "dv-partitioned-with-checkpoint",
@@ -25,7 +25,7 @@ VECTORS, MAPPED, FUTURE = (
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
     folder = tmp_path_factory.mktemp("protocol")
     lake = folder / "lake"
-    _write_tables(lake)
+    _write_tables(lake, GoldenTables(tmp_path_factory.mktemp("golden")))
 
     def table(name: str, **options: object) -> dict[str, object]:
         return {"catalog": "raw", "table": f"file://{lake}/{name}", **options}
@@ -95,12 +95,12 @@ def _token(gateway: RunningGateway, recipient: str) -> str:
     return profile["bearerToken"]
 
 
-def _write_tables(lake: Path) -> None:
+def _write_tables(lake: Path, golden: GoldenTables) -> None:
     for version in range(4):
         rows = pa.table({"id": [version * 10 + 1, version * 10 + 2], "country": ["DE", "FR"]})
         write_deltalake(lake / "orders", rows, mode="append", partition_by=["country"])
     for name in (VECTORS, MAPPED, FUTURE):
-        shutil.copytree(unpack(name) / "delta", lake / name)
+        shutil.copytree(golden.table(name).location, lake / name)
     log = lake / "corrupt" / "_delta_log"
     log.mkdir(parents=True)
     (log / f"{0:020}.json").write_text('{"protocol": nonsense')

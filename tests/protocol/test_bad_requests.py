@@ -109,7 +109,6 @@ CASES = [
     # tokens and addresses
     get("/shares", NO_TOKEN, "Authorization", Authorization=""),
     get("/shares", NO_TOKEN, Authorization="Bearer"),
-    get("/shares", NO_TOKEN, Authorization="Bearer "),
     get("/shares", NO_TOKEN, Authorization="Bearer wrong"),
     get("/shares", NO_TOKEN, Authorization="Bearer two words"),
     get("/shares", NO_TOKEN, Authorization="Basic dXNlcjpwYXNz"),

@@ -80,8 +80,11 @@ class Timeline:
     async def latest_until(self, timestamp: int, first: int, last: int) -> int:
         """The latest of the versions at or before a timestamp.
 
+        A timestamp behind the last of them is refused as Delta's own readers do: what it names would
+        change with the next commit.
+
         Raises:
-            InvalidRequest: All of them are later.
+            InvalidRequest: All of them are later, or all of them are earlier.
         """
         version = await self._first_after(timestamp, first, last) - 1
         if version < first:
@@ -89,6 +92,8 @@ class Timeline:
                 f"The timestamp {_iso(timestamp)} is before the earliest version of the table that "
                 f"can be read: version {first} of {_iso(await self._timestamp(first))}."
             )
+        if version == last and timestamp > await self._timestamp(last):
+            raise await self._too_late(timestamp, last)
         return version
 
     async def earliest_from(self, timestamp: int, first: int, last: int) -> int:
@@ -99,11 +104,14 @@ class Timeline:
         """
         version = await self._first_after(timestamp - 1, first, last)
         if version > last:
-            raise InvalidRequest(
-                f"The timestamp {_iso(timestamp)} is after the latest version of the table: "
-                f"version {last} of {_iso(await self._timestamp(last))}."
-            )
+            raise await self._too_late(timestamp, last)
         return version
+
+    async def _too_late(self, timestamp: int, last: int) -> InvalidRequest:
+        return InvalidRequest(
+            f"The timestamp {_iso(timestamp)} is after the latest version of the table: "
+            f"version {last} of {_iso(await self._timestamp(last))}."
+        )
 
     async def _first_after(self, timestamp: int, low: int, high: int) -> int:
         """The first version with a greater timestamp, `high + 1` if there is none."""
