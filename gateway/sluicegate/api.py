@@ -214,6 +214,8 @@ class Storage(ABC):
     ) -> ObjectDirectory:
         """Open a directory for reading, with the instance's own or the given credentials.
 
+        Where links are signed by `PluginContext.links`, it also opens the single object of a link.
+
         Raises:
             PermissionDenied: The location lies outside of `prefix`.
             StorageError: The store cannot be reached or refuses the credentials.

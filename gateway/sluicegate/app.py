@@ -19,6 +19,7 @@ from sluicegate.api import FormatType, LinkSigner
 from sluicegate.config import Settings
 from sluicegate.content.links import ContentLinks
 from sluicegate.content.routes import content_routes
+from sluicegate.errors import SluicegateError
 from sluicegate.keys import derive, load_signing_key
 from sluicegate.registry import Instances, Registry, configure
 from sluicegate.responses import as_sluicegate_error, error_response, json_response
@@ -77,7 +78,9 @@ class Gateway:
         """The application with its plugins' wrappers, telemetry outermost."""
         app = Starlette(
             routes=self._routes(),
-            exception_handlers={HTTPException: _answer_error, Exception: _answer_error},
+            exception_handlers=dict.fromkeys(
+                (HTTPException, SluicegateError, Exception), _answer_error
+            ),
         )
         app.router.redirect_slashes = False  # an address that does not exist is a 404 in JSON
         return RequestTelemetry(self.registry.wrap_app(app, self.settings.source.values))

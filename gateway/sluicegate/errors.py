@@ -66,10 +66,18 @@ class NotFound(SluicegateError):
 
 
 class MethodNotAllowed(SluicegateError):
-    """The route exists, the method does not."""
+    """The route exists, the method does not.
+
+    Args:
+        allowed: The methods that the route answers, as the `Allow` header spells them.
+    """
 
     status = 405
     code = "METHOD_NOT_ALLOWED"
+
+    def __init__(self, allowed: str) -> None:
+        super().__init__(f"this address answers {allowed} only")
+        self.allowed = allowed
 
 
 class PayloadTooLarge(SluicegateError):

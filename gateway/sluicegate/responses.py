@@ -44,6 +44,8 @@ def error_response(error: SluicegateError) -> Response:
     headers: dict[str, str] = {}
     if isinstance(error, Unauthenticated):
         headers["WWW-Authenticate"] = "Bearer"
+    elif isinstance(error, MethodNotAllowed):
+        headers["Allow"] = error.allowed
     elif error.status == 503:
         headers["Retry-After"] = RETRY_AFTER_SECONDS
     return json_response({"errorCode": error.code, "message": error.message}, error.status, headers)
@@ -76,8 +78,7 @@ def as_sluicegate_error(error: Exception) -> SluicegateError:
 
 def _of_http(error: HTTPException) -> SluicegateError:
     if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "")
-        return MethodNotAllowed(f"this route answers {allowed} only")
+        return MethodNotAllowed((error.headers or {}).get("Allow", ""))
     if error.status_code == 404:
         return NotFound("there is no such route")
     return SluicegateError(str(error.detail))

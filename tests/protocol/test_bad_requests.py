@@ -196,6 +196,8 @@ def test_wrong_request(case: Wrong, client: httpx.Client) -> None:
     assert answer.headers["content-type"] == "application/json; charset=utf-8"
     if status == 401:
         assert answer.headers["www-authenticate"] == "Bearer"
+    if status == 405:
+        assert "GET" in answer.headers["allow"] or answer.headers["allow"] == "POST"
     if status == 503:
         assert int(answer.headers["retry-after"]) > 0
     if case.method != "HEAD":
