@@ -85,9 +85,8 @@ def _parse(source: Any, name: str, root: str) -> CheckpointState:
         add_columns = AddColumns(root, _BATCH_ROWS)
         files: list[pa.RecordBatch] = []
         others: dict[str, list[Any]] = {kind: [] for kind in _OTHER_ACTIONS}
-        for batch in parquet.iter_batches(_BATCH_ROWS, columns=_columns(parquet)):
-            for kind in batch.schema.names:
-                column = batch.column(kind)
+        for batch in _batches(parquet):
+            for kind, column in zip(batch.schema.names, batch.columns, strict=True):
                 if kind != "add":
                     others[kind] += column.drop_null().to_pylist()
                 elif column.null_count < len(column):
@@ -98,6 +97,13 @@ def _parse(source: Any, name: str, root: str) -> CheckpointState:
             metadata=next(map(metadata_of, others["metaData"]), None),
             sidecars=tuple(map(sidecar_of, others["sidecar"])),
         )
+
+
+def _batches(parquet: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+    """Row group by row group: what is buffered ahead is never more than one of them."""
+    columns = _columns(parquet)
+    for group in range(parquet.num_row_groups):
+        yield from parquet.iter_batches(_BATCH_ROWS, [group], columns, use_threads=False)
 
 
 def _columns(parquet: pq.ParquetFile) -> list[str]:

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import pytest
+from support.deltalog import Action, DeltaFolder, add, metadata, protocol
+from support.snapshots import at_version, latest
+
+from sluicegate.errors import InvalidRequest, TableUnreadable
+from sluicegate.tables.delta import DeltaFormat
+
+ICT = "delta__enableInCommitTimestamps"
+SINCE = "delta__inCommitTimestampEnablementVersion"
+FROM = "delta__inCommitTimestampEnablementTimestamp"
+
+
+def info(timestamp: int) -> Action:
+    return {"commitInfo": {"inCommitTimestamp": timestamp, "timestamp": 1, "operation": "WRITE"}}
+
+
+async def version_at(folder: DeltaFolder, timestamp: int, *, earliest_after: bool) -> int | str:
+    """The version, or the message of the refusal."""
+    newest = await latest(folder)
+    try:
+        return await DeltaFormat().version_at(
+            folder.table(), folder.directory, newest, timestamp, earliest_after=earliest_after
+        )
+    except InvalidRequest as error:
+        return error.message
+
+
+@pytest.fixture
+def by_file(folder: DeltaFolder) -> DeltaFolder:
+    """Five versions by modification time: 1 and 2 have that of 0, so they count as 1 and 2 ms later."""
+    folder.commit(0, protocol(), metadata(), modified=10_000)
+    for version, modified in enumerate([10_000, 9_000, 20_000, 30_000], start=1):
+        folder.commit(version, add(str(version)), modified=modified)
+    return folder
+
+
+@pytest.fixture
+def by_commit(folder: DeltaFolder) -> DeltaFolder:
+    """Ten versions; from 4 on in-commit timestamps, which the files' modification times contradict."""
+    folder.commit(0, protocol(), metadata(), modified=1_000)
+    for version in (1, 2, 3):
+        folder.commit(version, add(str(version)), modified=1_000 * (version + 1))
+    settings = {ICT: "true", SINCE: "4", FROM: "50000"}
+    folder.commit(4, info(50_000), metadata(**settings), modified=1)
+    for version in range(5, 10):
+        folder.commit(version, info(10_000 * (version + 1)), add(str(version)), modified=2)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "until", "since"),
+    [
+        (10_000, 0, 0),
+        (10_001, 1, 1),
+        (10_002, 2, 2),
+        (10_003, 2, 3),
+        (19_999, 2, 3),
+        (20_000, 3, 3),
+        (30_000, 4, 4),
+    ],
+)
+async def test_versions_by_modification_time(
+    by_file: DeltaFolder, timestamp: int, until: int, since: int
+) -> None:
+    assert await version_at(by_file, timestamp, earliest_after=False) == until
+    assert await version_at(by_file, timestamp, earliest_after=True) == since
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "until", "since"),
+    [
+        (1_000, 0, 0),
+        (3_999, 2, 3),
+        (4_000, 3, 3),
+        (4_001, 3, 4),
+        (49_999, 3, 4),
+        (50_000, 4, 4),
+        (75_000, 6, 7),
+        (100_000, 9, 9),
+    ],
+)
+async def test_versions_by_in_commit_timestamp(
+    by_commit: DeltaFolder, timestamp: int, until: int, since: int
+) -> None:
+    assert await version_at(by_commit, timestamp, earliest_after=False) == until
+    assert await version_at(by_commit, timestamp, earliest_after=True) == since
+
+
+async def test_timestamps_out_of_range_are_refused_with_the_limit(by_file: DeltaFolder) -> None:
+    early = await version_at(by_file, 9_999, earliest_after=False)
+    assert "1970-01-01T00:00:09.999Z is before the earliest version" in str(early)
+    assert "version 0 of 1970-01-01T00:00:10.000Z" in str(early)
+    assert await version_at(by_file, 9_999, earliest_after=True) == 0
+    for earliest_after in (False, True):
+        late = await version_at(by_file, 30_001, earliest_after=earliest_after)
+        assert "1970-01-01T00:00:30.001Z is after the latest version" in str(late)
+        assert "version 4 of 1970-01-01T00:00:30.000Z" in str(late)
+
+
+async def test_a_version_that_cannot_be_rebuilt_is_none_at_a_timestamp(by_file: DeltaFolder) -> None:
+    by_file.parquet(f"{3:020}.checkpoint.parquet", [protocol(), metadata()])
+    (by_file.log / f"{0:020}.json").unlink()
+    assert "version 3" in str(await version_at(by_file, 10_002, earliest_after=False))
+    assert await version_at(by_file, 20_000, earliest_after=False) == 3
+    assert await version_at(by_file, 1, earliest_after=True) == 1  # changes may begin there
+
+
+@pytest.mark.parametrize(("version", "timestamp"), [(0, 10_000), (1, 10_001), (2, 10_002), (4, 30_000)])
+async def test_a_snapshot_has_the_timestamp_of_its_commits_file(
+    by_file: DeltaFolder, version: int, timestamp: int
+) -> None:
+    assert (await at_version(by_file, version)).timestamp == timestamp
+
+
+@pytest.mark.parametrize(("version", "timestamp"), [(0, 1_000), (3, 4_000), (4, 50_000), (9, 100_000)])
+async def test_a_snapshot_has_the_timestamp_inside_its_commit(
+    by_commit: DeltaFolder, version: int, timestamp: int
+) -> None:
+    assert (await at_version(by_commit, version)).timestamp == timestamp
+
+
+async def test_in_commit_timestamps_are_found_behind_checkpoints_and_compactions(
+    by_commit: DeltaFolder,
+) -> None:
+    by_commit.compaction(7, 9, add("7"), add("8"), add("9"))
+    assert (await latest(by_commit)).timestamp == 100_000
+    settings = metadata(**{ICT: "true", SINCE: "4", FROM: "50000"})
+    by_commit.parquet(f"{9:020}.checkpoint.parquet", [protocol(), settings])
+    assert (await latest(by_commit)).timestamp == 100_000
+
+
+@pytest.mark.parametrize("first_line", [[], [{"txn": {"appId": "x" * 100_000, "version": 1}}]])
+async def test_in_commit_timestamps_are_found_where_they_should_not_be(
+    by_commit: DeltaFolder, first_line: list[Action]
+) -> None:
+    settings = metadata(**{ICT: "true", SINCE: "4", FROM: "50000"})
+    by_commit.commit(10, *first_line, add("10"), info(123_456))
+    by_commit.parquet(f"{10:020}.checkpoint.parquet", [protocol(), settings])
+    assert (await latest(by_commit)).timestamp == 123_456
+
+
+async def test_an_advanced_snapshot_keeps_timestamps_growing(by_file: DeltaFolder) -> None:
+    first = await latest(by_file)
+    by_file.commit(5, add("5"), modified=5)
+    assert (await latest(by_file, first)).timestamp == 30_001
+
+
+async def test_a_nonsensical_enablement_version_is_refused(folder: DeltaFolder) -> None:
+    folder.commit(0, protocol(), metadata(**{ICT: "true", SINCE: "soon"}))
+    with pytest.raises(TableUnreadable, match="inCommitTimestampEnablementVersion"):
+        await latest(folder)
