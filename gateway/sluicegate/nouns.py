@@ -83,6 +83,11 @@ class SharedTable:
     partition_filter: str | None = None
     access_modes: tuple[AccessMode, ...] = ("url",)
 
+    @property
+    def full_name(self) -> str:
+        """`share.schema.table`, as recipients write it."""
+        return f"{self.share}.{self.schema}.{self.name}"
+
 
 @dataclass(frozen=True, slots=True)
 class Principal:

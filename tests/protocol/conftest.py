@@ -41,7 +41,9 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway
         "gone": table("gone"),
         "nowhere": {"catalog": "raw", "table": "s3://unserved/t"},
         "directory": table("orders", access_modes=["dir"]),
-        "part": table("orders", partition_filter="country = 'DE'"),
+        "part": table("orders", history=True, partition_filter="country = 'DE'"),
+        "mine": table("orders", partition_filter="COUNTRY = recipient.country"),
+        "misfiltered": table("orders", partition_filter="id = '1'"),
     }
     write_configuration(
         folder,
@@ -58,7 +60,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway
                 "secret": {"schemas": {"eu": {"tables": {"orders": table("orders")}}}},
             },
             "recipients": {
-                "acme": {"shares": ["sales"]},
+                "acme": {"shares": ["sales"], "properties": {"country": "FR"}},
                 "rival": {"shares": ["sales"]},
                 "far": {"shares": ["sales"], "allow_from": ["203.0.113.0/24"]},
             },

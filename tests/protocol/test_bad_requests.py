@@ -178,6 +178,7 @@ CASES = [
     query({}, MISSING, table="gone"),
     query({}, LATER, "provider", table="nowhere"),
     query({}, UNSUPPORTED, "temporary credentials", table="directory"),
+    query({}, UNSUPPORTED, "partition filter", table="misfiltered"),
 ]
 
 
@@ -227,6 +228,18 @@ def test_a_page_token_of_another_recipient_is_refused(
     )
     assert others.status_code == 400
     assert client.get("/shares/sales/all-tables", params={"pageToken": token}).status_code == 400
+
+
+def test_a_recipient_without_the_property_of_a_partition_filter_is_forbidden(
+    gateway: RunningGateway, rival_token: str
+) -> None:
+    answer = httpx.post(
+        f"{gateway.endpoint}/shares/sales/schemas/eu/tables/mine/query",
+        json={},
+        headers={"Authorization": f"Bearer {rival_token}"},
+    )
+    assert (answer.status_code, answer.json()["errorCode"]) == FORBIDDEN
+    assert "'country'" in answer.json()["message"]
 
 
 def test_a_recipient_from_a_foreign_address_is_forbidden(

@@ -13,6 +13,8 @@ TABLES = [
     "future",
     "gone",
     "mapped",
+    "mine",
+    "misfiltered",
     "nowhere",
     "Orders",
     "part",

@@ -32,7 +32,8 @@ def ask(
 def ids(files: list[dict[str, Any]]) -> list[int]:
     found: list[int] = []
     for file in files:
-        content = httpx.get(file["file"]["url"])
+        value = file["file"]
+        content = httpx.get(value.get("url") or value["deltaSingleAction"]["add"]["path"])
         assert content.status_code == 200
         found += pq.read_table(io.BytesIO(content.content)).column("id").to_pylist()
     return sorted(found)
@@ -155,6 +156,27 @@ def test_a_table_with_deletion_vectors_needs_a_client_that_knows_them(client: ht
     assert protocol["protocol"]["deltaProtocol"]["readerFeatures"] == ["deletionVectors"]
     vectors = [file["file"]["deltaSingleAction"]["add"].get("deletionVector") for file in files]
     assert any(vector and vector["storageType"] == "p" for vector in vectors)
+
+
+@pytest.mark.parametrize(
+    ("table", "body", "expected"),
+    [
+        ("part", {}, [1, 11, 21, 31]),
+        ("part", {"version": 1}, [1, 11]),
+        ("part", {"limitHint": 2}, [1, 11]),
+        ("mine", {}, [2, 12, 22, 32]),
+    ],
+)
+@pytest.mark.parametrize("response_format", ["parquet", "delta"])
+def test_only_the_shared_partitions_are_answered(
+    client: httpx.Client, table: str, body: dict[str, Any], expected: list[int], response_format: str
+) -> None:
+    path = ORDERS.replace("orders", table)
+    capable = f"responseformat={response_format}"
+    _, metadata, *files = lines(ask(client, body, path, delta_sharing_capabilities=capable))
+    assert ids(files) == expected
+    if "limitHint" not in body:
+        assert metadata["metaData"]["numFiles"] == len(files)
 
 
 def test_names_are_found_in_any_case(client: httpx.Client) -> None:

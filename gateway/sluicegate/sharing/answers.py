@@ -127,7 +127,7 @@ class TableAnswers:
         return View(
             table,
             snapshot,
-            visible(shared, principal, snapshot),
+            visible(shared, principal, snapshot.metadata, snapshot.files),
             needs,
             agreement,
             At(snapshot.version, snapshot.timestamp) if travel else None,

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from sluicegate.api import InvalidRequest, Principal, SharedTable, UnsupportedOperation
-from sluicegate.tables.snapshot import FileSet, Snapshot
+from sluicegate.access.partition_filter import PartitionFilter, PartitionTerm
+from sluicegate.api import (
+    InvalidRequest,
+    PermissionDenied,
+    Principal,
+    SharedTable,
+    UnsupportedOperation,
+)
+from sluicegate.tables.partitions import in_partitions, partition_key
+from sluicegate.tables.snapshot import FileSet, TableMetadata
 
 
 def check_history(table: SharedTable, what: str) -> None:
@@ -14,7 +22,7 @@ def check_history(table: SharedTable, what: str) -> None:
     """
     if not table.history:
         raise UnsupportedOperation(
-            f"{what} cannot be used on {table.share}.{table.schema}.{table.name}: the table is shared "
+            f"{what} cannot be used on {table.full_name}: the table is shared "
             "without its history; query the latest version, or ask the provider to share history"
         )
 
@@ -28,19 +36,43 @@ def check_version(table: SharedTable, version: int) -> None:
     if version < table.start_version:
         raise InvalidRequest(
             f"version {version} is not shared: the first shared version of "
-            f"{table.share}.{table.schema}.{table.name} is {table.start_version}"
+            f"{table.full_name} is {table.start_version}"
         )
 
 
-def visible(table: SharedTable, principal: Principal, snapshot: Snapshot) -> FileSet:
-    """The files of a snapshot that the share covers for this recipient.
+def visible(
+    table: SharedTable, principal: Principal, metadata: TableMetadata, files: FileSet
+) -> FileSet:
+    """The files of a table that are shared with this recipient: all, or those of its partitions.
 
     Raises:
-        UnsupportedOperation: The share has a partition filter, which this version cannot apply yet.
+        PermissionDenied: The share's filter asks for a property that the recipient does not have.
+        UnsupportedOperation: The table is not partitioned by a column of the share's filter.
     """
-    if table.partition_filter is not None:
+    if table.partition_filter is None:
+        return files
+    terms = PartitionFilter.parse(table.partition_filter).terms
+    wanted = {_key(table, metadata, term): _value(table, principal, term) for term in terms}
+    return in_partitions(files, lambda values: wanted.items() <= values.items())
+
+
+def _key(table: SharedTable, metadata: TableMetadata, term: PartitionTerm) -> str:
+    key = partition_key(metadata, term.column)
+    if key is None:
         raise UnsupportedOperation(
-            f"{table.share}.{table.schema}.{table.name} is shared in part, by a partition filter, "
-            "which this gateway cannot serve yet"
+            f"{table.full_name} is shared in part, by its column {term.column!r}, which does not "
+            "partition this version: ask the provider to correct the share's partition filter"
         )
-    return snapshot.files
+    return key
+
+
+def _value(table: SharedTable, principal: Principal, term: PartitionTerm) -> str:
+    if isinstance(term.value, str):
+        return term.value
+    value = principal.properties.get(term.value.name)
+    if value is None:
+        raise PermissionDenied(
+            f"{table.full_name} is shared in part, by the recipient's property {term.value.name!r}, "
+            "which you do not have: ask the provider to set it"
+        )
+    return value

@@ -95,13 +95,13 @@ class Resolver:
                 directory = await storage.open(source.location)
             except ConfigurationError as error:
                 raise Unavailable(
-                    f"the table {_dotted(shared)} cannot be served now: its provider has to mend "
+                    f"the table {shared.full_name} cannot be served now: its provider has to mend "
                     "the gateway's configuration",
                     detail=error.message,
                 ) from error
             except NotFound as error:
                 raise NotFound(
-                    f"the table {_dotted(shared)} is not there any more", detail=error.message
+                    f"the table {shared.full_name} is not there any more", detail=error.message
                 ) from error
         return OpenTable(shared, source, storage, directory)
 
@@ -134,7 +134,3 @@ class Resolver:
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(name.casefold(), pattern.casefold()) for pattern in patterns)
-
-
-def _dotted(table: SharedTable) -> str:
-    return f"{table.share}.{table.schema}.{table.name}"

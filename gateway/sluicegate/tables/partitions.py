@@ -1,0 +1,55 @@
+"""Files of certain partitions: decided once for each distinct partition, never file by file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+import orjson
+import pyarrow as pa
+
+from sluicegate.tables.snapshot import FileSet, TableMetadata
+
+PartitionValues = Mapping[str, str | None]
+
+
+def in_partitions(files: FileSet, wanted: Callable[[PartitionValues], bool]) -> FileSet:
+    """The files whose partition satisfies a condition.
+
+    Args:
+        files: Live files.
+        wanted: Called with the partition values as the log has them: by physical column name, as text.
+    """
+    chunks = [_mask(chunk, wanted) for chunk in files.table.column("partition_values").chunks]
+    return files.where(pa.chunked_array(chunks, pa.bool_()).combine_chunks())
+
+
+def partition_key(metadata: TableMetadata, column: str) -> str | None:
+    """The key that partition values have for a column: its physical name where columns are mapped.
+
+    Args:
+        metadata: The table's metadata.
+        column: A column's name; upper and lower case are the same, as everywhere in Delta.
+
+    Returns:
+        `None` where the table is not partitioned by such a column.
+    """
+    names = {name.casefold(): name for name in metadata.partition_columns}
+    name = names.get(column.casefold())
+    if name is None or metadata.configuration.get("delta.columnMapping.mode", "none") == "none":
+        return name
+    return _physical_names(metadata.schema_string).get(name, name)
+
+
+def _mask(chunk: pa.DictionaryArray, wanted: Callable[[PartitionValues], bool]) -> pa.Array:
+    verdicts = [wanted(orjson.loads(text)) for text in chunk.dictionary.to_pylist()]
+    return pa.array(verdicts, pa.bool_()).take(chunk.indices)
+
+
+@lru_cache(maxsize=256)
+def _physical_names(schema_string: str) -> Mapping[str, str]:
+    fields = orjson.loads(schema_string)["fields"]
+    return {
+        field["name"]: field.get("metadata", {}).get("delta.columnMapping.physicalName", field["name"])
+        for field in fields
+    }
