@@ -57,7 +57,8 @@ class CommandGroup(click.Group):
 
 def _take_config(command: click.Command) -> None:
     """Let a command and the commands below it take `--config`."""
-    command.params.append(config_option())
+    if not any(parameter.name == "config" for parameter in command.params):
+        command.params.append(config_option())
     if isinstance(command, click.Group):
         for below in command.commands.values():
             _take_config(below)

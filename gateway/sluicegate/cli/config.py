@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from sluicegate.cli.context import config_path
+from sluicegate.errors import ConfigurationError
 
 
 def register(cli: click.Group) -> None:
@@ -25,15 +26,29 @@ def config() -> None:
 @click.pass_context
 def check(ctx: click.Context, file: Path | None) -> None:
     """Check FILE (or the configuration in use) as a start would, without opening anything."""
+    path = file or config_path(ctx)
+    problems = _problems(path)
+    if problems:
+        raise ConfigurationError("\n".join(problems))
+    click.echo(f"{path}: ok")
+
+
+def _problems(path: Path) -> list[str]:
     from sluicegate.config import load_settings
     from sluicegate.registry import Registry, configure
     from sluicegate.store.urls import DatabaseUrl
 
-    path = file or config_path(ctx)
     settings = load_settings(path)
-    configure(settings, Registry.load(settings))
-    DatabaseUrl.parse(settings.database.get_secret_value())
-    click.echo(f"{path}: ok")
+    problems: list[str] = []
+    try:
+        DatabaseUrl.parse(settings.database.get_secret_value())
+    except ConfigurationError as error:
+        problems.append(settings.problem(("database",), error.message))
+    try:
+        configure(settings, Registry.load(settings))
+    except ConfigurationError as error:
+        problems.extend(error.message.splitlines())
+    return problems
 
 
 @config.command()

@@ -47,11 +47,11 @@ class Instances:
         self._links = links
         self._schemes = canonical_schemes(registry.storage_types().values())
         self._storage: Mapping[str, Storage] = {
-            entry.name: _build(entry, entry.type.factory, self._storage_context(entry.name))
+            entry.name: _build(entry, entry.type.factory, self._storage_context(entry))
             for entry in configured.storage
         }
         self._by_prefix = sorted(
-            ((storage.prefix, storage) for storage in self._storage.values()),
+            ((entry.config.prefix, self._storage[entry.name]) for entry in configured.storage),
             key=lambda pair: len(pair[0]),
             reverse=True,
         )
@@ -123,10 +123,9 @@ class Instances:
         if failures:
             raise ExceptionGroup("instances failed to close", failures)
 
-    def _storage_context(self, name: str) -> PluginContext:
-        return InstanceContext(
-            name, self._open_location, lambda: self._links(name, self._storage[name].prefix)
-        )
+    def _storage_context(self, entry: ConfiguredStorage) -> PluginContext:
+        name, prefix = entry.name, entry.config.prefix
+        return InstanceContext(name, self._open_location, lambda: self._links(name, prefix))
 
     def _catalog_context(self, name: str) -> PluginContext:
         return InstanceContext(name, self._open_location, lambda: NoLinks(name))

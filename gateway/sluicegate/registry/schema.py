@@ -59,25 +59,34 @@ def configuration_schema(registries: Iterable[Registry]) -> Schema:
     root = definitions.pop(names[Settings])
     catalogs_schema = root["properties"]["catalogs"]
     catalogs_schema["patternProperties"] = dict.fromkeys(
-        catalogs_schema["patternProperties"], _sections(catalogs, names, definitions)
+        catalogs_schema["patternProperties"], _sections("catalog", catalogs, names, definitions)
     )
     catalogs_schema["additionalProperties"] = False
-    root["properties"]["storage"]["items"] = _sections(storage, names, definitions)
+    root["properties"]["storage"]["items"] = _sections("storage", storage, names, definitions)
+    for name in {names[known.config] for known in (*catalogs, *storage)}:
+        if repr(_DEFINITION + name) not in repr(definitions):
+            del definitions[name]
     definitions[_REFERENCE] = _REFERENCE_SCHEMA
     return {"$schema": _DIALECT, **root, "$defs": definitions}
 
 
 def _sections(
+    kind: str,
     types: Sequence[_Type],
     names: Mapping[type[BaseModel], str],
     definitions: Definitions,
 ) -> Schema:
-    """One of the plugins' sections; each is its model's definition with `type` added."""
+    """One of the plugins' sections, each defined as its model with `type` added.
+
+    Models may be shared by types, and pydantic defines models of equal schemas once.
+    """
     for known in types:
-        definition = definitions[names[known.config]]
-        definition["properties"] = {"type": {"const": known.name}, **definition.get("properties", {})}
-        definition["required"] = ["type", *definition.get("required", ())]
-    return {"oneOf": [{"$ref": _DEFINITION + names[known.config]} for known in types]}
+        model = definitions[names[known.config]]
+        definitions[f"{kind}-{known.name}"] = model | {
+            "properties": {"type": {"const": known.name}, **model.get("properties", {})},
+            "required": ["type", *model.get("required", ())],
+        }
+    return {"oneOf": [{"$ref": f"{_DEFINITION}{kind}-{known.name}"} for known in types]}
 
 
 def _with_references(schema: Schema) -> Schema:

@@ -35,6 +35,7 @@ class ConfiguredStorage:
     Attributes:
         name: Its type and its number among the entries of that type: `s3-1`. Adding storage at the
             end of the list renames none, so links that carry the name stay good.
+        config: Its prefix has its scheme's canonical spelling, and a slash at its end.
     """
 
     name: str
@@ -88,8 +89,10 @@ class _Checker:
             config = known and self._config(section, known.config, location)
             if known and config:
                 numbers[known.name] += 1
-                self._note((*location, "prefix"), prefixes.refuse(config.prefix, known))
-                yield ConfiguredStorage(f"{known.name}-{numbers[known.name]}", known, config)
+                canonical = prefixes.canonical(config.prefix)
+                self._note((*location, "prefix"), prefixes.refuse(canonical, known))
+                name = f"{known.name}-{numbers[known.name]}"
+                yield ConfiguredStorage(name, known, config.model_copy(update={"prefix": canonical}))
 
     def _type(
         self, section: PluginSection, types: Mapping[str, Type], kind: str, location: Location
@@ -123,13 +126,17 @@ class _Prefixes:
         self._schemes = schemes
         self._seen: set[str] = set()
 
+    def canonical(self, prefix: str) -> str:
+        """The prefix in the one spelling of its scheme, with a slash at its end."""
+        return as_prefix(with_canonical_scheme(prefix, self._schemes))
+
     def refuse(self, prefix: str, storage: StorageType) -> str | None:
-        """What is wrong with one more prefix."""
-        if prefix.partition("://")[0] not in storage.schemes or "://" not in prefix:
-            schemes = " or ".join(f"{scheme}://" for scheme in storage.schemes)
+        """What is wrong with one more canonical prefix."""
+        scheme, separator, _ = prefix.partition("://")
+        if not separator or scheme not in storage.schemes:
+            schemes = " or ".join(f"{known}://" for known in storage.schemes)
             return f"storage '{storage.name}' serves locations that start with {schemes}"
-        canonical = as_prefix(with_canonical_scheme(prefix, self._schemes))
-        if canonical in self._seen:
-            return f"the prefix '{canonical}' is served by another entry already"
-        self._seen.add(canonical)
+        if prefix in self._seen:
+            return f"the prefix '{prefix}' is served by another entry already"
+        self._seen.add(prefix)
         return None

@@ -1,0 +1,162 @@
+"""`plugins`, `config` and `tables`, as an operator uses them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.installed import CATALOG, STORAGE, Site
+
+from sluicegate.cli.main import run
+
+Capture = pytest.CaptureFixture[str]
+DOWN = CATALOG.replace('return ["eu"]', 'raise Unavailable("does not answer")').replace(
+    "import Catalog,", "import Catalog, Unavailable,"
+)
+HALF = CATALOG.replace('return ["eu"]', 'return ["eu", "us"]').replace(
+    'return ["orders"]',
+    'if schema == "eu":\n            raise NotFound("is gone")\n        return ["visits"]',
+).replace("import Catalog,", "import Catalog, NotFound,")  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SLUICEGATE_CONFIG", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def installed(site: Site) -> Site:
+    for name, code in (("uc", CATALOG), ("mem", STORAGE), ("down", DOWN), ("half", HALF)):
+        site.install(name, code)
+    site.install("broken", "import no_such_module")
+    return site
+
+
+def configure(folder: Path, text: str) -> None:
+    (folder / "gateway.yaml").write_text(text)
+
+
+def reports(capsys: Capture) -> dict[str, dict[str, Any]]:
+    return {report["name"]: report for report in json.loads(capsys.readouterr().out)}
+
+
+def test_plugins_tells_installed_enabled_and_provided(
+    installed: Site, folder: Path, capsys: Capture
+) -> None:
+    configure(folder, "catalogs: {main: {type: uc, uri: x}}")
+    assert run(["plugins", "--json"]) == 0
+    found = reports(capsys)
+    assert found["uc"] == {
+        "name": "uc",
+        "distribution": "sluicegate-uc",
+        "version": "1.0",
+        "enabled": True,
+        "provides": ["catalog uc"],
+        "problem": None,
+    }
+    assert found["mem"]["enabled"] is False
+    assert found["mem"]["provides"] == ["storage mem (memory://, mem://)"]
+    assert found["broken"]["problem"].endswith("ModuleNotFoundError: No module named 'no_such_module'")
+
+
+def test_plugins_fails_for_an_enabled_one_that_is_broken_or_missing(
+    installed: Site, folder: Path, capsys: Capture
+) -> None:
+    configure(folder, "plugins: [broken, absent]")
+    assert run(["plugins", "--json"]) == 1
+    found = reports(capsys)
+    assert "cannot be imported" in found["broken"]["problem"]
+    assert "pip install sluicegate-absent" in found["absent"]["problem"]
+    assert found["absent"]["distribution"] is None
+
+
+def test_plugins_works_without_a_configuration_and_tells_twins(
+    installed: Site, capsys: Capture
+) -> None:
+    installed.install("uc", CATALOG, distribution="acme-uc")
+    assert run(["plugins"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("uc ")]
+    assert len(lines) == 2
+    assert all("brought by both acme-uc 1.0 and sluicegate-uc 1.0" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("servr: {}", "error: gateway.yaml:1:1: unknown key 'servr'"),
+        ("catalogs: {main: {type: uc}}", "error: gateway.yaml:1:18: catalogs.main: 'uri' is missing"),
+        ("plugins: [absent]", "error: gateway.yaml:1:11: plugin 'absent' is enabled but not installed"),
+        ("database: mysql://x", "error: gateway.yaml:1:11: the database URL has an unknown scheme"),
+    ],
+)
+def test_config_check_tells_what_is_wrong_and_where(
+    installed: Site, folder: Path, capsys: Capture, text: str, expected: str
+) -> None:
+    configure(folder, text)
+    assert run(["config", "check"]) == 1
+    assert capsys.readouterr().err.startswith(expected)
+
+
+def test_config_check_tells_the_problems_of_several_parts_at_once(
+    installed: Site, folder: Path, capsys: Capture
+) -> None:
+    configure(folder, "catalogs: {main: {type: uc}}\ndatabase: mysql://x")
+    assert run(["config", "check"]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_config_check_opens_nothing(installed: Site, folder: Path, capsys: Capture) -> None:
+    configure(folder, "catalogs: {main: {type: down, uri: x}}")
+    assert run(["config", "check"]) == 0
+    assert [path.name for path in folder.iterdir()] == ["gateway.yaml"]
+
+
+def test_config_schema_holds_the_sections_of_installed_plugins(
+    installed: Site, capsys: Capture
+) -> None:
+    assert run(["config", "schema"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+    definitions = schema["$defs"]
+    (catalogs,) = schema["properties"]["catalogs"]["patternProperties"].values()
+    types = {
+        definitions[section["$ref"].rpartition("/")[2]]["properties"]["type"]["const"]
+        for section in (*catalogs["oneOf"], *schema["properties"]["storage"]["items"]["oneOf"])
+    }
+    assert {"uc", "mem", "down", "half"} <= types
+    assert "broken" not in types
+    assert schema["properties"]["database"]["default"] == "sqlite:///sluicegate.db"
+
+
+def test_tables_lists_what_catalogs_offer(installed: Site, folder: Path, capsys: Capture) -> None:
+    configure(folder, "catalogs: {a: {type: uc, uri: x}, b: {type: half, uri: x}}")
+    assert run(["tables", "a"]) == 0
+    assert capsys.readouterr().out == "a\teu\torders\teu.orders\n"
+    assert run(["tables", "b", "us"]) == 0
+    assert capsys.readouterr().out == "b\tus\tvisits\tus.visits\n"
+
+
+def test_tables_of_one_catalog_are_listed_though_another_fails(
+    installed: Site, folder: Path, capsys: Capture
+) -> None:
+    configure(
+        folder,
+        "catalogs: {a: {type: down, uri: x}, b: {type: half, uri: x}, c: {type: uc, uri: x}}",
+    )
+    assert run(["tables"]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "b\tus\tvisits\tus.visits\nc\teu\torders\teu.orders\n"
+    assert captured.err == (
+        "error: catalog 'a': does not answer\nerror: schema 'eu' of catalog 'b': is gone\n"
+    )
+
+
+def test_tables_of_an_unknown_catalog_is_an_error(
+    installed: Site, folder: Path, capsys: Capture
+) -> None:
+    configure(folder, "catalogs: {a: {type: uc, uri: x}}")
+    assert run(["tables", "nope"]) == 1
+    assert "there is no catalog named 'nope'" in capsys.readouterr().err

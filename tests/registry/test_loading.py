@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import click
+import pytest
+from support.installed import CATALOG, STORAGE, Site
+
+from sluicegate.api import ConfigurationError, Event
+from sluicegate.config import Settings
+from sluicegate.registry import Registry, installed_plugins
+
+EVENT = Event("query", 1)
+HEAD = "from sluicegate.api import *\nfrom sluicegate.api import hookimpl\n"
+
+
+def refusal(*names: str) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        Registry.load(names)
+    return caught.value.message
+
+
+def test_only_named_plugins_are_imported(site: Site) -> None:
+    site.install("one", CATALOG)
+    site.install("two", "raise SystemError('imported, though not enabled')")
+    registry = Registry.load(["one"])
+    assert [plugin.name for plugin in registry.plugins] == ["one"]
+    assert list(registry.catalog_types()) == ["one"]
+
+
+def test_finding_plugins_imports_none(site: Site) -> None:
+    site.install("loud", "raise SystemError('imported')")
+    found = {plugin.name: plugin for plugin in installed_plugins()}
+    assert (found["loud"].distribution, found["loud"].version) == ("sluicegate-loud", "1.0")
+
+
+def test_a_missing_plugin_is_refused_with_how_to_install_it(site: Site) -> None:
+    site.install("unity", CATALOG)
+    message = refusal("unityy")
+    assert "'unityy' is enabled but not installed: pip install sluicegate-unityy" in message
+    assert "did you mean 'unity'?" in message
+
+
+def test_all_missing_plugins_are_told_at_once_where_they_are_named(site: Site) -> None:
+    settings = Settings.model_validate(
+        {"catalogs": {"main": {"type": "absent-a"}}, "storage": [{"type": "absent-b"}]}
+    )
+    with pytest.raises(ConfigurationError) as caught:
+        Registry.load(settings)
+    assert ["absent-a" in line or "absent-b" in line for line in caught.value.message.splitlines()] == [
+        True,
+        True,
+    ]
+
+
+def test_two_distributions_of_one_plugin_are_refused_naming_both(site: Site) -> None:
+    site.install("twin", CATALOG)
+    site.install("twin", CATALOG, distribution="acme-twin", version="2.0")
+    assert "sluicegate-twin 1.0" in refusal("twin")
+    assert "acme-twin 2.0" in refusal("twin")
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("import no_such_module", "cannot be imported: ModuleNotFoundError: No module named"),
+        ("raise ValueError('first\\nsecond')", "cannot be imported: ValueError: first"),
+        (HEAD + "@hookimpl\ndef sluicegate_no_such_hook(): ...", "does not fit this gateway"),
+        (
+            HEAD + "@hookimpl\ndef sluicegate_register_catalogs(surprise): ...",
+            "does not fit this gateway",
+        ),
+        (HEAD + "@hookimpl\ndef sluicegate_register_catalogs(): 1 / 0", "ZeroDivisionError"),
+        (
+            HEAD + "@hookimpl\ndef sluicegate_register_catalogs(): return ['x']",
+            "answered a str, not a CatalogType",
+        ),
+        (
+            CATALOG.replace("__name__.removeprefix('plugin_')", "").replace(
+                "[CatalogType(", "[CatalogType('x' or "
+            ),
+            "registers 'x'; a type is called as its entry point",
+        ),
+        (
+            HEAD + "@hookimpl\ndef sluicegate_register_formats(): return [FormatType('delta', object)]",
+            "format 'delta' is the gateway's own",
+        ),
+    ],
+    ids=[
+        "import",
+        "one line",
+        "unknown hook",
+        "unknown argument",
+        "failing hook",
+        "wrong type",
+        "name",
+        "format",
+    ],
+)
+def test_a_broken_plugin_is_refused_by_distribution_and_cause(
+    site: Site, code: str, expected: str
+) -> None:
+    site.install("broken", code)
+    message = refusal("broken")
+    assert "'broken' (sluicegate-broken 1.0)" in message
+    assert expected in message
+    assert "\n" not in message
+
+
+def test_two_plugins_of_one_format_are_refused_naming_both(site: Site) -> None:
+    code = HEAD + "@hookimpl\ndef sluicegate_register_formats(): return [FormatType('hudi', object)]"
+    site.install("alpha", code)
+    site.install("beta", code)
+    message = refusal("alpha", "beta")
+    assert "'hudi' is registered by 'alpha' (sluicegate-alpha 1.0) and by 'beta'" in message
+
+
+def test_capabilities_are_merged_and_clashes_refused(site: Site) -> None:
+    code = HEAD + "@hookimpl\ndef sluicegate_register_capabilities(): return {'KEY': 'yes'}"
+    site.install("alpha", code.replace("KEY", "alpha"))
+    site.install("beta", code.replace("KEY", "beta"))
+    site.install("gamma", code.replace("KEY", "beta"))
+    assert Registry.load(["alpha", "beta"]).capabilities() == {"alpha": "yes", "beta": "yes"}
+    assert "capability 'beta' is already registered" in refusal("beta", "gamma")
+
+
+async def test_wrappers_apply_in_the_order_of_the_configuration(site: Site) -> None:
+    code = HEAD + "@hookimpl\ndef sluicegate_wrap_app(app, config): return (__name__, app, config)"
+    for name in ("alpha", "beta"):
+        site.install(name, code)
+
+    async def app(scope: object, receive: object, send: object) -> None: ...
+
+    wrapped: object = Registry.load(["beta", "alpha"]).wrap_app(app, {"key": 1})
+    assert wrapped == ("plugin_alpha", ("plugin_beta", app, {"key": 1}), {"key": 1})
+
+
+def test_plugins_add_commands(site: Site) -> None:
+    site.install(
+        "extra",
+        HEAD + "import click\n@hookimpl\ndef sluicegate_register_commands(cli):\n"
+        "    cli.add_command(click.Command('extra'))\n",
+    )
+    group = click.Group()
+    Registry.load(["extra"]).commands(group)
+    assert list(group.commands) == ["extra"]
+
+
+async def test_events_reach_every_listener_and_failures_disturb_nobody(
+    site: Site, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    note = tmp_path / "noted"
+    site.install("bad", HEAD + "@hookimpl\ndef sluicegate_on_event(event): raise KeyError('hunter2')")
+    site.install(
+        "late", HEAD + "@hookimpl\nasync def sluicegate_on_event(event): raise OSError('hunter2')"
+    )
+    site.install(
+        "good",
+        HEAD + f"@hookimpl\nasync def sluicegate_on_event(event):\n"
+        f"    __import__('pathlib').Path({str(note)!r}).write_text(event.kind)\n",
+    )
+    site.install("deaf", CATALOG)
+    registry = Registry.load(["bad", "late", "deaf", "good"])
+    with caplog.at_level(logging.WARNING):
+        registry.notify(EVENT)
+        await registry.aclose()
+    assert note.read_text() == "query"
+    told = [record.getMessage() for record in caplog.records]
+    assert len(told) == 2
+    assert any("KeyError" in line for line in told)
+    assert any("OSError" in line for line in told)
+    assert "hunter2" not in caplog.text
+
+
+def test_registries_do_not_share_state(site: Site) -> None:
+    site.install("one", CATALOG)
+    site.install("two", STORAGE)
+    first, second = Registry.load(["one"]), Registry.load(["two"])
+    assert (list(first.catalog_types()), list(first.storage_types())) == (["one"], [])
+    assert (list(second.catalog_types()), list(second.storage_types())) == ([], ["two"])
