@@ -40,8 +40,8 @@ class Wrong:
     headers: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        extra = self.body if self.body is not None else (self.raw or b"")[:20] or self.headers
-        return f"{self.method} {self.path} {extra or ''}"
+        sent = [repr(part)[:60] for part in (self.body, self.raw, self.headers) if part]
+        return " ".join([self.method, self.path[:90], *sent])
 
 
 def get(path: str, expected: tuple[int, str], says: str = "", **headers: str) -> Wrong:
