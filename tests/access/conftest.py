@@ -1,5 +1,44 @@
-"""A store on each kind of database."""
+"""A store on each kind of database, a clock, and a way to apply what a test declares."""
 
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from support.clock import Clock
 from support.databases import database_url, postgres, store
 
+from sluicegate.access.apply import apply_shares_file
+from sluicegate.access.difference import Difference, render
+from sluicegate.access.reading import read_shares_file
+from sluicegate.access.recipients import Recipients
+from sluicegate.store import Store
+
 __all__ = ["database_url", "postgres", "store"]
+
+Apply = Callable[..., Awaitable[list[str]]]
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """Epoch milliseconds."""
+    return Clock()
+
+
+@pytest.fixture
+def recipients(store: Store, clock: Clock) -> Recipients:
+    """The service, with tokens of 100 seconds and a grace of 10."""
+    return Recipients(store, token_lifetime=100, rotation_grace=10, now=clock)
+
+
+@pytest.fixture
+def apply(store: Store, tmp_path: Path) -> Apply:
+    """Apply a shares file given as text; the lines that people would read."""
+
+    async def apply_text(text: str, *, prune: bool = False, dry_run: bool = False) -> list[str]:
+        path = tmp_path / "shares.yaml"
+        path.write_text(text)
+        file = read_shares_file(path, {"raw", "main"})
+        difference: Difference = await apply_shares_file(store, file, prune=prune, dry_run=dry_run)
+        return list(render(difference))
+
+    return apply_text

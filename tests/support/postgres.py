@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import urlsplit
 
 
 class PostgresServer:
@@ -26,9 +27,25 @@ class PostgresServer:
         url: str = self._handle.get_uri(database=name)
         return url
 
+    def go_away(self, url: str) -> None:
+        """Break a database's connections and refuse new ones, as a failing server does."""
+        name = _database(url)
+        self._handle.psql(
+            f"ALTER DATABASE {name} ALLOW_CONNECTIONS false;"
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}';"
+        )
+
+    def come_back(self, url: str) -> None:
+        """Let a database be used again."""
+        self._handle.psql(f"ALTER DATABASE {_database(url)} ALLOW_CONNECTIONS true;")
+
     def stop(self) -> None:
         """Stop the server; a second stop does nothing."""
         self._handle.cleanup()
+
+
+def _database(url: str) -> str:
+    return urlsplit(url).path.removeprefix("/")
 
 
 @contextmanager

@@ -43,18 +43,21 @@ def _filter(text: str) -> str:
 
 
 def _in_one_order(modes: tuple[AccessMode, ...]) -> tuple[AccessMode, ...]:
+    if not modes:
+        raise ValueError("expected url, dir or both")
     return tuple(mode for mode in get_args(AccessMode) if mode in modes)
 
 
-Text = Annotated[str, AfterValidator(_storable)]
-Comment = Annotated[Text, StringConstraints(max_length=65_536)]
-DisplayName = Annotated[Text, StringConstraints(min_length=1, max_length=255)]
-PropertyKey = Annotated[Text, StringConstraints(min_length=1, max_length=255)]
-PropertyValue = Annotated[Text, StringConstraints(max_length=1000)]
+_STORABLE = AfterValidator(_storable)
+
+Comment = Annotated[str, StringConstraints(max_length=65_536), _STORABLE]
+DisplayName = Annotated[str, StringConstraints(min_length=1, max_length=255), _STORABLE]
+PropertyKey = Annotated[str, StringConstraints(min_length=1, max_length=255), _STORABLE]
+PropertyValue = Annotated[str, StringConstraints(max_length=1000), _STORABLE]
 Properties = Annotated[dict[PropertyKey, PropertyValue], Field(max_length=50)]
-FilterText = Annotated[Text, AfterValidator(_filter)]
-AccessModes = Annotated[tuple[AccessMode, ...], Field(min_length=1), AfterValidator(_in_one_order)]
-Required = Annotated[Text, StringConstraints(min_length=1)]
+Required = Annotated[str, StringConstraints(min_length=1), _STORABLE]
+FilterText = Annotated[str, _STORABLE, AfterValidator(_filter)]
+AccessModes = Annotated[tuple[AccessMode, ...], AfterValidator(_in_one_order)]
 ShareName = Annotated[str, _named("share")]
 SchemaName = Annotated[str, _named("schema")]
 TableName = Annotated[str, _named("table")]

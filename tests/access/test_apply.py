@@ -1,0 +1,226 @@
+"""Applying shares files: what changes, what is shown, and that it is all or nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from sluicegate.access.apply import apply_shares_file
+from sluicegate.access.difference import render
+from sluicegate.access.reading import read_shares_file
+from sluicegate.access.recipients import Recipients
+from sluicegate.errors import ConfigurationError
+from sluicegate.store import Store
+from sluicegate.store.tables import shared_tables, shares
+
+from .conftest import Apply
+
+FIRST = """
+shares:
+  sales:
+    comment: Daily sales
+    schemas:
+      eu:
+        tables:
+          orders: {catalog: raw, table: "s3://lake/orders", history: true, access_modes: [dir, url]}
+          visits: {catalog: main, table: main.eu.visits, partition_filter: "land = recipient.country"}
+      us: {from: {catalog: main, schema: main.us, exclude: ["tmp_*"]}}
+recipients:
+  acme: {shares: [sales], token_lifetime: 90d, allow_from: [203.0.113.0/24]}
+"""
+SHOWN = """\
++ share sales
+    comment: Daily sales
++ schema sales.eu
++ schema sales.us
+    from: {"catalog": "main", "schema": "main.us", "include": ["*"], "exclude": ["tmp_*"]}
++ table sales.eu.orders
+    table: s3://lake/orders
+    catalog: raw
+    history: true
+    access_modes: ["url", "dir"]
++ table sales.eu.visits
+    table: main.eu.visits
+    catalog: main
+    partition_filter: land = recipient.country
+    access_modes: ["url"]
++ recipient acme
+    token_lifetime: 90d
+    allow_from: ["203.0.113.0/24"]
++ grant sales to acme"""
+
+
+WHOLE = '{"catalog": "main", "schema": "main.us", "include": ["*"], "exclude": ["tmp_*"]}'
+WHOLE_US = WHOLE.replace('"tmp_*"', "")
+
+
+async def _table_ids(store: Store) -> dict[str, str]:
+    async with store.read() as connection:
+        rows = await connection.execute(select(shared_tables.c.name, shared_tables.c.id))
+        return {row.name: row.id for row in rows}
+
+
+async def test_a_first_file_is_shown_and_applied(apply: Apply, recipients: Recipients) -> None:
+    assert "\n".join(await apply(FIRST)) == SHOWN
+    [acme] = await recipients.list()
+    assert (acme.name, acme.shares, acme.allow_from) == ("acme", ("sales",), ("203.0.113.0/24",))
+
+
+async def test_applying_again_changes_nothing(apply: Apply, store: Store) -> None:
+    await apply(FIRST)
+    assert await apply(FIRST) == ["nothing to change"]
+    assert await store.revision() == 1
+
+
+async def test_a_dry_run_shows_the_same_and_changes_nothing(apply: Apply, store: Store) -> None:
+    assert "\n".join(await apply(FIRST, dry_run=True)) == SHOWN
+    assert (await _table_ids(store), await store.revision()) == ({}, 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("Daily sales", "Weekly", ["~ share sales", "    comment: Daily sales → Weekly"]),
+        ("    comment: Daily sales\n", "", ["~ share sales", "    comment: Daily sales → none"]),
+        ("  sales:", "  Sales:", ["~ share Sales", "    name: sales → Sales"]),
+        ("eu:", "EU:", ["~ schema sales.EU", "    name: eu → EU"]),
+        ("orders:", "Orders:", ["~ table sales.eu.Orders", "    name: orders → Orders"]),
+        ("history: true", "history: false", ["~ table sales.eu.orders", "    history: true → false"]),
+        (", access_modes: [dir, url]", ", access_modes: [url, dir]", ["nothing to change"]),
+        ("90d", "36h", ["~ recipient acme", "    token_lifetime: 90d → 36h"]),
+        ("shares: [sales]", "shares: [SALES]", ["nothing to change"]),
+        ("shares: [sales]", "shares: []", ["- grant sales to acme"]),
+        (
+            ', exclude: ["tmp_*"]',
+            "",
+            ["~ schema sales.us", f"    from: {WHOLE} → {WHOLE_US}"],
+        ),
+    ],
+)
+async def test_changes_are_shown_field_by_field(
+    apply: Apply, old: str, new: str, shown: list[str]
+) -> None:
+    await apply(FIRST)
+    assert await apply(FIRST.replace(old, new, 1)) == shown
+    assert await apply(FIRST.replace(old, new, 1)) == ["nothing to change"]
+
+
+async def test_a_named_share_becomes_exactly_what_the_file_says(apply: Apply, store: Store) -> None:
+    await apply(FIRST)
+    shown = await apply("shares: {sales: {comment: Daily sales, schemas: {eu: {}}}}")
+    assert shown == [
+        "- schema sales.us",
+        "- table sales.eu.orders",
+        "- table sales.eu.visits",
+        "  recipient acme is not in the file and stays as it is (--prune removes it)",
+    ]
+    assert await _table_ids(store) == {}
+
+
+async def test_what_the_file_does_not_name_is_only_removed_by_prune(
+    apply: Apply, recipients: Recipients
+) -> None:
+    await apply(FIRST)
+    other = "shares: {other: {}}\nrecipients: {beta: {shares: [other, sales]}}"
+    assert await apply(other) == [
+        "+ share other",
+        "+ recipient beta",
+        "+ grant other to beta",
+        "+ grant sales to beta",
+        "  recipient acme is not in the file and stays as it is (--prune removes it)",
+        "  share sales is not in the file and stays as it is (--prune removes it)",
+    ]
+    pruned = await apply(other.replace(", sales", ""), prune=True)
+    assert [line for line in pruned if not line.startswith(" ")] == [
+        "- share sales",
+        "- schema sales.eu",
+        "- schema sales.us",
+        "- table sales.eu.orders",
+        "- table sales.eu.visits",
+        "- recipient acme",
+        "- grant sales to acme",
+        "- grant sales to beta",
+    ]
+    assert [(each.name, each.shares) for each in await recipients.list()] == [("beta", ("other",))]
+
+
+async def test_ids_stay_when_things_change_and_are_new_when_they_come_back(
+    apply: Apply, store: Store
+) -> None:
+    await apply(FIRST)
+    first = await _table_ids(store)
+    await apply(FIRST.replace("s3://lake/orders", "s3://lake/orders2").replace("visits:", "VISITS:"))
+    changed = await _table_ids(store)
+    assert (changed["orders"], changed["VISITS"]) == (first["orders"], first["visits"])
+    await apply("shares: {sales: {}}")
+    await apply(FIRST)
+    assert not set((await _table_ids(store)).values()) & set(first.values())
+
+
+async def test_changing_a_recipient_keeps_its_tokens(apply: Apply, recipients: Recipients) -> None:
+    await apply(FIRST)
+    await recipients.rotate("acme")
+    await apply(FIRST.replace("acme:", "Acme:"))
+    [acme] = await recipients.list()
+    assert (acme.name, acme.tokens) == ("Acme", 1)
+
+
+async def test_grants_of_unknown_shares_are_refused_where_they_stand(
+    apply: Apply, store: Store, tmp_path: Path
+) -> None:
+    await apply(FIRST)
+    bad = "shares:\n  other: {}\nrecipients:\n  acme:\n    shares: [other, sals]\n"
+    with pytest.raises(ConfigurationError) as raised:
+        await apply(bad)
+    place = f"{tmp_path}/shares.yaml:5:21"
+    assert raised.value.message == f"{place}: there is no share 'sals'; did you mean 'sales'?"
+    with pytest.raises(ConfigurationError, match="there is no share 'sales'; known: other"):
+        await apply(bad.replace("sals", "sales"), prune=True)
+    assert await store.revision() == 1
+
+
+async def test_a_failure_midway_changes_nothing(
+    apply: Apply, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await apply(FIRST)
+    before = await _table_ids(store)
+
+    def fail() -> str:
+        if len(made) == 3:
+            raise LookupError
+        made.append(f"id-{len(made)}")
+        return made[-1]
+
+    made: list[str] = []
+    monkeypatch.setattr("sluicegate.access.apply.uuid4", fail)
+    more = FIRST.replace("orders:", "deliveries:").replace(
+        "  sales:", "  new: {schemas: {x: {}}}\n  sales:"
+    )
+    with pytest.raises(LookupError):
+        await apply(more + "  beta: {shares: [new]}\n")
+    assert made == ["id-0", "id-1", "id-2"]  # the share, its schema and the table were written
+    assert (await _table_ids(store), await store.revision()) == (before, 1)
+
+
+async def test_concurrent_applies_end_as_one_of_them(
+    store: Store, database_url: str, tmp_path: Path
+) -> None:
+    texts = [FIRST, FIRST.replace("orders:", "deliveries:").replace("us:", "asia:")]
+    files = []
+    for index, text in enumerate(texts):
+        path = tmp_path / f"{index}.yaml"
+        path.write_text(text)
+        files.append(read_shares_file(path, {"raw", "main"}))
+    other = await Store.open(database_url)
+    await asyncio.gather(
+        *(apply_shares_file(each, file) for file in files * 4 for each in (store, other))
+    )
+    await other.aclose()
+    again = [list(render(await apply_shares_file(store, file, dry_run=True))) for file in files]
+    assert ["nothing to change"] in again
+    async with store.read() as connection:
+        assert len((await connection.execute(select(shares))).all()) == 1
+    assert len(await _table_ids(store)) == 2
