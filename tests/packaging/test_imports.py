@@ -1,0 +1,51 @@
+"""What importing parts of the gateway brings along, seen from a fresh interpreter."""
+
+from __future__ import annotations
+
+import json
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import sluicegate
+
+# Of `google`, only the cloud's libraries: OTLP's messages are `google.protobuf`.
+FORBIDDEN = {"azure", "boto3", "botocore", "google.auth", "google.cloud", "pyiceberg", "pyspark"}
+CORE = [
+    module.name
+    for module in pkgutil.walk_packages(sluicegate.__path__, "sluicegate.")
+    if not module.name.startswith(("sluicegate.testing", "sluicegate.store.migrations"))
+    and not module.name.endswith(".__main__")
+]
+
+
+def loaded_by(*modules: str) -> set[str]:
+    """All modules that are loaded once these are imported."""
+    code = (
+        "import sys, json, importlib\n"
+        f"for name in {modules!r}: importlib.import_module(name)\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+def test_a_plugin_gets_no_web_framework_and_no_arrow_with_the_api() -> None:
+    heavy = {"starlette", "uvicorn", "pyarrow", "sqlalchemy", "alembic", "click", "ruamel"}
+    assert loaded_by("sluicegate.api") & (heavy | FORBIDDEN) == set()
+
+
+def test_the_core_imports_no_cloud_sdk_no_spark_and_no_iceberg_library() -> None:
+    assert len(CORE) > 50
+    assert loaded_by(*CORE) & FORBIDDEN == set()
+
+
+def test_serving_needs_nothing_that_only_the_demo_and_tests_need() -> None:
+    assert loaded_by("sluicegate.server") & {"pytest", "pandas", "deltalake", "delta_sharing"} == set()
+
+
+@pytest.mark.parametrize("module", ["sluicegate.testing.fakes", "sluicegate.testing.shape"])
+def test_the_kit_brings_no_part_of_a_running_gateway(module: str) -> None:
+    assert loaded_by(module) & {"starlette", "uvicorn", "sqlalchemy", "pyarrow"} == set()

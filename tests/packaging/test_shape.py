@@ -1,0 +1,160 @@
+"""In-tree plugins and strangers' have one shape, and the check finds what differs from it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sluicegate.testing.shape import check_shape
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "third-party-plugin"
+IN_TREE = [*ROOT.glob("plugins/*/pyproject.toml"), *ROOT.glob("catalog_adapters/*/pyproject.toml")]
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent for path in IN_TREE), ids=lambda path: path.name)
+def test_every_in_tree_plugin_has_the_common_shape(folder: Path) -> None:
+    assert check_shape(folder) == []
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    ignored = shutil.ignore_patterns("__pycache__", ".*_cache")
+    return shutil.copytree(EXAMPLE, tmp_path / "sluicegate-manifest", ignore=ignored)
+
+
+def test_the_example_has_the_common_shape(plugin: Path) -> None:
+    assert check_shape(EXAMPLE, "manifest") == []
+    assert check_shape(plugin) == []
+
+
+def replacing(path: str, old: str, new: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        text = (folder / path).read_text()
+        assert old in text
+        (folder / path).write_text(text.replace(old, new))
+
+    return change
+
+
+def removing(path: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / path).unlink()
+
+
+def adding(path: str, text: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        (folder / path).write_text(text)
+
+    return change
+
+
+SOURCE = "src/sluicegate_manifest"
+
+
+@pytest.mark.parametrize(
+    ("change", "path", "message"),
+    [
+        (removing("README.md"), "README.md", "is missing"),
+        (removing(f"{SOURCE}/py.typed"), f"{SOURCE}/py.typed", "is missing"),
+        (removing(f"{SOURCE}/config.py"), f"{SOURCE}/config.py", "is missing"),
+        (removing("tests/test_conformance.py"), "tests/test_conformance.py", "is missing"),
+        (removing("pyproject.toml"), "pyproject.toml", "cannot be read"),
+        (adding("pyproject.toml", "["), "pyproject.toml", "cannot be read"),
+        (replacing("README.md", "type: manifest", "type: x"), "README.md", "must show a configuration"),
+        (
+            replacing("pyproject.toml", 'name = "sluicegate-manifest"', 'name = "acme"'),
+            "pyproject.toml",
+            "project.name must be 'sluicegate-manifest'",
+        ),
+        (
+            replacing("pyproject.toml", 'manifest = "sl', 'list = "sl'),
+            "pyproject.toml",
+            "[project.entry-points.sluicegate] must hold just: manifest",
+        ),
+        (
+            replacing("pyproject.toml", "sluicegate>=0.1", "sluicegate-other"),
+            "pyproject.toml",
+            "project.dependencies must name 'sluicegate'",
+        ),
+        (
+            replacing("pyproject.toml", "license = ", "# "),
+            "pyproject.toml",
+            "project.license is missing",
+        ),
+        (
+            replacing(f"{SOURCE}/plugin.py", '"manifest"', '"list"'),
+            f"{SOURCE}/plugin.py:15",
+            "CatalogType must be registered as 'manifest', not 'list'",
+        ),
+        (
+            adding(f"{SOURCE}/x.py", "import sluicegate.store"),
+            f"{SOURCE}/x.py:1",
+            "imports sluicegate.store",
+        ),
+        (
+            adding(f"{SOURCE}/x.py", "from sluicegate import nouns"),
+            f"{SOURCE}/x.py:1",
+            "sluicegate.nouns",
+        ),
+        (
+            adding(f"{SOURCE}/x.py", "def f():\n    from sluicegate.errors import NotFound"),
+            f"{SOURCE}/x.py:2",
+            "imports sluicegate.errors",
+        ),
+        (
+            adding(f"{SOURCE}/x.py", "import sluicegate.apikeys"),
+            f"{SOURCE}/x.py:1",
+            "sluicegate.apikeys",
+        ),
+        (
+            adding(f"{SOURCE}/x.py", "import sluicegate.testing"),
+            f"{SOURCE}/x.py:1",
+            "sluicegate.testing",
+        ),
+        (
+            adding("tests/test_x.py", "import sluicegate.app"),
+            "tests/test_x.py:1",
+            "imports sluicegate.app",
+        ),
+    ],
+)
+def test_a_difference_is_told_where_it_is(
+    plugin: Path, change: Callable[[Path], None], path: str, message: str
+) -> None:
+    change(plugin)
+    problems = check_shape(plugin)
+    assert any(found.path == path and message in found.message for found in problems), problems
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import sluicegate.api",
+        "from sluicegate import api",
+        "from sluicegate.api import hookimpl",
+        "from . import config",
+        "import sluicegate_manifest.config",
+        "import json",
+    ],
+)
+def test_what_a_plugin_may_import(plugin: Path, line: str) -> None:
+    adding(f"{SOURCE}/x.py", line)(plugin)
+    assert check_shape(plugin) == []
+
+
+def test_strangers_run_it_as_a_command(plugin: Path) -> None:
+    command = [sys.executable, "-m", "sluicegate.testing.shape"]
+
+    def outcome(*arguments: str) -> tuple[int, str]:
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout or done.stderr
+
+    assert outcome(str(plugin)) == (0, "the folder has the common shape\n")
+    removing("README.md")(plugin)
+    assert outcome(str(plugin)) == (1, "README.md: is missing\n")
+    assert outcome()[0] == 2
