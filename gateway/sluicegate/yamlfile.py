@@ -61,7 +61,7 @@ class Document:
 
     def position(self, location: Sequence[str | int], *, key: bool = False) -> Position:
         """Line and column (from 1) of a value or its key, or of the nearest thing around it."""
-        mark = self.marks[self._nearest(location)]
+        mark = self.marks[self.path_to(location)]
         return mark.key if key else mark.value
 
     def problem(self, location: Sequence[str | int], message: str, *, key: bool = False) -> str:
@@ -76,8 +76,8 @@ class Document:
             data = data[part]
         return Document(self.path, data, self.marks, (*self.root, *location))
 
-    def _nearest(self, location: Sequence[str | int]) -> tuple[str, ...]:
-        """Follow a location as far as it exists, passing over what pydantic adds (union tags)."""
+    def path_to(self, location: Sequence[str | int]) -> tuple[str, ...]:
+        """A location as far as it exists in the file, without what pydantic adds (union tags)."""
         found: tuple[str, ...] = tuple(str(part) for part in self.root)
         for part in location:
             deeper = (*found, str(part))
@@ -159,12 +159,11 @@ def _place(document: Document, problem: ErrorDetails) -> Position:
 
 def _line(document: Document, model: type[BaseModel], problem: ErrorDetails) -> str:
     location = problem["loc"]
-    message = _message(model, problem)
-    names = [str(part) for part in (*document.root, *location) if part != "[key]"]
-    if problem["type"] in ("extra_forbidden", "missing"):
-        names.pop()
+    names = document.path_to(location)
+    if problem["type"] == "extra_forbidden" and names[-1:] == (str(location[-1]),):
+        names = names[:-1]
     where = f"{'.'.join(names)}: " if names else ""
-    return document.problem(location, where + message, key=_is_about_key(problem))
+    return document.problem(location, where + _message(model, problem), key=_is_about_key(problem))
 
 
 def _message(model: type[BaseModel], problem: ErrorDetails) -> str:

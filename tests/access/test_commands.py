@@ -1,0 +1,177 @@
+"""`sluicegate apply` and `sluicegate recipient`, as operators run them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.clock import Clock
+
+from sluicegate.access.authentication import BearerAuthentication
+from sluicegate.access.grants import Grants
+from sluicegate.cli.main import run
+from sluicegate.errors import Unauthenticated
+from sluicegate.store import Store
+
+SHARES = """
+shares: {sales: {schemas: {eu: {tables: {orders: {catalog: raw, table: "file:///srv/orders"}}}}}}
+recipients: {acme: {shares: [sales], comment: The acme}}
+"""
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a configuration and a shares file, to work in."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gateway.yaml").write_text(
+        "public_url: https://share.example.com\ncatalogs: {raw: {type: paths}}\n"
+    )
+    (tmp_path / "shares.yaml").write_text(SHARES)
+    return tmp_path
+
+
+@pytest.fixture
+def command(folder: Path, capfd: pytest.CaptureFixture[str]) -> Command:
+    """Run a command; its exit code, output and errors."""
+
+    def run_command(*arguments: str) -> tuple[int, str, str]:
+        code = run(arguments)
+        return code, *capfd.readouterr()
+
+    return run_command
+
+
+def test_apply_shows_what_it_did(command: Command) -> None:
+    code, shown, _ = command("apply", "shares.yaml", "--dry-run")
+    assert (code, shown.splitlines()[-1]) == (0, "5 changes to make")
+    code, shown, _ = command("apply", "shares.yaml")
+    assert (code, shown.splitlines()[0], shown.splitlines()[-1]) == (
+        0,
+        "+ share sales",
+        "5 changes made",
+    )
+    assert command("apply", "shares.yaml") == (0, "nothing to change\n", "")
+
+
+def test_apply_removes_only_when_told_to(command: Command, folder: Path) -> None:
+    command("apply", "shares.yaml")
+    (folder / "shares.yaml").write_text("shares: {sales: {}}")
+    assert "- table sales.eu.orders" in command("apply", "shares.yaml")[1]
+    assert "recipient acme is not in the file" in command("apply", "shares.yaml")[1]
+    assert "- recipient acme" in command("apply", "shares.yaml", "--prune")[1]
+
+
+def test_a_bad_file_changes_nothing_and_says_where_it_is_wrong(command: Command, folder: Path) -> None:
+    command("apply", "shares.yaml")
+    (folder / "bad.yaml").write_text(SHARES.replace("raw", "rwa").replace("sales:", "other:"))
+    code, shown, errors = command("apply", "bad.yaml")
+    assert (code, shown) == (1, "")
+    assert errors == (
+        "error: bad.yaml:2:60: there is no catalog 'rwa' in the configuration; did you mean 'raw'?\n"
+    )
+    assert command("apply", "shares.yaml")[1] == "nothing to change\n"
+
+
+def test_a_declared_recipient_gets_its_first_profile_by_rotate(command: Command, folder: Path) -> None:
+    command("apply", "shares.yaml")
+    code, shown, _ = command("recipient", "rotate", "acme", "--profile", "given.share")
+    assert (code, shown.startswith("acme: profile written to given.share; it expires ")) == (0, True)
+    profile = json.loads((folder / "given.share").read_text())
+    assert profile["endpoint"] == "https://share.example.com/delta-sharing"
+    assert profile["bearerToken"] not in shown
+    assert (folder / "given.share").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_profile_can_be_printed_instead(command: Command, folder: Path) -> None:
+    code, shown, errors = command("recipient", "create", "acme", "--profile", "-")
+    assert (code, json.loads(shown)["shareCredentialsVersion"], errors) == (0, 1, "")
+    assert not list(folder.glob("*.share"))
+
+
+def test_a_profile_that_cannot_be_written_costs_no_token(command: Command, folder: Path) -> None:
+    command("recipient", "create", "acme")
+    before = (folder / "acme.share").read_text()
+    code, _, errors = command("recipient", "rotate", "acme", "--grace", "0s")
+    assert (code, errors) == (
+        1,
+        "error: acme.share exists already; choose another file or give --force\n",
+    )
+    assert json.loads(command("recipient", "list", "--json")[1])[0]["tokens"] == 1
+    assert command("recipient", "rotate", "acme", "--force")[0] == 0
+    assert (folder / "acme.share").read_text() != before
+
+
+def test_recipients_are_listed_for_people_and_programs(command: Command) -> None:
+    command("apply", "shares.yaml")
+    command("recipient", "create", "beta", "--token-lifetime", "30d", "--comment", "Beta Ltd")
+    _, shown, _ = command("recipient", "list")
+    rows = [line.split() for line in shown.splitlines()]
+    assert [row[:3] for row in rows] == [
+        ["NAME", "SHARES", "TOKENS"],
+        ["acme", "sales", "0"],
+        ["beta", "-", "1"],
+    ]
+    listed = json.loads(command("recipient", "list", "--json")[1])
+    assert [(each["name"], each["shares"], each["comment"]) for each in listed] == [
+        ("acme", ["sales"], "The acme"),
+        ("beta", [], "Beta Ltd"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("create", "a/b"), 1, "error: a recipient's name cannot contain a slash"),
+        (("create", "x", "--token-lifetime", "0s"), 1, "error: a token's lifetime is between"),
+        (("create", "x", "--token-lifetime", "soon"), 2, "expected a duration like 90d"),
+        (("create", "x", "--profile", "absent/x.share"), 1, "error: absent/x.share cannot be written"),
+        (("rotate", "absent"), 1, "error: there is no recipient 'absent'"),
+        (("revoke", "absent"), 1, "error: there is no recipient 'absent'"),
+        (("create",), 2, "Missing argument 'NAME'"),
+    ],
+)
+def test_wrong_commands_are_refused_and_leave_nothing(
+    command: Command, folder: Path, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    failed = command("recipient", *arguments)
+    assert (failed[0], message in failed[2]) == (code, True)
+    assert not list(folder.glob("*.share"))
+    assert command("recipient", "list", "--json")[1] == "[]\n"
+
+
+def test_a_database_that_fails_is_told_to_the_operator(command: Command, folder: Path) -> None:
+    command("apply", "shares.yaml")
+    (folder / "sluicegate.db").write_bytes(b"no database at all" * 400)
+    code, _, errors = command("recipient", "list")
+    assert (code, errors) == (
+        1,
+        "error: the database sqlite:///sluicegate.db cannot be used: file is not a database\n",
+    )
+
+
+def test_a_running_gateway_sees_a_revocation_by_the_command(command: Command, folder: Path) -> None:
+    command("recipient", "create", "acme")
+    token = json.loads((folder / "acme.share").read_text())["bearerToken"]
+
+    async def gateway() -> list[str]:
+        store = await Store.open("sqlite:///sluicegate.db")
+        clock = Clock(0)
+        authentication = BearerAuthentication(Grants(store, max_age=1, clock=clock))
+        seen = [(await authentication.authenticate(f"Bearer {token}", None)).name]
+        await asyncio.to_thread(command, "recipient", "revoke", "acme")
+        clock.advance(1)
+        try:
+            await authentication.authenticate(f"Bearer {token}", None)
+        except Unauthenticated as error:
+            seen.append(error.message)
+        await store.aclose()
+        return seen
+
+    assert asyncio.run(gateway()) == [
+        "acme",
+        "the bearer token was revoked; ask the provider for a new profile",
+    ]
