@@ -184,3 +184,9 @@ def test_a_missing_file_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as caught:
         load_settings(tmp_path / "gateway.yaml")
     assert caught.value.message == f"{tmp_path / 'gateway.yaml'}: No such file or directory"
+
+
+def test_settings_made_in_code_show_no_secret_in_their_errors() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Settings.model_validate({"signing_key": "hunter2", "database": ["hunter2"]})
+    assert "hunter2" not in str(caught.value)

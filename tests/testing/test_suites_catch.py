@@ -31,7 +31,7 @@ class LivesLong(MemoryStorage):
 
 class SignsAnything(MemoryStorage):
     async def presign(self, locations: Sequence[str], expires_in: int) -> Presigned:
-        return FakeLinks("").sign(locations, expires_in)
+        return FakeLinks().sign(locations, expires_in)
 
 
 class DropsDuplicates(MemoryStorage):
@@ -65,7 +65,7 @@ Run = Callable[[StorageBehaviour, MemoryStorage], Awaitable[None]]
 
 async def _order(suite: StorageBehaviour, storage: MemoryStorage) -> None:
     async def get(url: str) -> bytes:
-        location = FakeLinks("").location_of(url)
+        location = FakeLinks().location_of(url)
         return location.rpartition("/")[2].encode()
 
     await suite.test_presigned_urls_are_in_the_order_asked(storage, storage.put, get)

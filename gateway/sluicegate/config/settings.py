@@ -52,13 +52,15 @@ CatalogName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+$")]
 class SettingsModel(BaseModel):
     """Base of the gateway's own sections: frozen, unknown keys refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, hide_input_in_errors=True
+    )
 
 
 class PluginSection(BaseModel):
     """A section that the plugin of its `type` understands; kept unread until that plugin is loaded."""
 
-    model_config = ConfigDict(frozen=True, extra="allow")
+    model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
 
     type: str = Field(description="Name of the plugin.")
 

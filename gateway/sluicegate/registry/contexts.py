@@ -53,7 +53,7 @@ class NoLinks:
     def __init__(self, catalog: str) -> None:
         self._catalog = catalog
 
-    def sign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+    def sign(self, paths: Sequence[str], expires_in: int) -> Presigned:
         """Refuse: storage instances sign links, catalogs do not.
 
         Raises:

@@ -29,27 +29,20 @@ class FakeLinks:
     """A link signer whose links lead nowhere, but tell which object they are for.
 
     Args:
-        prefix: Locations outside of it are refused, as the gateway does.
+        prefix: The prefix of the storage that signs, for `location_of`.
     """
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
 
-    def sign(self, locations: Sequence[str], expires_in: int) -> Presigned:
-        """Links to these locations.
-
-        Raises:
-            PermissionDenied: A location lies outside of the prefix.
-        """
-        for location in locations:
-            if not location.startswith(self._prefix):
-                raise PermissionDenied("a location lies outside of its storage", detail=location)
-        urls = [f"{_LINK}{quote(location, safe='')}?signature=fake" for location in locations]
+    def sign(self, paths: Sequence[str], expires_in: int) -> Presigned:
+        """Links to objects, by their paths below the storage's prefix."""
+        urls = [f"{_LINK}{quote(path, safe='')}?signature=fake" for path in paths]
         return Presigned(urls, (int(time.time()) + expires_in) * 1000)
 
     def location_of(self, url: str) -> str:
-        """The location that a link of this signer is for."""
-        return unquote(url.removeprefix(_LINK).partition("?")[0])
+        """The location that a link is for."""
+        return self._prefix + unquote(url.removeprefix(_LINK).partition("?")[0])
 
 
 class FakeContext:
@@ -57,15 +50,12 @@ class FakeContext:
 
     Args:
         name: The instance's name.
-        prefix: What its links may lead to; the storage's own prefix.
         storage: What `open` opens locations through, the longest prefix first.
     """
 
-    def __init__(
-        self, name: str = "test", *, prefix: str = "", storage: Sequence[Storage] = ()
-    ) -> None:
+    def __init__(self, name: str = "test", *, storage: Sequence[Storage] = ()) -> None:
         self._name = name
-        self._links = FakeLinks(prefix)
+        self._links = FakeLinks()
         self._storage = sorted(storage, key=lambda each: len(each.prefix), reverse=True)
 
     @property
@@ -95,7 +85,7 @@ class MemoryStorage(Storage):
 
     def __init__(self, prefix: str = "memory://lake/", links: LinkSigner | None = None) -> None:
         self._prefix = prefix
-        self._links = links or FakeLinks(prefix)
+        self._links = links or FakeLinks()
         self.store = MemoryStore()
 
     @property
@@ -109,7 +99,7 @@ class MemoryStorage(Storage):
 
     async def presign(self, locations: Sequence[str], expires_in: int) -> Presigned:
         """Fake links."""
-        return self._links.sign(locations, expires_in)
+        return self._links.sign([self._key(location) for location in locations], expires_in)
 
     async def open(
         self, location: str, credentials: TemporaryCredentials | None = None

@@ -1,0 +1,40 @@
+"""Writes the pages that are made from the code: `python docs/generate.py`, or `--check` them.
+
+`reference/configuration.md` comes from the models of the configuration, `plugins/hooks.md` from the
+hooks and base classes that plugins implement.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+sys.path.insert(0, str(DOCS))
+
+from generators.configuration import configuration_page  # noqa: E402 - found beside this script
+from generators.hooks import hooks_page  # noqa: E402
+
+PAGES = {
+    "reference/configuration.md": configuration_page,
+    "plugins/hooks.md": hooks_page,
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or with `--check` tell which are not current."""
+    outdated = []
+    for name, make in PAGES.items():
+        path, text = DOCS / name, make()
+        if arguments == ["--check"]:
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                outdated.append(name)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    sys.stderr.writelines(f"docs/{name} is not current: run docs/generate.py\n" for name in outdated)
+    return 1 if outdated else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Makes pages of the documentation from the code."""

@@ -1,0 +1,115 @@
+"""The configuration reference, from the models that check the configuration."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, BeforeValidator, SecretStr
+from pydantic.fields import FieldInfo
+
+from sluicegate.config import PluginSection, Settings
+from sluicegate.registry import Registry
+from sluicegate.units import format_duration, parse_duration, parse_size
+
+IN_TREE = ("paths", "file", "s3")
+HEADER = "| key | value | default | |\n|---|---|---|---|"
+WORDS = {str: "text", int: "number", bool: "true or false", Path: "path", SecretStr: "secret"}
+UNITS = {parse_duration: "duration", parse_size: "size"}
+
+
+def configuration_page() -> str:
+    """The page's Markdown."""
+    registry = Registry.load(IN_TREE)
+    return "\n".join(_lines(registry)) + "\n"
+
+
+def _lines(registry: Registry) -> Iterator[str]:
+    yield from ("# Configuration", "", "<!-- Made by docs/generate.py: do not edit. -->", "")
+    yield from (inspect.cleandoc(Settings.__doc__ or ""), "")
+    yield from (
+        "Durations are written `90d`, `24h`, `15m`, `30s` or as a sum, `1h30m`; sizes `256MB`, `1GiB`.",
+        "`sluicegate config check FILE` tells every problem with its line; `sluicegate config schema`",
+        "prints this page as a JSON Schema for editors.",
+        "",
+    )
+    models = {name: _model(info) for name, info in Settings.model_fields.items()}
+    plain = {name: info for name, info in Settings.model_fields.items() if models[name] is None}
+    yield from ("## Top level", "", *_table(plain), "")
+    for name, model in models.items():
+        if model is None:
+            continue
+        yield from (f"## `{name}`", "", inspect.cleandoc(model.__doc__ or ""), "")
+        yield from (*_table(model.model_fields), "")
+    for title, known in (("catalogs", registry.catalog_types()), ("storage", registry.storage_types())):
+        for name, kind in known.items():
+            yield from (
+                f"## `{title}`, `type: {name}`",
+                "",
+                inspect.cleandoc(kind.config.__doc__ or ""),
+                "",
+            )
+            yield from (*_table(kind.config.model_fields), "")
+
+
+def _table(fields: Mapping[str, FieldInfo]) -> Iterator[str]:
+    yield HEADER
+    for name, info in fields.items():
+        cells = (f"`{name}`", _value(info), _default(info), info.description or "")
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _model(info: FieldInfo) -> type[BaseModel] | None:
+    kind = info.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def _value(info: FieldInfo) -> str:
+    return _unit(info.metadata) or _words(info.annotation)
+
+
+def _unit(metadata: list[Any]) -> str | None:
+    functions = [mark.func for mark in metadata if isinstance(mark, BeforeValidator)]
+    return next((UNITS[function] for function in functions if function in UNITS), None)
+
+
+def _words(kind: Any) -> str:
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is typing.Annotated:
+        return _unit(list(arguments[1:])) or _words(arguments[0])
+    if origin is typing.Literal:
+        return " or ".join(f"`{value}`" for value in arguments)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(_words(each) for each in arguments if each is not type(None))
+    if origin in (tuple, list):
+        return f"list of {_words(arguments[0])}"
+    if origin is not None:
+        return f"mapping of {_words(arguments[1])}"
+    return "section" if kind is PluginSection else WORDS[kind]
+
+
+def _default(info: FieldInfo) -> str:
+    if info.is_required():
+        return "required"
+    value = info.get_default(call_default_factory=True, validated_data={})
+    if isinstance(info.json_schema_extra, dict) and "default" in info.json_schema_extra:
+        value = info.json_schema_extra["default"]
+    if value is None or value in ((), [], {}):
+        return ""
+    unit = _unit(info.metadata)
+    if unit == "duration":
+        return f"`{format_duration(value)}`"
+    if unit == "size":
+        return f"`{_size(value)}`"
+    return f"`{', '.join(value) if isinstance(value, tuple) else value}`"
+
+
+def _size(value: int) -> str:
+    for suffix, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if value and value % factor == 0:
+            return f"{value // factor}{suffix}"
+    return str(value)
