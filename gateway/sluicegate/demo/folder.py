@@ -96,7 +96,7 @@ class DemoFolder:
         return load_settings(file)
 
     async def share(self, settings: Settings, tables: Sequence[DemoTable]) -> None:
-        """Write `shares.yaml`, apply it as `sluicegate apply` does, and give the recipient its profile."""
+        """Write `shares.yaml`, apply it as `sluicegate apply` does, and write the profile."""
         file = self.path / "shares.yaml"
         file.write_text(self._shares(tables), encoding="utf-8")
         shares = read_shares_file(file, settings.catalogs)

@@ -60,8 +60,7 @@ class Recipient:
         try:
             return DeltaSharingReader(named, client, version=version, timestamp=timestamp).to_pandas()
         except Exception as error:
-            said = redact(f"{type(error).__name__}: {error}")
-            raise DemoFailed(f"{table} cannot be read: {said}") from error
+            raise DemoFailed(f"{table} cannot be read: {_said(error)}") from error
         finally:
             client.close()
 
@@ -82,9 +81,11 @@ def verify(recipient: Recipient, table: DemoTable, say: Callable[[str], None]) -
     """
     for number, version in enumerate(table.versions):
         _compare(f"{table.name} version {number}", version, recipient.read(table.name, version=number))
+        say(f"    version {number}: {version.rows.num_rows:,} rows as written")
+    for number, version in enumerate(table.versions[:-1]):
         at = iso_utc(int(version.at.timestamp() * 1000))
         _compare(f"{table.name} at {at}", version, recipient.read(table.name, timestamp=at))
-        say(f"    version {number}: {version.rows.num_rows:,} rows as written, by number and by time")
+        say(f"    version {number}: the same by its time, {at}")
 
 
 def verify_latest(table: DemoTable, frame: pd.DataFrame) -> None:
@@ -94,6 +95,15 @@ def verify_latest(table: DemoTable, frame: pd.DataFrame) -> None:
         DemoFailed: Something differs.
     """
     _compare(table.name, table.versions[-1], frame)
+
+
+def _said(error: Exception) -> str:
+    """What the gateway answered, or else what the client says; without the signatures of links."""
+    try:
+        answer = error.response.json()  # type: ignore[attr-defined]
+        return f"{answer['errorCode']}: {answer['message']}"
+    except (AttributeError, ValueError, KeyError):
+        return redact(f"{type(error).__name__}: {error}")
 
 
 def _compare(what: str, version: TableVersion, frame: pd.DataFrame) -> None:
