@@ -108,7 +108,8 @@ class DeltaLog:
         if deltas is None or _checkpoint_is_smaller(listing, deltas, previous.version):
             return None
         segment = LogSegment(latest, None, deltas, listing.commits.get(latest, deltas[-1]))
-        return await self._snapshot(segment, previous, previous.files, previous.timestamp)
+        before = _timestamp_before(latest, listing, previous)
+        return await self._snapshot(segment, previous, previous.files, before)
 
     async def _base(self, segment: LogSegment) -> CheckpointState:
         if segment.checkpoint is None:
@@ -125,10 +126,7 @@ class DeltaLog:
         self, listing: LogListing, segment: LogSegment, base: CheckpointState
     ) -> Snapshot:
         table = pa.Table.from_batches(base.files, schema=FILE_SCHEMA)
-        timestamps = modification_timestamps(
-            commit for version, commit in listing.commits.items() if version < segment.version
-        )
-        before = timestamps.get(segment.version - 1)
+        before = _timestamp_before(segment.version, listing)
         return await self._snapshot(segment, base, FileSet(table.unify_dictionaries()), before)
 
     async def _snapshot(
@@ -181,6 +179,13 @@ def _checkpoint_is_smaller(listing: LogListing, deltas: Sequence[LogFile], versi
         and newest.version > version
         and sum(file.size for file in newest.files) < sum(file.size for file in deltas)
     )
+
+
+def _timestamp_before(version: int, listing: LogListing, since: Snapshot | None = None) -> int | None:
+    """The timestamp of the version before, as far as modification times tell it."""
+    first, previous = (0, None) if since is None else (since.version + 1, since.timestamp)
+    commits = (commit for number, commit in listing.commits.items() if first <= number < version)
+    return modification_timestamps(commits, previous).get(version - 1, previous)
 
 
 def _newest(values: Sequence[_T | None], what: str) -> _T:

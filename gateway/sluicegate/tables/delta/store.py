@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _LOG = "_delta_log"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LIST_CHUNK = 100
+_REFUSALS = (PermissionDeniedError, UnauthenticatedError, PermissionError)
+_REFUSED_STATUS = re.compile(
+    r"status(?: code)?:? 40[13]\b"
+)  # of a listing, which obstore calls a generic error
 _QUERY = re.compile(r"\?[^\s\"'<>)]*")
 
 
@@ -122,11 +126,10 @@ def _store_errors(what: str) -> Iterator[None]:
     except FileNotFoundError as error:
         detail = _private(what, error)
         raise ObjectMissing("A file of the table's log is missing.", detail=detail) from None
-    except (PermissionDeniedError, UnauthenticatedError, PermissionError) as error:
-        message = "The gateway may not read the table's storage: its operator has to grant it access."
-        raise StorageError(message, detail=_private(what, error)) from None
     except (BaseError, OSError) as error:
         message = "The table's storage does not answer; try again later."
+        if isinstance(error, _REFUSALS) or _REFUSED_STATUS.search(str(error)):
+            message = "The gateway may not read the table's storage: its operator has to grant access."
         raise StorageError(message, detail=_private(what, error)) from None
 
 

@@ -53,10 +53,14 @@ async def in_commit_timestamp(store: LogStore, commit: LogFile) -> int:
     return commit.modified if actions.in_commit_timestamp is None else actions.in_commit_timestamp
 
 
-def modification_timestamps(commits: Iterable[LogFile]) -> dict[int, int]:
-    """Timestamps by version from the modification times of commits, given in ascending order."""
+def modification_timestamps(commits: Iterable[LogFile], previous: int | None = None) -> dict[int, int]:
+    """Timestamps by version from the modification times of commits.
+
+    Args:
+        commits: In ascending order.
+        previous: The timestamp of the version before them, where it is known.
+    """
     timestamps: dict[int, int] = {}
-    previous = None
     for commit in commits:
         previous = after(previous, commit.modified)
         timestamps[commit.version] = previous
