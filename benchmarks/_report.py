@@ -30,8 +30,8 @@ def as_json(name: str, report: Report) -> str:
     return json.dumps(
         {
             "benchmark": name,
-            "figures": dict(report.figures),
-            "peers": {peer: dict(figures) for peer, figures in report.peers.items()},
+            "figures": _rounded(report.figures),
+            "peers": {peer: _rounded(figures) for peer, figures in report.peers.items()},
             "machine": machine(),
         }
     )
@@ -61,6 +61,15 @@ def machine() -> dict[str, str | int | float]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
     }
+
+
+def _rounded(figures: Figures) -> dict[str, float]:
+    """Four significant digits, and no digit of a whole number lost."""
+    return {name: _round(value) for name, value in figures.items()}
+
+
+def _round(value: float) -> float:
+    return round(value) if abs(value) >= 1000 else float(f"{value:.4g}")
 
 
 def _number(value: float | None) -> str:

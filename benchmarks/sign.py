@@ -10,10 +10,10 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from hashlib import sha256
 from typing import Any
 
 from benchmarks._report import Report
+from benchmarks._scale import SHA256, bare_hashes
 
 _ORIGIN = "https://lake.s3.eu-west-1.amazonaws.com"
 _REGION = "eu-west-1"
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> Report:
             (_WITH_TOKEN, "obstore"): (_obstore(some, token), len(some)),
             (_PLAIN, "botocore"): (_botocore(some, None), len(some)),
             (_WITH_TOKEN, "botocore"): (_botocore(some, token), len(some)),
-            ("sha256_per_cpu_second", "sluicegate"): (_bare_hashes(len(keys)), len(keys)),
+            (SHA256, "sluicegate"): (bare_hashes(len(keys)), len(keys)),
         },
         options.rounds,
     )
@@ -122,22 +122,6 @@ def _botocore(keys: Sequence[str], token: str | None) -> Work:
         return [request.url for request in requests]
 
     return sign
-
-
-def _bare_hashes(count: int) -> Work:
-    """One SHA-256 of what follows the key in a canonical request without a session token."""
-    query = (
-        f"X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={_ACCESS_KEY_ID}%2F20260101%2F{_REGION}"
-        f"%2Fs3%2Faws4_request&X-Amz-Date=20260101T000000Z&X-Amz-Expires={_EXPIRES_IN}"
-        "&X-Amz-SignedHeaders=host"
-    )
-    suffix = f"\n{query}\nhost:{_ORIGIN.partition('://')[2]}\n\nhost\nUNSIGNED-PAYLOAD".encode()
-
-    def work() -> None:
-        for _ in range(count):
-            sha256(suffix).digest()
-
-    return work
 
 
 def _keys(count: int) -> list[str]:

@@ -1,0 +1,68 @@
+"""A bare Starlette route under uvicorn, run as a process: `python -m benchmarks._bare FD`.
+
+It is what any server built on these two pays at least; the gateway's own share comes on top.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import uvicorn
+import uvloop
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+PATH = "/shares"
+
+
+@dataclass(frozen=True)
+class BareServer:
+    """The process, and where it answers."""
+
+    pid: int
+    address: str
+
+
+@contextmanager
+def bare_server() -> Iterator[BareServer]:
+    """Serve the route on a free port until the block ends; connections wait until it is ready."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks._bare", str(listener.fileno())],
+            pass_fds=[listener.fileno()],
+        )
+        address = "http://{}:{}".format(*listener.getsockname())
+    try:
+        yield BareServer(process.pid, address)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+async def _shares(request: Request) -> JSONResponse:
+    return JSONResponse({"items": [{"name": "sales"}]})
+
+
+def _serve(listener: socket.socket) -> None:
+    config = uvicorn.Config(
+        Starlette(routes=[Route(PATH, _shares)]),
+        loop="none",
+        http="httptools",
+        lifespan="off",
+        access_log=False,
+        log_level="error",
+    )
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(uvicorn.Server(config).serve(sockets=[listener]))
+
+
+if __name__ == "__main__":
+    _serve(socket.socket(fileno=int(sys.argv[1])))

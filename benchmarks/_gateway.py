@@ -1,0 +1,71 @@
+"""A gateway as its users run it, for one recipient: a process of its own on a free port."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from support.gateway import RunningGateway, running_gateway, write_configuration
+
+from benchmarks._http import encode
+
+RECIPIENT = "acme"
+
+
+@dataclass(frozen=True)
+class ServedGateway:
+    """A gateway process that answers.
+
+    Attributes:
+        address: `http://HOST:PORT`.
+        endpoint: URL of the Delta Sharing door.
+        token: The recipient's bearer token.
+    """
+
+    pid: int
+    address: str
+    endpoint: str
+    token: str
+
+    def request(
+        self, method: str, path: str, headers: Mapping[str, str] | None = None, body: bytes = b""
+    ) -> bytes:
+        """A request of the recipient for a path below the endpoint, as it goes over the wire."""
+        authorization = {"authorization": f"Bearer {self.token}"}
+        return encode(method, self.endpoint + path, authorization | dict(headers or {}), body)
+
+
+@contextmanager
+def gateway(
+    folder: Path, shares: Mapping[str, Any], storage: Mapping[str, Any], **settings: Any
+) -> Iterator[ServedGateway]:
+    """Configure and serve, until the block ends; the arguments are those of `configure`."""
+    configure(folder, shares, storage, **settings)
+    with running_gateway(folder) as running:
+        yield as_recipient(running)
+
+
+def configure(
+    folder: Path, shares: Mapping[str, Any], storage: Mapping[str, Any], **settings: Any
+) -> None:
+    """Write a configuration that shares raw paths in one storage with one recipient.
+
+    Args:
+        folder: A fresh one, for the configuration, the database and the log.
+        shares: The section of `shares.yaml`; all are granted.
+        storage: The one storage of the configuration.
+        settings: Further sections of `gateway.yaml`.
+    """
+    configuration = {"catalogs": {"raw": {"type": "paths"}}, "storage": [storage], **settings}
+    recipients = {RECIPIENT: {"shares": list(shares)}}
+    write_configuration(folder, configuration, {"shares": shares, "recipients": recipients})
+
+
+def as_recipient(running: RunningGateway) -> ServedGateway:
+    """The gateway as the recipient sees it, with a token of its own."""
+    token = json.loads(running.profile(RECIPIENT).read_text())["bearerToken"]
+    return ServedGateway(running.process.pid, running.address, running.endpoint, token)

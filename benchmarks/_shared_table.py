@@ -1,0 +1,55 @@
+"""A gateway that shares one synthetic table in a local S3 store."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks._counting import CountingProxy, counting_proxy
+from benchmarks._gateway import ServedGateway, gateway
+from benchmarks._table import SyntheticTable
+from sluicegate.testing.servers.seaweedfs import SeaweedFS
+
+TABLE = "/shares/sales/schemas/eu/tables/orders"
+_KEY = "lake/sales/orders"
+
+
+@dataclass(frozen=True)
+class SharedTable:
+    """The gateway, and the store that its requests go to."""
+
+    gateway: ServedGateway
+    store: CountingProxy
+
+
+@contextmanager
+def shared_table(files: int, **settings: Any) -> Iterator[SharedTable]:
+    """Write a table's log into a fresh SeaweedFS and share it, until the block ends.
+
+    Args:
+        files: Live files of the table.
+        settings: Further sections of `gateway.yaml`.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sluicegate-bench-")))
+        store = stack.enter_context(SeaweedFS.start(folder / "store"))
+        for name, content in SyntheticTable(files).log():
+            store.put(f"{_KEY}/_delta_log/{name}", content)
+        proxy = stack.enter_context(counting_proxy(store.endpoint))
+        prefix = f"s3://{store.bucket}/"
+        storage = {
+            "type": "s3",
+            "prefix": prefix,
+            "endpoint": proxy.endpoint,
+            "region": store.region,
+            "access_key_id": store.signer.access_key_id,
+            "secret_access_key": store.signer.secret_access_key,
+        }
+        orders = {"catalog": "raw", "table": prefix + _KEY}
+        shares = {"sales": {"schemas": {"eu": {"tables": {"orders": orders}}}}}
+        served = stack.enter_context(gateway(folder / "gateway", shares, storage, **settings))
+        yield SharedTable(served, proxy)

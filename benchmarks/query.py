@@ -1,0 +1,77 @@
+"""A query of a large table on a local S3 store: CPU, time to first and last byte, memory."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Mapping, Sequence
+
+from benchmarks._http import Answer, Connection
+from benchmarks._reference import QUERY_10K_FILES
+from benchmarks._report import Figures, Report
+from benchmarks._scale import SHA256, plain_join_seconds, sha256_per_cpu_second
+from benchmarks._shared_table import TABLE, shared_table
+from benchmarks._usage import peak_rss_mb, rss_mb, spent
+
+_REFERENCE_FILES = 10_000
+_CAPABILITIES = "delta-sharing-capabilities"
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Options of this benchmark."""
+    parser.add_argument("--files", type=int, default=_REFERENCE_FILES, help="files (default 10000)")
+    parser.add_argument(
+        "--format", choices=("parquet", "delta"), default="parquet", help="of the answer"
+    )
+    parser.add_argument("--requests", type=int, default=10, help="requests of a round (default 10)")
+    parser.add_argument("--rounds", type=int, default=5, help="measurements (default 5)")
+    parser.add_argument("--snapshots", metavar="SIZE", help="`cache.snapshots` of the gateway")
+
+
+def run(options: argparse.Namespace) -> Report:
+    """The first query, which loads the table, by itself; then rounds of warm ones."""
+    cache = {"cache": {"snapshots": options.snapshots}} if options.snapshots else {}
+    with shared_table(options.files, **cache) as table, Connection(table.gateway.address) as connection:
+        pid = table.gateway.pid
+        request = table.gateway.request(
+            "POST", f"{TABLE}/query", {_CAPABILITIES: f"responseformat={options.format}"}, b"{}"
+        )
+        rest = rss_mb(pid)
+        with spent(pid) as cold:
+            first = connection.ask(request)
+        assert first.lines == options.files + 2, f"{first.lines} lines were answered"
+        cold_peak = peak_rss_mb(pid)
+        cpu, answers = [], []
+        for _ in range(options.rounds):
+            with spent(pid) as used:
+                answers += [connection.ask(request) for _ in range(options.requests)]
+            cpu.append(used.cpu_seconds / options.requests)
+        figures = {
+            "cpu_seconds_per_request": statistics.median(cpu),
+            **_wall(answers),
+            "answer_mb": first.size / 1_000_000,
+            "rss_at_rest_mb": rest,
+            "rss_mb": rss_mb(pid),
+            "peak_rss_mb": peak_rss_mb(pid),
+            "cold_cpu_seconds": cold.cpu_seconds,
+            "cold_first_byte_seconds": first.first_byte_seconds,
+            "cold_total_seconds": first.total_seconds,
+            "cold_peak_rss_mb": cold_peak,
+            SHA256: sha256_per_cpu_second(),
+        }
+    return Report(figures, _peers(options.files))
+
+
+def _wall(answers: Sequence[Answer]) -> Figures:
+    first = statistics.median(answer.first_byte_seconds for answer in answers)
+    total = statistics.median(answer.total_seconds for answer in answers)
+    return {
+        "first_byte_seconds": first,
+        "total_seconds": total,
+        "first_byte_share_of_total": first / total,
+    }
+
+
+def _peers(files: int) -> Mapping[str, Figures]:
+    plain = {"plain_python_join": {"cpu_seconds_per_request": plain_join_seconds(files)}}
+    return {**plain, **QUERY_10K_FILES} if files == _REFERENCE_FILES else plain
