@@ -25,6 +25,8 @@ Location = tuple[str | int, ...]
 Position = tuple[int, int]
 _Model = TypeVar("_Model", bound=BaseModel)
 
+_SHOWN_NAMES = 20
+
 _EXPECTED = {
     "model_type": "expected a mapping",
     "dict_type": "expected a mapping",
@@ -142,11 +144,12 @@ def explain(error: ValidationError, document: Document, model: type[BaseModel]) 
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """A hint to append to a message about an unknown name: the nearest known one, or all of them."""
+    """A hint to append to a message about an unknown name: the nearest known one, or the first few."""
     close = difflib.get_close_matches(name, known, n=1)
     if close:
         return f"; did you mean '{close[0]}'?"
-    return f"; known: {', '.join(known)}" if known else ""
+    shown = [*known[:_SHOWN_NAMES], *(["…"] if len(known) > _SHOWN_NAMES else [])]
+    return f"; known: {', '.join(shown)}" if known else ""
 
 
 def _is_about_key(problem: ErrorDetails) -> bool:

@@ -14,8 +14,8 @@ from weakref import WeakValueDictionary
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from sluicegate.access.lru import LRU
 from sluicegate.errors import Unavailable
+from sluicegate.lru import LRU
 from sluicegate.store import Store
 from sluicegate.store.engine import read_revision
 
@@ -28,7 +28,7 @@ _RETRY_AFTER = 3.0
 
 
 class Freshness:
-    """Knows the database's revision, and tells its sections to forget when it changes.
+    """Knows the database's revision, and tells caches to forget when it changes.
 
     Args:
         max_age: Seconds for which the known revision is believed.
@@ -48,14 +48,14 @@ class Freshness:
         self._max_age = max_age
         self._max_stale = max_stale
         self._clock = clock
-        self._sections: list[LRU[Hashable, object]] = []
+        self._dependents: list[Callable[[], None]] = []
         self._revision = -1
         self._check_at = self._usable_until = float("-inf")
         self._checking = asyncio.Lock()
 
-    def forgets(self, entries: LRU[Hashable, object]) -> None:
-        """Register entries to be forgotten when the revision changes."""
-        self._sections.append(entries)
+    def on_change(self, forget: Callable[[], None]) -> None:
+        """Call `forget` when the revision changes."""
+        self._dependents.append(forget)
 
     async def ensure(self) -> None:
         """Make sure that what is cached may be served.
@@ -72,7 +72,7 @@ class Freshness:
             raise Unavailable("The gateway's database does not answer; try again later.")
 
     def accepts(self, revision: int) -> bool:
-        """Whether what was read at a revision is still current; a newer one empties the sections."""
+        """Whether what was read at a revision is still current; a newer one empties the caches."""
         if revision > self._revision:
             self._adopt(revision)
         return revision == self._revision
@@ -92,8 +92,8 @@ class Freshness:
 
     def _adopt(self, revision: int) -> None:
         self._revision = revision
-        for entries in self._sections:
-            entries.clear()
+        for forget in self._dependents:
+            forget()
 
 
 class CachedReads(Generic[_Key, _Value]):
@@ -108,10 +108,9 @@ class CachedReads(Generic[_Key, _Value]):
         self, freshness: Freshness, capacity: int, weigh: Callable[[_Value], int] = lambda _: 1
     ) -> None:
         self._freshness = freshness
-        self._weigh = weigh
-        self._entries: LRU[_Key, _Value] = LRU(capacity)
+        self._entries: LRU[_Key, _Value] = LRU(capacity, weigh)
         self._loading: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
-        freshness.forgets(self._entries)  # type: ignore[arg-type] # it only clears them
+        freshness.on_change(self._entries.clear)
 
     async def get(
         self, key: _Key, load: Callable[[AsyncConnection], Awaitable[_Value | None]]
@@ -136,5 +135,5 @@ class CachedReads(Generic[_Key, _Value]):
             revision = await read_revision(connection)
             value = await load(connection)
         if value is not None and self._freshness.accepts(revision):
-            self._entries.put(key, value, self._weigh(value))
+            self._entries.put(key, value)
         return value

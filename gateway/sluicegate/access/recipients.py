@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +16,7 @@ from sluicegate.errors import InvalidRequest, NotFound
 from sluicegate.store import Store
 from sluicegate.store.names import check_name, name_key
 from sluicegate.store.tables import grants, recipients, shares, tokens
+from sluicegate.yamlfile import nearest
 
 MAX_TOKEN_LIFETIME = 100 * 365 * 86_400
 # Tokens that ended are kept this long, so that their holders hear "expired" and not "unknown".
@@ -228,10 +228,9 @@ async def _find(connection: AsyncConnection, name: str) -> Row[Any] | None:
 async def _existing(connection: AsyncConnection, name: str) -> Row[Any]:
     recipient = await _find(connection, name)
     if recipient is None:
-        known = (await connection.execute(select(recipients.c.name))).scalars().all()
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean '{close[0]}'?" if close else ""
-        raise NotFound(f"there is no recipient '{name}'{hint}")
+        query = select(recipients.c.name).order_by(recipients.c.key)
+        known = (await connection.execute(query)).scalars().all()
+        raise NotFound(f"there is no recipient '{name}'{nearest(name, known)}")
     return recipient
 
 

@@ -1,8 +1,8 @@
-"""What the bounded cache keeps and forgets."""
+"""What the bounded mapping keeps and forgets."""
 
 from __future__ import annotations
 
-from sluicegate.access.lru import LRU
+from sluicegate.lru import LRU
 
 
 def _kept(cache: LRU[str, str], names: str) -> str:
@@ -16,31 +16,32 @@ def test_the_longest_unused_is_forgotten_first() -> None:
     cache.get("a")
     cache.put("d", "d")
     assert _kept(cache, "abcd") == "acd"
+    assert (len(cache), cache.weight) == (3, 3)
 
 
 def test_weights_count_and_a_replacement_gives_its_weight_back() -> None:
-    cache = LRU[str, str](10)
-    cache.put("a", "a", 6)
-    cache.put("b", "b", 4)
-    cache.put("a", "A", 2)
-    cache.put("c", "c", 4)
-    assert _kept(cache, "acb") == "acb"
-    cache.put("d", "d", 1)
-    assert _kept(cache, "abcd") == "bcd"
+    cache = LRU[str, str](10, weigh=len)
+    cache.put("a", "aaaaaa")
+    cache.put("b", "bbbb")
+    cache.put("a", "aa")
+    cache.put("c", "cccc")
+    assert (_kept(cache, "acb"), cache.weight) == ("acb", 10)
+    cache.put("d", "d")
+    assert (_kept(cache, "abcd"), cache.weight) == ("bcd", 9)
 
 
 def test_what_is_too_heavy_is_not_kept_and_replaces_nothing_else() -> None:
-    cache = LRU[str, str](3)
+    cache = LRU[str, str](3, weigh=len)
     cache.put("a", "a")
-    cache.put("b", "b", 4)
+    cache.put("b", "bbbb")
     assert _kept(cache, "ab") == "a"
-    cache.put("a", "A", 4)
-    assert _kept(cache, "ab") == ""
+    cache.put("a", "aaaa")
+    assert (_kept(cache, "ab"), cache.weight) == ("", 0)
 
 
 def test_clearing_makes_room() -> None:
-    cache = LRU[str, str](2)
-    cache.put("a", "a", 2)
+    cache = LRU[str, str](2, weigh=len)
+    cache.put("a", "aa")
     cache.clear()
-    cache.put("b", "b", 2)
+    cache.put("b", "bb")
     assert _kept(cache, "ab") == "b"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -15,12 +15,22 @@ class LRU(Generic[_Key, _Value]):
 
     Args:
         capacity: Largest total weight; a single heavier value is not kept at all.
+        weigh: Weight of a value, by default 1; asked once, when it is put.
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, weigh: Callable[[_Value], int] = lambda _: 1) -> None:
         self._capacity = capacity
-        self._held = 0
+        self._weigh = weigh
+        self._weight = 0
         self._entries: OrderedDict[_Key, tuple[_Value, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def weight(self) -> int:
+        """Total weight of the values that are kept; never more than the capacity."""
+        return self._weight
 
     def get(self, key: _Key) -> _Value | None:
         """The value, which counts as used now."""
@@ -30,19 +40,22 @@ class LRU(Generic[_Key, _Value]):
         self._entries.move_to_end(key)
         return entry[0]
 
-    def put(self, key: _Key, value: _Value, weight: int = 1) -> None:
+    def put(self, key: _Key, value: _Value) -> None:
         """Keep a value, and drop the longest unused ones that no longer fit."""
-        _, old = self._entries.pop(key, (None, 0))
-        self._held -= old
+        self._drop(key)
+        weight = self._weigh(value)
         if weight > self._capacity:
             return
         self._entries[key] = value, weight
-        self._held += weight
-        while self._held > self._capacity:
-            _, (_, freed) = self._entries.popitem(last=False)
-            self._held -= freed
+        self._weight += weight
+        while self._weight > self._capacity:
+            self._drop(next(iter(self._entries)))
 
     def clear(self) -> None:
         """Forget everything."""
         self._entries.clear()
-        self._held = 0
+        self._weight = 0
+
+    def _drop(self, key: _Key) -> None:
+        _, weight = self._entries.pop(key, (None, 0))
+        self._weight -= weight
