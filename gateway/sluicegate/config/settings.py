@@ -108,6 +108,11 @@ class SharingSettings(SettingsModel):
     page_token_lifetime: Duration = Field(
         default=3600, ge=1, description="How long a page token continues a listing or a query."
     )
+    refresh_token_lifetime: Duration = Field(
+        default=86_400,
+        ge=1,
+        description="How long a refresh token re-signs what was queried; each refresh gives a new one.",
+    )
 
 
 class RecipientSettings(SettingsModel):

@@ -1,4 +1,4 @@
-"""The prune step: which of a snapshot's files a request needs."""
+"""The prune step: which of the files that a recipient may see a request needs."""
 
 from __future__ import annotations
 
@@ -6,40 +6,47 @@ from collections.abc import Iterator
 
 import orjson
 import pyarrow as pa
-
-from sluicegate.tables.snapshot import FileSet
+import pyarrow.compute as pc
 
 FIRST_BATCH_ROWS = 64
 BATCH_ROWS = 1024
 
 
-def limited(files: FileSet, limit: int | None) -> Iterator[pa.Table]:
-    """Batches of files, cut off once they surely hold `limit` rows ("limitHint").
+class RowLimit:
+    """Counts a `limitHint` down, and cuts off the files that are not needed any more.
 
-    The first batch is small, so that the first byte leaves early. Files without row counts never
-    count, and deleted rows don't.
+    Files without row counts never count, and deleted rows don't.
+
+    Attributes:
+        left: Rows that are still wanted; `None` without a limit.
     """
-    rows_left = limit
-    for batch in files.batches(BATCH_ROWS, first=FIRST_BATCH_ROWS):
-        if rows_left is None:
-            yield batch
-            continue
-        taken, rows_left = _take(batch, rows_left)
-        yield batch.slice(0, taken)
-        if rows_left <= 0:
-            return
 
+    def __init__(self, left: int | None) -> None:
+        self.left = left
 
-def _take(batch: pa.Table, rows_left: int) -> tuple[int, int]:
-    """How many of the batch's files are needed, and the rows that are still wanted behind them."""
-    vectors = batch.column("deletion_vector").combine_chunks()
-    deleted = vectors.field("cardinality").to_pylist()
-    for taken, stats in enumerate(batch.column("stats").to_pylist()):
-        if rows_left <= 0:
-            return taken, rows_left
-        rows = _records(stats)
-        rows_left -= max(rows - (deleted[taken] or 0), 0)
-    return batch.num_rows, rows_left
+    @property
+    def reached(self) -> bool:
+        """No more files are needed."""
+        return self.left is not None and self.left <= 0
+
+    def cut(self, batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+        """The batches up to the file that surely completes the limit."""
+        for batch in batches:
+            if self.reached:
+                return
+            yield batch if self.left is None else batch.slice(0, self._take(batch))
+
+    def _take(self, batch: pa.Table) -> int:
+        """How many of the batch's files are needed."""
+        left = self.left or 0
+        deleted = pc.struct_field(batch.column("deletion_vector"), "cardinality").to_pylist()
+        for taken, stats in enumerate(batch.column("stats").to_pylist()):
+            if left <= 0:
+                self.left = left
+                return taken
+            left -= max(_records(stats) - (deleted[taken] or 0), 0)
+        self.left = left
+        return batch.num_rows
 
 
 def _records(stats: str | None) -> int:

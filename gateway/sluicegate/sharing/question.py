@@ -9,10 +9,11 @@ from typing import Any
 from sluicegate.errors import InvalidRequest
 from sluicegate.sharing import capabilities
 from sluicegate.sharing.capabilities import Capabilities
-from sluicegate.sharing.parameters import at_most_one, integer, text, timestamp
+from sluicegate.sharing.parameters import at_most_one, boolean, integer, text, timestamp
 
 FILE_ID_HASH = "fileidhash"
 _HASHES = {"parquet": "md5", "delta": "sha256"}
+_INT32 = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,17 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """The body of a query (delta-sharing-protocol.md, "Request Body")."""
+    """The body of a snapshot query (delta-sharing-protocol.md, "Request Body"; since-the-seed.md)."""
 
     travel: Travel
     limit: int | None = None
+    sql_hints: tuple[str, ...] = ()
+    json_hints: str | None = None
+    max_files: int | None = None
+    page_token: str | None = None
+    include_refresh_token: bool = False
+    refresh_token: str | None = None
+    idempotency_key: str | None = None
 
     @classmethod
     def parse(cls, body: Mapping[str, Any]) -> QueryRequest:
@@ -77,14 +85,50 @@ class QueryRequest:
             InvalidRequest: A field has a wrong type or value, or two exclude each other.
         """
         at_most_one({name: body.get(name) for name in ("version", "timestamp", "startingVersion")})
-        _check_hints(body)
-        return cls(Travel.parse(body), integer("limitHint", body.get("limitHint"), high=2**31 - 1))
+        request = cls(
+            travel=Travel.parse(body),
+            limit=integer("limitHint", body.get("limitHint"), high=_INT32),
+            sql_hints=_sql_hints(body.get("predicateHints")),
+            json_hints=text("jsonPredicateHints", body.get("jsonPredicateHints")),
+            max_files=integer("maxFiles", body.get("maxFiles"), low=1, high=_INT32),
+            page_token=text("pageToken", body.get("pageToken")),
+            include_refresh_token=boolean("includeRefreshToken", body.get("includeRefreshToken")),
+            refresh_token=text("refreshToken", body.get("refreshToken")),
+            idempotency_key=_idempotency_key(body),
+        )
+        request._check_tokens()
+        return request
+
+    @property
+    def wants_tokens(self) -> bool:
+        """The answer ends with a line for tokens, asked for by the header or not."""
+        return self.max_files is not None or self.include_refresh_token or self.page_token is not None
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What makes two requests the same one, so that a token of the first fits the second."""
+        return (self.travel, self.limit, self.sql_hints, self.json_hints)
+
+    def _check_tokens(self) -> None:
+        for name, given in (
+            ("includeRefreshToken", self.include_refresh_token),
+            ("refreshToken", self.refresh_token is not None),
+        ):
+            if given and self.travel:
+                raise InvalidRequest(f"{name} cannot be used when a certain version is queried")
+            if given and self.page_token is not None:
+                raise InvalidRequest(f"{name} belongs to the first page's request, without pageToken")
 
 
-def _check_hints(body: Mapping[str, Any]) -> None:
-    hints = body.get("predicateHints")
-    if hints is not None and not (
-        isinstance(hints, list) and all(isinstance(hint, str) for hint in hints)
-    ):
-        raise InvalidRequest("predicateHints must be a list of strings")
-    text("jsonPredicateHints", body.get("jsonPredicateHints"))
+def _sql_hints(value: object) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, list) and all(isinstance(hint, str) for hint in value):
+        return tuple(value)
+    raise InvalidRequest("predicateHints must be a list of strings")
+
+
+def _idempotency_key(body: Mapping[str, Any]) -> str | None:
+    """The Spark client spells it with an underscore."""
+    camel = text("idempotencyKey", body.get("idempotencyKey"))
+    return camel or text("idempotency_key", body.get("idempotency_key"))

@@ -16,12 +16,13 @@ from sluicegate.api import Principal, Schema, Share, SharedTable
 from sluicegate.errors import PayloadTooLarge
 from sluicegate.responses import json_response, ndjson_response, send_error
 from sluicegate.sharing import listing
-from sluicegate.sharing.answers import VERSION_HEADER, Answer, TableAnswers
+from sluicegate.sharing.answers import Answer, TableAnswers
 from sluicegate.sharing.paging import PageRequest, page
 from sluicegate.sharing.parameters import json_object, timestamp
 from sluicegate.sharing.question import Form, QueryRequest, Travel
 from sluicegate.sharing.resolve import Resolver
 from sluicegate.sharing.tokens import TokenSigner
+from sluicegate.sharing.view import VERSION_HEADER, Viewer
 from sluicegate.telemetry import name_recipient
 
 PREFIX = "/delta-sharing"
@@ -39,6 +40,7 @@ class SharingDoor:
         authentication: BearerAuthentication,
         grants: Grants,
         resolver: Resolver,
+        viewer: Viewer,
         answers: TableAnswers,
         tokens: TokenSigner,
         max_body: int,
@@ -46,6 +48,7 @@ class SharingDoor:
         self._authentication = authentication
         self._grants = grants
         self._resolver = resolver
+        self._viewer = viewer
         self._answers = answers
         self._tokens = tokens
         self._max_body = max_body
@@ -100,14 +103,14 @@ class SharingDoor:
     async def _get_table(self, request: Request, principal: Principal) -> Response:
         table = await self._table(request, principal)
         if request.method == "HEAD":  # the deprecated form of "Query Table Version"
-            return _version_response(await self._answers.version(table, None))
+            return _version_response(await self._viewer.version(table, None))
         opened = await self._resolver.open(table)
         return json_response({**listing.table(table), "format": opened.source.format})
 
     async def _version(self, request: Request, principal: Principal) -> Response:
         starting = timestamp("startingTimestamp", request.query_params.get("startingTimestamp"))
         table = await self._table(request, principal)
-        return _version_response(await self._answers.version(table, starting))
+        return _version_response(await self._viewer.version(table, starting))
 
     async def _metadata(self, request: Request, principal: Principal) -> Response:
         travel = Travel.parse(request.query_params)

@@ -1,0 +1,76 @@
+"""Where an answer goes on: page tokens and refresh tokens of snapshot queries.
+
+Both pin the version, and both belong to the recipient, the table and the request that they came from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+from sluicegate.api import Principal, SharedTable
+from sluicegate.sharing.question import QueryRequest
+from sluicegate.sharing.tokens import TokenSigner
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """Where an answer starts.
+
+    Attributes:
+        version: The pinned version; `None` for a first request.
+        after: The last path of the page before.
+        rows_left: What is left of the `limitHint`.
+    """
+
+    version: int | None = None
+    after: str | None = None
+    rows_left: int | None = None
+
+
+class Continuations:
+    """Makes and reads the tokens of queries.
+
+    Args:
+        pages: Signs page tokens.
+        refreshes: Signs refresh tokens, which live longer.
+    """
+
+    def __init__(self, pages: TokenSigner, refreshes: TokenSigner) -> None:
+        self._pages = pages
+        self._refreshes = refreshes
+
+    def start(self, principal: Principal, shared: SharedTable, request: QueryRequest) -> Continuation:
+        """Where a request starts.
+
+        Raises:
+            InvalidRequest: A token is not one of this recipient, table and request, or has expired.
+        """
+        bound = _bound(principal, shared, request)
+        if request.page_token is not None:
+            state = self._pages.verify(request.page_token, bound_to=bound, parameter="pageToken")
+            return Continuation(state["version"], state["after"], state["rows_left"])
+        if request.refresh_token is not None:
+            state = self._refreshes.verify(
+                request.refresh_token, bound_to=bound, parameter="refreshToken"
+            )
+            return Continuation(state["version"])
+        return Continuation()
+
+    def next_page(
+        self, principal: Principal, shared: SharedTable, request: QueryRequest, rest: Continuation
+    ) -> str:
+        """The token of the next page."""
+        state = {"version": rest.version, "after": rest.after, "rows_left": rest.rows_left}
+        return self._pages.sign(state, bound_to=_bound(principal, shared, request))
+
+    def refresh(
+        self, principal: Principal, shared: SharedTable, request: QueryRequest, version: int
+    ) -> str:
+        """The token that re-signs the same version of the same request."""
+        return self._refreshes.sign({"version": version}, bound_to=_bound(principal, shared, request))
+
+
+def _bound(principal: Principal, shared: SharedTable, request: QueryRequest) -> str:
+    digest = hashlib.sha256(repr(request.identity).encode()).hexdigest()
+    return "\n".join((principal.id, shared.id, digest))

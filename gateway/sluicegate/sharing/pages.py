@@ -1,0 +1,34 @@
+"""Pages of a query's files: in the order of their paths, so that any replica can make the next one."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sluicegate.tables.snapshot import FileSet
+
+
+def page(files: FileSet, after: str | None, size: int) -> tuple[pa.Table, bool]:
+    """The files whose paths come next.
+
+    The order that a snapshot happens to have in memory depends on how it was loaded and advanced;
+    the order of paths does not.
+
+    Args:
+        files: Live files.
+        after: The last path of the page before.
+        size: Number of files wanted, at least 1.
+
+    Returns:
+        Rows of `FILE_SCHEMA`, sorted by path, and whether there are more behind them.
+    """
+    paths = files.table.column("path")
+    wanted = files.live
+    if after is not None:
+        behind = pc.greater(paths, after)
+        wanted = behind if wanted is None else pc.and_(behind, wanted)
+    rows = pa.array(range(len(paths))) if wanted is None else pc.indices_nonzero(wanted)
+    candidates = pa.table({"path": paths.take(rows), "row": rows})
+    chosen = pc.select_k_unstable(candidates, size + 1, sort_keys=[("path", "ascending")])
+    picked = candidates.column("row").take(chosen)
+    return files.table.take(picked.slice(0, size)), len(picked) > size

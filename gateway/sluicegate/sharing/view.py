@@ -1,0 +1,141 @@
+"""A table at one version as one recipient sees it, in the form that was agreed for the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sluicegate.api import Principal, SharedTable
+from sluicegate.sharing import capabilities, delta_lines, parquet_lines
+from sluicegate.sharing.limits import check_history, check_version, visible
+from sluicegate.sharing.lines import At, TableTotals
+from sluicegate.sharing.negotiation import Agreement, negotiate
+from sluicegate.sharing.question import FILE_ID_HASH, Form, Travel
+from sluicegate.sharing.resolve import OpenTable, Resolver
+from sluicegate.tables.features import FeatureNeeds, feature_needs
+from sluicegate.tables.reader import TableReader
+from sluicegate.tables.snapshot import FileSet, Snapshot
+from sluicegate.telemetry import span
+
+VERSION_HEADER = "Delta-Table-Version"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the steps behind negotiation work on.
+
+    Attributes:
+        files: The files of the snapshot that are shared with the recipient.
+        at: The version that was asked for by time travel; lines then carry it.
+        hash_name: Makes file ids.
+    """
+
+    table: OpenTable
+    snapshot: Snapshot
+    files: FileSet
+    needs: FeatureNeeds
+    agreement: Agreement
+    at: At | None
+    hash_name: str
+
+    def head(self) -> bytes:
+        """The protocol and the metadata line; the same bytes for the same version and recipient."""
+        metadata = self.snapshot.metadata
+        totals = TableTotals(self.files.size, len(self.files))
+        version = None if self.at is None else self.at.version
+        if self.agreement.response_format == "parquet":
+            return parquet_lines.protocol() + parquet_lines.metadata(
+                metadata, totals=totals, version=version
+            )
+        return delta_lines.protocol(
+            self.snapshot.protocol, self.needs, self.agreement.reader_features
+        ) + delta_lines.metadata(metadata, totals=totals, version=version)
+
+    def headers(self, form: Form) -> dict[str, str]:
+        """The response headers: version, agreed capabilities, the echoed choice of file ids."""
+        return table_headers(self.snapshot.version, self.agreement, form)
+
+
+def table_headers(version: int, agreement: Agreement, form: Form) -> dict[str, str]:
+    """Headers of every answer about a table (since-the-seed.md, "What clients depend on")."""
+    headers = {
+        VERSION_HEADER: str(version),
+        capabilities.HEADER: capabilities.encode(agreement.header()),
+    }
+    if form.file_id_hash is not None:
+        headers[FILE_ID_HASH] = form.file_id_hash
+    return headers
+
+
+class Viewer:
+    """Takes the way from a shared table to a view: resolve → snapshot → negotiate."""
+
+    def __init__(self, resolver: Resolver, reader: TableReader) -> None:
+        self._resolver = resolver
+        self._reader = reader
+
+    async def version(self, shared: SharedTable, starting: int | None) -> int:
+        """The latest version, or the earliest at or after a time ("Query Table Version").
+
+        Args:
+            shared: The table.
+            starting: Epoch milliseconds.
+        """
+        if starting is not None:
+            check_history(shared, "startingTimestamp")
+        table = await self._resolver.open(shared)
+        if starting is None:
+            snapshot = await self._reader.latest(table.source, table.directory)
+            check_version(shared, snapshot.version)
+            return snapshot.version
+        version = await self._reader.version_at(
+            table.source, table.directory, starting, earliest_after=True
+        )
+        return max(version, shared.start_version)
+
+    async def view(
+        self,
+        principal: Principal,
+        shared: SharedTable,
+        form: Form,
+        *,
+        travel: Travel,
+        pinned: int | None = None,
+    ) -> View:
+        """The view of the latest version, or of one that is asked for.
+
+        Args:
+            principal: Who asks.
+            shared: The table.
+            form: The form that the client can take.
+            travel: The version that is asked for.
+            pinned: The version that a token of ours has pinned; it wins over `travel`.
+        """
+        if travel:
+            check_history(shared, "time travel (version, timestamp)")
+        if travel.version is not None:
+            check_version(shared, travel.version)
+        table = await self._resolver.open(shared)
+        with span("snapshot"):
+            snapshot = await self._snapshot(table, travel, pinned)
+        check_version(shared, snapshot.version)
+        needs = feature_needs(snapshot)
+        agreement = negotiate(form.capabilities, needs, url_access="url" in shared.access_modes)
+        return View(
+            table,
+            snapshot,
+            visible(shared, principal, snapshot.metadata, snapshot.files),
+            needs,
+            agreement,
+            At(snapshot.version, snapshot.timestamp) if travel else None,
+            form.hash_name(agreement.response_format),
+        )
+
+    async def _snapshot(self, table: OpenTable, travel: Travel, pinned: int | None) -> Snapshot:
+        version = travel.version if pinned is None else pinned
+        if version is None and travel.timestamp is not None:
+            version = await self._reader.version_at(
+                table.source, table.directory, travel.timestamp, earliest_after=False
+            )
+        if version is None:
+            return await self._reader.latest(table.source, table.directory)
+        return await self._reader.at_version(table.source, table.directory, version)
