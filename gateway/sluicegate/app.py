@@ -120,10 +120,10 @@ class Gateway:
 _LINKS = "content links"
 
 
-def _link_maker(settings: Settings, key: bytes) -> Callable[[str, str], LinkSigner]:
+def _link_maker(settings: Settings, key: bytes) -> Callable[[str], LinkSigner]:
     secret = derive(key, _LINKS)
 
-    def links(storage: str, prefix: str) -> LinkSigner:
+    def links(storage: str) -> LinkSigner:
         return ContentLinks(secret, settings.public_url, storage)
 
     return links

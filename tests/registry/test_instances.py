@@ -28,8 +28,8 @@ def build(site: Site) -> Build:
     return make
 
 
-def links(name: str, prefix: str) -> LinkSigner:
-    return FakeLinks(prefix)
+def links(name: str) -> LinkSigner:
+    return FakeLinks()
 
 
 def test_two_catalogs_of_one_type_are_two_instances(build: Build) -> None:

@@ -39,7 +39,7 @@ async def _list(settings: Settings, wanted: str | None, schema: str | None) -> b
     from sluicegate.registry.contexts import NoLinks
 
     registry = Registry.load(settings)
-    instances = Instances(registry, configure(settings, registry), links=lambda name, _: NoLinks(name))
+    instances = Instances(registry, configure(settings, registry), links=NoLinks)
     complete = True
     try:
         names = [wanted] if wanted else list(instances.catalogs)

@@ -29,7 +29,7 @@ class Instances:
     Args:
         registry: The loaded plugins.
         configured: The checked sections of `catalogs:` and `storage:`.
-        links: Makes the signer of one storage instance's links, given its name and prefix.
+        links: Makes the signer of one storage instance's links, given its name.
         formats: The gateway's own table formats, beside those that plugins register.
 
     Raises:
@@ -41,7 +41,7 @@ class Instances:
         registry: Registry,
         configured: ConfiguredInstances,
         *,
-        links: Callable[[str, str], LinkSigner],
+        links: Callable[[str], LinkSigner],
         formats: Sequence[FormatType] = (),
     ) -> None:
         self._links = links
@@ -124,8 +124,7 @@ class Instances:
             raise ExceptionGroup("instances failed to close", failures)
 
     def _storage_context(self, entry: ConfiguredStorage) -> PluginContext:
-        name, prefix = entry.name, entry.config.prefix
-        return InstanceContext(name, self._open_location, lambda: self._links(name, prefix))
+        return InstanceContext(entry.name, self._open_location, lambda: self._links(entry.name))
 
     def _catalog_context(self, name: str) -> PluginContext:
         return InstanceContext(name, self._open_location, lambda: NoLinks(name))
