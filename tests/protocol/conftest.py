@@ -39,6 +39,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway
         "future": table(FUTURE),
         "corrupt": table("corrupt"),
         "gone": table("gone"),
+        "moving": table("moving"),
         "nowhere": {"catalog": "raw", "table": "s3://unserved/t"},
         "directory": table("orders", access_modes=["dir"]),
         "part": table("orders", history=True, partition_filter="country = 'DE'"),
@@ -101,6 +102,8 @@ def _write_tables(lake: Path, golden: GoldenTables) -> None:
     for version in range(4):
         rows = pa.table({"id": [version * 10 + 1, version * 10 + 2], "country": ["DE", "FR"]})
         write_deltalake(lake / "orders", rows, mode="append", partition_by=["country"])
+    for number in range(4):
+        write_deltalake(lake / "moving", pa.table({"id": [number]}), mode="append")
     for name in (VECTORS, MAPPED, FUTURE):
         shutil.copytree(golden.table(name).location, lake / name)
     log = lake / "corrupt" / "_delta_log"

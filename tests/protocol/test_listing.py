@@ -15,6 +15,7 @@ TABLES = [
     "mapped",
     "mine",
     "misfiltered",
+    "moving",
     "nowhere",
     "Orders",
     "part",

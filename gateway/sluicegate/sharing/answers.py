@@ -55,10 +55,13 @@ class TableAnswers:
     async def metadata(
         self, principal: Principal, shared: SharedTable, travel: Travel, form: Form
     ) -> Answer:
-        """Protocol and metadata, exactly two lines ("Query Table Metadata")."""
-        view = await self._viewer.view(principal, shared, form, travel=travel)
-        last = end_stream if view.agreement.end_stream_action else None
-        return Answer(view.headers(form), ended(_once(view.head()), last))
+        """Protocol and metadata ("Query Table Metadata").
+
+        Exactly two lines, also where the client would take a third (since-the-seed.md, "What clients
+        depend on").
+        """
+        view = await self._viewer.view(principal, shared, form.without_end(), travel=travel)
+        return Answer(view.headers(form), _once(view.head()))
 
     async def query(
         self, principal: Principal, shared: SharedTable, request: QueryRequest, form: Form

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sluicegate.errors import InvalidRequest
@@ -57,6 +57,10 @@ class Form:
             capabilities.parse(headers.get(capabilities.HEADER)),
             chosen and chosen.strip().lower(),
         )
+
+    def without_end(self) -> Form:
+        """The same form without a last line."""
+        return replace(self, capabilities=replace(self.capabilities, end_stream_action=False))
 
     def hash_name(self, response_format: str) -> str:
         """The hash that makes file ids: the client's choice, else the response format's own."""
