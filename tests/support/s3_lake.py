@@ -1,0 +1,125 @@
+"""A gateway in front of Delta tables in a real S3 store that checks signatures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import obstore
+import orjson
+import pyarrow as pa
+from deltalake import write_deltalake
+from support.gateway import RunningGateway, running_gateway, write_configuration
+from support.recipient import Recipient
+
+from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
+
+SHARE, SCHEMA = "lake", "sales"
+# A store that is gone is told long before a client would give up.
+PATIENCE_SECONDS = 15
+
+
+@dataclass(frozen=True)
+class S3Lake:
+    """The gateway, its store, and a recipient of all its tables."""
+
+    gateway: RunningGateway
+    server: SeaweedFS
+    recipient: Recipient
+
+    def query(self, table: str) -> httpx.Response:
+        """The protocol's answer in parquet format."""
+        return self._request("POST", f"schemas/{SCHEMA}/tables/{table}/query", json={})
+
+    def get(self, path: str) -> httpx.Response:
+        """Something else of the share."""
+        return self._request("GET", path)
+
+    def files(self, table: str) -> list[dict[str, Any]]:
+        """The `file` actions of a query."""
+        answer = self.query(table)
+        assert answer.status_code == 200, answer.text
+        return [orjson.loads(line)["file"] for line in answer.text.splitlines()[2:]]
+
+    def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        token = json.loads(self.recipient.profile.read_text())["bearerToken"]
+        url = f"{self.gateway.endpoint}/shares/{SHARE}/{path}"
+        headers = {"Authorization": f"Bearer {token}"}
+        return httpx.request(method, url, headers=headers, timeout=PATIENCE_SECONDS, **options)
+
+
+@contextmanager
+def s3_lake(
+    folder: Path,
+    server: SeaweedFS,
+    tables: Sequence[str],
+    *,
+    storage: Mapping[str, Any] | None = None,
+    sharing: Mapping[str, Any] | None = None,
+) -> Iterator[S3Lake]:
+    """Share tables of the store's bucket, until the block ends.
+
+    Args:
+        folder: For the configuration and the database.
+        server: The store.
+        tables: Their names, which are also their directories in the bucket.
+        storage: Keys of the storage's section, beside prefix and endpoint; a key pair of `signer`
+            unless told otherwise.
+        sharing: The section `sharing` of the configuration.
+    """
+    section = {
+        "type": "s3",
+        "prefix": f"s3://{server.bucket}/",
+        "endpoint": server.endpoint,
+        **(storage or key_of(server.signer)),
+    }
+    entries = {
+        name: {"catalog": "raw", "table": f"s3://{server.bucket}/{name}", "history": True}
+        for name in tables
+    }
+    write_configuration(
+        folder,
+        {"catalogs": {"raw": {"type": "paths"}}, "storage": [section], "sharing": sharing or {}},
+        {
+            "shares": {SHARE: {"schemas": {SCHEMA: {"tables": entries}}}},
+            "recipients": {"acme": {"shares": [SHARE]}},
+        },
+    )
+    with running_gateway(folder) as gateway:
+        yield S3Lake(gateway, server, Recipient(gateway.profile("acme"), SHARE, SCHEMA))
+
+
+def key_of(identity: Identity) -> dict[str, str]:
+    """An identity's key, as the storage's section takes it."""
+    return {
+        "access_key_id": identity.access_key_id,
+        "secret_access_key": identity.secret_access_key,
+    }
+
+
+def write_table(server: SeaweedFS, name: str, rows: pa.Table, **options: Any) -> None:
+    """Write a Delta table into the bucket with `deltalake`."""
+    write_deltalake(
+        f"s3://{server.bucket}/{name}",
+        rows,
+        storage_options={
+            "aws_endpoint": server.endpoint,
+            "aws_region": server.region,
+            "aws_access_key_id": server.admin.access_key_id,
+            "aws_secret_access_key": server.admin.secret_access_key,
+            "aws_allow_http": "true",
+        },
+        **options,
+    )
+
+
+def delete_directory(server: SeaweedFS, name: str) -> None:
+    """Delete every object below a directory of the bucket."""
+    store = server.store()
+    for batch in obstore.list(store, prefix=name):
+        obstore.delete(store, [found["path"] for found in batch])
