@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.telemetry import SECRET
 
 from sluicegate.errors import NotFound
 from sluicegate.telemetry.context import RequestInfo, enter_request
-from sluicegate.telemetry.logs import JsonFormatter, StructuredFormatter, TextFormatter
+from sluicegate.telemetry.formatters import JsonFormatter, StructuredFormatter, TextFormatter
+from sluicegate.telemetry.logs import log_fields
 from sluicegate.telemetry.setup import Shutdown, configure
 
 Configure = Callable[..., Shutdown]
@@ -149,6 +153,7 @@ anything = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     message=st.text(st.characters()), value=anything, key=st.from_regex("[a-z_]{3,8}x", fullmatch=True)
 )
@@ -161,6 +166,7 @@ def test_every_record_is_one_valid_json_line(message: str, value: object, key: s
     assert parsed["logger"] == "sluicegate.test"
 
 
+@settings(deadline=None)
 @given(message=st.text(st.characters()), value=anything)
 def test_every_record_is_one_printable_text_line(message: str, value: object) -> None:
     line = TextFormatter().format(record("%s", message, value=value))
@@ -220,6 +226,35 @@ def test_libraries_do_not_debug_into_the_log(
     assert [json.loads(line)["message"] for line in capsys.readouterr().err.splitlines()] == heard
 
 
+@pytest.mark.parametrize("log_format", ["json", "text"])
+def test_a_line_without_a_record_is_the_line_of_a_record(
+    log_format: str, configured: Configure, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configured(log_format=log_format)
+    logger = logging.getLogger("sluicegate.access")
+    fields: dict[str, object] = {"path": "/100%", "url": f"?sig={SECRET}", "status": 200}
+    log_fields(logger, logging.WARNING, "GET /100% 200", fields)
+    logger.warning("GET /100% 200", extra=fields)
+    lines = capsys.readouterr().err.splitlines()
+    first, second = (re.sub(r"\d\d:\d\d\.\d{3}Z", "", line) for line in lines)
+    assert first == second
+    assert SECRET not in first
+
+
+def test_a_handler_of_a_plugin_gets_records_of_every_line(
+    configured: Configure, capsys: pytest.CaptureFixture[str]
+) -> None:
+    records: list[logging.LogRecord] = []
+    listener = logging.Handler()
+    listener.emit = records.append  # type: ignore[assignment,method-assign]
+    configured(log_format="json")
+    logging.getLogger().addHandler(listener)
+    log_fields(logging.getLogger("sluicegate.access"), logging.INFO, "GET /100% 200", {"status": 200})
+    [heard] = records
+    assert (heard.getMessage(), vars(heard)["status"]) == ("GET /100% 200", 200)
+    assert json.loads(capsys.readouterr().err)["message"] == "GET /100% 200"
+
+
 def test_a_record_that_cannot_be_written_does_not_show_its_arguments(
     configured: Configure, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -238,3 +273,18 @@ def test_shutdown_puts_back_what_was_there(name: str | None) -> None:
     before = (logger.level, logger.handlers[:], logger.propagate, logger.disabled)
     configure(log_level="debug")()
     assert (logger.level, logger.handlers[:], logger.propagate, logger.disabled) == before
+
+
+def test_a_broken_standard_error_stops_nobody(
+    configured: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configured()
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w", buffering=1) as broken:
+        monkeypatch.setattr(sys, "stderr", broken)
+        log_fields(logging.getLogger("sluicegate.access"), logging.INFO, "GET / 200", {"status": 200})
+        logging.getLogger("sluicegate.app").info("x")
+        monkeypatch.undo()
+        with Path(os.devnull).open("w") as sink:
+            os.dup2(sink.fileno(), writer)  # or closing it would fail, too

@@ -3,7 +3,7 @@
 import string
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sluicegate.telemetry.redaction import is_suspicious, redact, redact_fields
@@ -101,6 +101,7 @@ def test_what_names_the_place_of_a_secret_stays_readable() -> None:
     )
 
 
+@settings(deadline=None)
 @given(
     shape=st.sampled_from(sorted(SHAPES.values())),
     secret=st.text(string.ascii_letters + string.digits + "-_.~+/", min_size=20, max_size=80),
@@ -115,12 +116,14 @@ def test_no_secret_survives_whatever_surrounds_it(
     assert not leaks(secret, redact(f"{before} {shape.format(secret)} {after}"))
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_redacting_twice_is_redacting_once(text: str) -> None:
     once = redact(text)
     assert redact(once) == once
 
 
+@settings(deadline=None)
 @given(st.sampled_from(sorted(SHAPES.values())), st.text(string.printable, max_size=30))
 def test_redacting_a_secret_twice_is_redacting_it_once(shape: str, after: str) -> None:
     once = redact(shape.format(SECRET) + after)

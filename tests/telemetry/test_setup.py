@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 
 import pytest
+from support.telemetry import SECRET
 
 from sluicegate.errors import ConfigurationError
 from sluicegate.telemetry import count, span
@@ -13,15 +15,19 @@ from sluicegate.telemetry.setup import configure
 
 
 def python(code: str) -> str:
-    """What a fresh interpreter prints: providers can be installed only once in a process."""
+    """What a fresh interpreter writes.
+
+    Providers can be installed once in a process, and a collector that is down leaves threads behind.
+    """
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         text=True,
         timeout=60,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout
     return done.stdout.strip()
 
 
@@ -112,3 +118,20 @@ def test_an_endpoint_that_is_no_base_url_is_refused_without_repeating_it(endpoin
 def test_off_a_step_makes_nothing() -> None:
     count("sluicegate.snapshots", outcome="cached")
     assert span("resolve", catalog="lake") is span("sign", files=3)
+
+
+def test_a_collector_that_is_down_is_told_in_lines_and_holds_nobody_up() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # not listening: connections are refused
+        written = python(f"""
+from sluicegate.telemetry import otlp, span
+from sluicegate.telemetry.setup import configure
+otlp.FLUSH_SECONDS = 1.0
+shutdown = configure(otlp_endpoint="http://user:{SECRET}@127.0.0.1:{taken.getsockname()[1]}")
+with span("step"):
+    pass
+shutdown()
+""")
+    assert "opentelemetry.exporter" in written
+    assert "Traceback" not in written
+    assert SECRET not in written
