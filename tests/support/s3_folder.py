@@ -25,6 +25,7 @@ class S3Folder:
         requests: `LIST prefix` and `GET key`, in order.
         page: Keys that a listing returns at most.
         status: Answered to everything instead, if set.
+        hidden: Keys that are listed but cannot be read.
     """
 
     endpoint: str
@@ -32,6 +33,7 @@ class S3Folder:
     requests: list[str] = field(default_factory=list)
     page: int = 1000
     status: int | None = None
+    hidden: set[str] = field(default_factory=set)
 
     @property
     def store(self) -> S3Store:
@@ -81,7 +83,7 @@ def serving_s3(root: Path) -> Iterator[S3Folder]:
             key = unquote(url.path).removeprefix(f"/{_BUCKET}").removeprefix("/")
             if key:
                 folder.requests.append(f"GET {key}")
-                self._object(folder.root / key)
+                self._object(folder.root / ("hidden" if key in folder.hidden else key))
             else:
                 query = parse_qs(url.query)
                 folder.requests.append(f"LIST {query['prefix'][0]}")

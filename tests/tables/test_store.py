@@ -13,7 +13,7 @@ from support.deltalog import DeltaFolder, add, metadata, protocol
 from support.s3_folder import S3Folder, serving_s3
 from support.snapshots import paths
 
-from sluicegate.api import CatalogTable, ObjectDirectory, StorageError
+from sluicegate.api import CatalogTable, NotFound, ObjectDirectory, StorageError, Unavailable
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.snapshot import Snapshot
 
@@ -121,6 +121,20 @@ async def test_a_refusing_store_is_a_storage_error(
         assert "127.0.0.1" not in caught.value.message
         assert caught.value.detail is not None
         assert "?list-type" not in caught.value.detail
+
+
+async def test_a_missing_bucket_is_a_missing_table(bucket: S3Folder) -> None:
+    bucket.status = 404
+    with pytest.raises(NotFound, match="no Delta table"):
+        await latest(bucket)
+
+
+async def test_a_log_cleaned_up_while_it_is_read_asks_to_try_again(
+    bucket: S3Folder, table: DeltaFolder
+) -> None:
+    bucket.hidden.add(f"{LOG}/{11:020}.json")
+    with pytest.raises(Unavailable, match="try again"):
+        await latest(bucket)
 
 
 async def test_a_store_that_is_down_is_a_storage_error(tmp_path: Path) -> None:

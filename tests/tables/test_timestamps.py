@@ -131,12 +131,19 @@ async def test_in_commit_timestamps_are_found_behind_checkpoints_and_compactions
     assert (await latest(by_commit)).timestamp == 100_000
 
 
-@pytest.mark.parametrize("first_line", [[], [{"txn": {"appId": "x" * 100_000, "version": 1}}]])
+@pytest.mark.parametrize(
+    "first_lines",
+    [
+        [],
+        [info(123_456), add("long", stats="1" * 100_000)],
+        [{"txn": {"appId": "x" * 100_000, "version": 1}}],
+    ],
+)
 async def test_in_commit_timestamps_are_found_where_they_should_not_be(
-    by_commit: DeltaFolder, first_line: list[Action]
+    by_commit: DeltaFolder, first_lines: list[Action]
 ) -> None:
     settings = metadata(**{ICT: "true", SINCE: "4", FROM: "50000"})
-    by_commit.commit(10, *first_line, add("10"), info(123_456))
+    by_commit.commit(10, *first_lines, add("10"), info(123_456))
     by_commit.parquet(f"{10:020}.checkpoint.parquet", [protocol(), settings])
     assert (await latest(by_commit)).timestamp == 123_456
 

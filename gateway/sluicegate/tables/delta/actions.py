@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -79,9 +80,11 @@ def action_columns(rows: Sequence[Row], root: str) -> pa.RecordBatch:
     Raises:
         pa.ArrowException: A value has another type than the log's.
     """
-    values = zip(*rows, strict=True) if rows else ([] for _ in ACTION_SCHEMA)
+    if not rows:
+        return _no_actions()
     columns = [
-        pa.array(column, field.type) for column, field in zip(values, ACTION_SCHEMA, strict=True)
+        pa.array(values, field.type)
+        for values, field in zip(zip(*rows, strict=True), ACTION_SCHEMA, strict=True)
     ]
     columns[0] = literal_paths(columns[0], root)
     return pa.RecordBatch.from_arrays(columns, schema=ACTION_SCHEMA)
@@ -100,6 +103,14 @@ def as_files(actions: pa.RecordBatch, source: str) -> pa.RecordBatch:
     if partitions.null_count:
         columns["partition_values"] = partitions.cast(pa.string()).fill_null("{}").dictionary_encode()
     return pa.RecordBatch.from_arrays(list(columns.values()), schema=FILE_SCHEMA)
+
+
+@cache
+def _no_actions() -> pa.RecordBatch:
+    """Shared, as most commits lack most kinds of actions."""
+    return pa.RecordBatch.from_arrays(
+        [pa.nulls(0, field.type) for field in ACTION_SCHEMA], schema=ACTION_SCHEMA
+    )
 
 
 def _text(values: Mapping[str, Any] | None) -> str | None:

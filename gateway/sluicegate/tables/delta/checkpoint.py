@@ -52,6 +52,10 @@ async def read_checkpoint(store: LogStore, checkpoint: Checkpoint, root: str) ->
     sidecars = [sidecar for part in parts for sidecar in part.sidecars]
     jobs = [partial(_read_parquet, store, sidecar, root) for sidecar in sidecars]
     parts += await gather(jobs, _PARALLEL)
+    read: list[LogFile | Sidecar] = [*checkpoint.files, *sidecars]
+    if sum(file.size for file in read) > _WHOLE_BYTES:
+        # Decoding leaves the allocator holding a good part of what the columns take.
+        await anyio.to_thread.run_sync(pa.default_memory_pool().release_unused)
     return CheckpointState(
         files=tuple(batch for part in parts for batch in part.files),
         protocol=next((part.protocol for part in parts if part.protocol), None),

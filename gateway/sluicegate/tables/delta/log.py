@@ -11,7 +11,7 @@ import anyio
 import orjson
 import pyarrow as pa
 
-from sluicegate.errors import ObjectMissing, TableUnreadable, Unavailable
+from sluicegate.errors import ObjectMissing, TableUnreadable
 from sluicegate.nouns import CatalogTable, ObjectDirectory
 from sluicegate.tables.delta.actions import Actions
 from sluicegate.tables.delta.checkpoint import CheckpointState, read_checkpoint
@@ -22,7 +22,7 @@ from sluicegate.tables.delta.paths import storage_root
 from sluicegate.tables.delta.protocol import check_readable
 from sluicegate.tables.delta.replay import apply, reconcile
 from sluicegate.tables.delta.segment import LogListing, LogSegment
-from sluicegate.tables.delta.store import LogStore
+from sluicegate.tables.delta.store import LogStore, cleaned_up_meanwhile
 from sluicegate.tables.delta.timestamps import (
     after,
     in_commit_since,
@@ -125,9 +125,9 @@ class DeltaLog:
     async def _replay(
         self, listing: LogListing, segment: LogSegment, base: CheckpointState
     ) -> Snapshot:
-        table = pa.Table.from_batches(base.files, schema=FILE_SCHEMA)
+        files = await anyio.to_thread.run_sync(_file_set, base.files)
         before = _timestamp_before(segment.version, listing)
-        return await self._snapshot(segment, base, FileSet(table.unify_dictionaries()), before)
+        return await self._snapshot(segment, base, files, before)
 
     async def _snapshot(
         self, segment: LogSegment, base: CheckpointState | Snapshot, files: FileSet, before: int | None
@@ -150,12 +150,8 @@ class DeltaLog:
 
     async def _commits(self, files: Sequence[LogFile]) -> list[Actions]:
         jobs = [partial(read_actions, self.store, file, self._root) for file in files]
-        try:
+        with cleaned_up_meanwhile():
             return await gather(jobs, _PARALLEL)
-        except ObjectMissing as error:
-            raise Unavailable(
-                "The table's log changed while it was read; try again.", detail=error.detail
-            ) from None
 
     async def _timestamp(
         self,
@@ -170,6 +166,11 @@ class DeltaLog:
                 return commits[-1].in_commit_timestamp
             return await in_commit_timestamp(self.store, segment.newest)
         return after(before, segment.newest.modified)
+
+
+def _file_set(batches: Sequence[pa.RecordBatch]) -> FileSet:
+    """The batches as one table in which each partition has one dictionary entry."""
+    return FileSet(pa.Table.from_batches(batches, schema=FILE_SCHEMA).unify_dictionaries())
 
 
 def _checkpoint_is_smaller(listing: LogListing, deltas: Sequence[LogFile], version: int) -> bool:

@@ -103,10 +103,8 @@ class LogListing:
         """Commits and compactions from one version to another, or `None` where one is missing."""
         files: list[LogFile] = []
         while first <= last:
-            compacted = self.compactions.get(first, ())
-            file = next((file for file in compacted if file.last <= last), None) or self.commits.get(
-                first
-            )
+            compacted = [file for file in self.compactions.get(first, ()) if file.last <= last]
+            file = compacted[0] if compacted else self.commits.get(first)
             if file is None:
                 return None
             files.append(file)

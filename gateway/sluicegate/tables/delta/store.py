@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ import obstore
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
-from sluicegate.errors import ObjectMissing, StorageError
+from sluicegate.errors import ObjectMissing, StorageError, Unavailable
 from sluicegate.nouns import ObjectDirectory
 from sluicegate.tables.delta.names import LogFile, log_file, version_prefix
 from sluicegate.telemetry import span
@@ -26,9 +26,9 @@ _LOG = "_delta_log"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LIST_CHUNK = 100
 _REFUSALS = (PermissionDeniedError, UnauthenticatedError, PermissionError)
-_REFUSED_STATUS = re.compile(
-    r"status(?: code)?:? 40[13]\b"
-)  # of a listing, which obstore calls a generic error
+# Refused listings and local files are generic errors to obstore, and so is a missing bucket.
+_REFUSAL_TEXT = re.compile(r"status(?: code)?:? 40[13]\b|os error 13\b")
+_MISSING_TEXT = re.compile(r"status(?: code)?:? 404\b")
 _QUERY = re.compile(r"\?[^\s\"'<>)]*")
 
 
@@ -41,14 +41,14 @@ class LogStore:
         self._ordered = _lists_in_order(directory.store)
 
     async def files(self, since: int | None = None) -> list[LogFile]:
-        """The log's files from a version on, in no order, by one listing.
+        """The log's files from a version on, in no order, by one listing; none where there is no log.
 
         Raises:
             StorageError: The store cannot be listed.
         """
         offset = None if since is None else self._key(version_prefix(since))
         found: list[LogFile] = []
-        with span("store.list"), _store_errors(self._prefix):
+        with span("store.list"), suppress(ObjectMissing), _store_errors(self._prefix):
             pages = obstore.list(self._store, self._prefix, offset=offset, chunk_size=_LIST_CHUNK)
             async for page in pages:
                 for item in page:
@@ -112,6 +112,16 @@ class _RangedObject(io.RawIOBase):
         return bytes(data)
 
 
+@contextmanager
+def cleaned_up_meanwhile() -> Iterator[None]:
+    """A file that was listed and is gone now: the next attempt will list what is there."""
+    try:
+        yield
+    except ObjectMissing as error:
+        message = "The table's log changed while it was read; try again."
+        raise Unavailable(message, detail=error.detail) from None
+
+
 def _lists_in_order(store: ObjectStore) -> bool:
     """Whether listings are sorted by name: directory buckets of S3 and local folders are not."""
     if isinstance(store, S3Store):
@@ -123,14 +133,14 @@ def _lists_in_order(store: ObjectStore) -> bool:
 def _store_errors(what: str) -> Iterator[None]:
     try:
         yield
-    except FileNotFoundError as error:
-        detail = _private(what, error)
-        raise ObjectMissing("A file of the table's log is missing.", detail=detail) from None
     except (BaseError, OSError) as error:
+        detail, text = _private(what, error), str(error)
+        if isinstance(error, FileNotFoundError) or _MISSING_TEXT.search(text):
+            raise ObjectMissing("A file of the table's log is missing.", detail=detail) from None
         message = "The table's storage does not answer; try again later."
-        if isinstance(error, _REFUSALS) or _REFUSED_STATUS.search(str(error)):
+        if isinstance(error, _REFUSALS) or _REFUSAL_TEXT.search(text):
             message = "The gateway may not read the table's storage: its operator has to grant access."
-        raise StorageError(message, detail=_private(what, error)) from None
+        raise StorageError(message, detail=detail) from None
 
 
 def _private(what: str, error: Exception) -> str:

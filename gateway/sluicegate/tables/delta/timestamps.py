@@ -15,7 +15,7 @@ from sluicegate.errors import InvalidRequest, TableUnreadable
 from sluicegate.tables.delta.commits import parse_actions
 from sluicegate.tables.delta.names import LogFile
 from sluicegate.tables.delta.segment import LogListing
-from sluicegate.tables.delta.store import LogStore
+from sluicegate.tables.delta.store import LogStore, cleaned_up_meanwhile
 from sluicegate.tables.snapshot import TableMetadata
 
 _FIRST_LINE = 64 * 1024
@@ -38,19 +38,24 @@ async def in_commit_timestamp(store: LogStore, commit: LogFile) -> int:
     """Read the timestamp inside a commit: the first line has it; else its modification time counts.
 
     Raises:
-        ObjectMissing: The commit is gone.
         TableUnreadable: The commit is damaged.
-        StorageError: The store does not answer or refuses.
+        Unavailable: The store does not answer or refuses, or the commit is gone.
     """
-    head = bytes(await store.read(commit.name, _FIRST_LINE))
-    line, newline, _ = head.partition(b"\n")
-    if newline:
-        try:
-            return int(orjson.loads(line)["commitInfo"]["inCommitTimestamp"])
-        except (ValueError, KeyError, TypeError):
-            pass  # not where the protocol wants it: look everywhere
-    actions = parse_actions(await store.read(commit.name), commit, "")
-    return commit.modified if actions.in_commit_timestamp is None else actions.in_commit_timestamp
+    with cleaned_up_meanwhile():
+        if commit.size > _FIRST_LINE:
+            timestamp = _first_line_timestamp(bytes(await store.read(commit.name, _FIRST_LINE)))
+            if timestamp is not None:
+                return timestamp
+        actions = parse_actions(await store.read(commit.name), commit, "")
+        return commit.modified if actions.in_commit_timestamp is None else actions.in_commit_timestamp
+
+
+def _first_line_timestamp(head: bytes) -> int | None:
+    """The timestamp where the protocol wants it, `None` if it is not there."""
+    try:
+        return int(orjson.loads(head.partition(b"\n")[0])["commitInfo"]["inCommitTimestamp"])
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def modification_timestamps(commits: Iterable[LogFile], previous: int | None = None) -> dict[int, int]:
