@@ -156,6 +156,8 @@ CASES = [
     query({"version": 2**63}, BAD, "version"),
     query({"version": 1, "timestamp": "2022-01-01T00:00:00Z"}, BAD, "only one of"),
     query({"version": 1, "startingVersion": 1}, BAD, "only one of"),
+    query({"startingVersion": 0}, UNSUPPORTED, "streaming"),
+    query({"endingVersion": 1}, UNSUPPORTED, "streaming"),
     query({"timestamp": "yesterday"}, BAD, "timestamp"),
     query({"timestamp": 5}, BAD, "timestamp"),
     query({"timestamp": "1999-01-01T00:00:00Z"}, BAD),
