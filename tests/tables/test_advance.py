@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from support.deltalog import Action, DeltaFolder, add, metadata, protocol, remov
 from support.snapshots import at_version, latest, paths, rows
 
 from sluicegate.errors import TableUnreadable
-from sluicegate.tables.delta.actions import Actions
+from sluicegate.tables.delta.actions import CHUNK_ROWS, Actions
 from sluicegate.tables.delta.commits import parse_actions
 from sluicegate.tables.delta.names import log_file
 from sluicegate.tables.delta.replay import apply, reconcile
@@ -118,15 +119,21 @@ async def test_an_unchanged_table_gives_the_very_same_snapshot(folder: DeltaFold
 
 
 async def test_advancing_copies_no_files(folder: DeltaFolder) -> None:
-    folder.commit(0, *HEAD, *(add(f"{number}") for number in range(100)))
-    first = await latest(folder)
-    folder.commit(1, remove("7"), add("new"))
-    second = await latest(folder, first)
-    before, after = (snapshot.files.table.column("path").chunk(0) for snapshot in (first, second))
-    assert [buffer.address for buffer in before.buffers()[1:]] == [
-        buffer.address for buffer in after.buffers()[1:]
-    ]
-    assert (len(first.files), len(second.files)) == (100, 100)
+    folder.commit(0, *HEAD)
+    folder.parquet(f"{0:020}.checkpoint.parquet", [*HEAD, *(add(f"{n}") for n in range(3000))])
+    chunk = (await latest(folder)).files.table.combine_chunks()
+    files = FileSet(pa.concat_tables([repeated(chunk, CHUNK_ROWS), repeated(chunk, CHUNK_ROWS), chunk]))
+    advanced = apply(files, reconcile([parsed(folder, [remove("7"), add("new")])]))
+    assert addresses(advanced)[:3] == addresses(files)
+    assert len(files) - len(advanced) == sum(p == "7" for p in live_paths(files)) - 1
+
+
+def repeated(table: pa.Table, rows: int) -> pa.Table:
+    return pa.concat_tables([table] * (rows // table.num_rows + 1)).slice(0, rows).combine_chunks()
+
+
+def addresses(files: FileSet) -> list[int]:
+    return [chunk.buffers()[2].address for chunk in files.table.column("path").chunks]
 
 
 async def test_new_protocol_and_metadata_are_taken_over(folder: DeltaFolder) -> None:

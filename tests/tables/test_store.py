@@ -152,3 +152,14 @@ async def test_an_unreadable_file_is_a_storage_error(tmp_path: Path) -> None:
     directory = ObjectDirectory(LocalStore(prefix=str(tmp_path)), "t")
     with pytest.raises(StorageError):
         await DeltaFormat().latest(folder.table(), directory, None)
+
+
+async def test_a_large_checkpoint_that_cannot_be_read_is_passed_over(bucket: S3Folder) -> None:
+    folder = DeltaFolder(bucket.root / "dir" / "t a%20b")
+    folder.commit(0, protocol(), metadata(), add("from the commit"))
+    name = f"{0:020}.checkpoint.parquet"
+    with (folder.log / name).open("wb") as sparse:
+        sparse.truncate(40 * 1024 * 1024)
+    for hidden in (set(), {f"{LOG}/{name}"}):
+        bucket.hidden = hidden
+        assert paths(await latest(bucket)) == ["from the commit"]

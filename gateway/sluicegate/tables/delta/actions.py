@@ -15,6 +15,9 @@ from sluicegate.tables.delta.names import Sidecar
 from sluicegate.tables.delta.paths import literal_paths
 from sluicegate.tables.snapshot import FILE_SCHEMA, TableMetadata, TableProtocol
 
+# Rows that one chunk of a snapshot's columns has at most: what is decoded, joined or rewritten at once.
+CHUNK_ROWS = 32 * 1024
+
 # What an add, remove or cdc action says: the columns of a snapshot's files, null where the action
 # leaves them out, and what only changes have.
 ACTION_SCHEMA = pa.schema(

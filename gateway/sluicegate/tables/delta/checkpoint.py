@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pyarrow as pa
 
-from sluicegate.tables.delta.actions import as_files
+from sluicegate.tables.delta.actions import CHUNK_ROWS, as_files
 from sluicegate.tables.delta.columns import ADD_FIELDS, STATS, STATS_STRUCT, AddColumns
 from sluicegate.tables.delta.commits import damaged, read_actions
 from sluicegate.tables.delta.gather import gather
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from sluicegate.tables.delta.store import LogStore
 
 _WHOLE_BYTES = 32 * 1024 * 1024
-_BATCH_ROWS = 64 * 1024
-_PARALLEL = 4
+_PARALLEL = 2
 _OTHER_ACTIONS = ("protocol", "metaData", "sidecar")
 
 
@@ -41,17 +40,17 @@ class CheckpointState:
 
 
 async def read_checkpoint(store: LogStore, checkpoint: Checkpoint, root: str) -> CheckpointState:
-    """Read a whole checkpoint, its parts and sidecars side by side.
+    """Read a whole checkpoint: while one part or sidecar is decoded, the next one is fetched.
 
     Raises:
         ObjectMissing: A part or a sidecar is gone.
         TableUnreadable: A file is damaged.
         StorageError: The store does not answer or refuses.
     """
-    parts = await gather([partial(_read, store, file, root) for file in checkpoint.files], _PARALLEL)
+    reader = _Reader(store, root)
+    parts = await gather([partial(reader.read, file) for file in checkpoint.files], _PARALLEL)
     sidecars = [sidecar for part in parts for sidecar in part.sidecars]
-    jobs = [partial(_read_parquet, store, sidecar, root) for sidecar in sidecars]
-    parts += await gather(jobs, _PARALLEL)
+    parts += await gather([partial(reader.read_parquet, file) for file in sidecars], _PARALLEL)
     read: list[LogFile | Sidecar] = [*checkpoint.files, *sidecars]
     if sum(file.size for file in read) > _WHOLE_BYTES:
         # Decoding leaves the allocator holding a good part of what the columns take.
@@ -63,22 +62,31 @@ async def read_checkpoint(store: LogStore, checkpoint: Checkpoint, root: str) ->
     )
 
 
-async def _read(store: LogStore, file: LogFile, root: str) -> CheckpointState:
-    if file.name.endswith(".parquet"):
-        return await _read_parquet(store, file, root)
-    actions = await read_actions(store, file, root)
-    files = (as_files(actions.adds, f"The Delta log's {file.name}"),)
-    return CheckpointState(files, actions.protocol, actions.metadata, actions.sidecars)
+class _Reader:
+    """Reads the files of one checkpoint; decodes one at a time, which bounds the memory that takes."""
 
+    def __init__(self, store: LogStore, root: str) -> None:
+        self._store = store
+        self._root = root
+        self._decoding = anyio.CapacityLimiter(1)
 
-async def _read_parquet(store: LogStore, file: LogFile | Sidecar, root: str) -> CheckpointState:
-    """A small file by one request; a large one by parts, so that it never is in memory whole."""
-    source: Any
-    if file.size <= _WHOLE_BYTES:
-        source = pa.BufferReader(pa.py_buffer(await store.read(file.name)))
-    else:
-        source = store.open(file.name, file.size)
-    return await anyio.to_thread.run_sync(_parse, source, file.name, root)
+    async def read(self, file: LogFile) -> CheckpointState:
+        if file.name.endswith(".parquet"):
+            return await self.read_parquet(file)
+        actions = await read_actions(self._store, file, self._root)
+        files = (as_files(actions.adds, f"The Delta log's {file.name}"),)
+        return CheckpointState(files, actions.protocol, actions.metadata, actions.sidecars)
+
+    async def read_parquet(self, file: LogFile | Sidecar) -> CheckpointState:
+        """A small file by one request; a large one by parts, so that it never is in memory whole."""
+        source: Any
+        if file.size <= _WHOLE_BYTES:
+            source = pa.BufferReader(pa.py_buffer(await self._store.read(file.name)))
+        else:
+            source = self._store.open(file.name, file.size)
+        return await anyio.to_thread.run_sync(
+            _parse, source, file.name, self._root, limiter=self._decoding
+        )
 
 
 def _parse(source: Any, name: str, root: str) -> CheckpointState:
@@ -86,7 +94,7 @@ def _parse(source: Any, name: str, root: str) -> CheckpointState:
 
     with damaged(f"The Delta log's {name}"):
         parquet = pq.ParquetFile(source, pre_buffer=True)
-        add_columns = AddColumns(root, _BATCH_ROWS)
+        add_columns = AddColumns(root, CHUNK_ROWS)
         files: list[pa.RecordBatch] = []
         others: dict[str, list[Any]] = {kind: [] for kind in _OTHER_ACTIONS}
         for batch in _batches(parquet):
@@ -107,7 +115,7 @@ def _batches(parquet: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
     """Row group by row group: what is buffered ahead is never more than one of them."""
     columns = _columns(parquet)
     for group in range(parquet.num_row_groups):
-        yield from parquet.iter_batches(_BATCH_ROWS, [group], columns, use_threads=False)
+        yield from parquet.iter_batches(CHUNK_ROWS, [group], columns, use_threads=False)
 
 
 def _columns(parquet: pq.ParquetFile) -> list[str]:

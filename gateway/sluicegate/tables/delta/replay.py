@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sluicegate.tables.delta.actions import ACTION_SCHEMA, Actions, as_files
+from sluicegate.tables.delta.actions import ACTION_SCHEMA, CHUNK_ROWS, Actions, as_files
 from sluicegate.tables.snapshot import FILE_SCHEMA, FileSet
 
 _LINES = 1 << 32
-_CHUNK_ROWS = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ def _append(chunks: list[_Chunk], chunk: _Chunk) -> None:
     """Append a chunk; join it with those before it while these are not much larger."""
     while chunks and chunk.batch.num_rows:
         before = chunks[-1].batch.num_rows
-        if before >= 2 * chunk.batch.num_rows or before + chunk.batch.num_rows > _CHUNK_ROWS:
+        if before >= 2 * chunk.batch.num_rows or before + chunk.batch.num_rows > CHUNK_ROWS:
             break
         chunk = chunks.pop().joined(chunk)
     if chunk.batch.num_rows:
@@ -133,7 +132,7 @@ def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows in few batches."""
     group: list[pa.RecordBatch] = []
     for batch in batches:
-        if group and sum(part.num_rows for part in group) + batch.num_rows > _CHUNK_ROWS:
+        if group and sum(part.num_rows for part in group) + batch.num_rows > CHUNK_ROWS:
             yield _join(group)
             group = []
         group.append(batch)
