@@ -12,9 +12,11 @@ import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from deltalake import write_deltalake
 from support.recipient import refusal_of
 from support.rows import assert_same_rows
-from support.s3_lake import SCHEMA, S3Lake, delete_directory, key_of, s3_lake, write_table
+from support.s3_folder import serving_s3
+from support.s3_lake import SCHEMA, S3Lake, delete_directory, s3_lake, storage_of, write_table
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
@@ -27,6 +29,8 @@ ROWS = pa.table(
 )
 OTHER_ROWS = pa.table({"name": ["new"], "count": pa.array([7], pa.int32())})
 ORDERS = "orders"
+# Shared from the start, written when a test wants them.
+LATER = ["corrupt", "replaced", "replaced-1", "replaced-2", "replaced-3"]
 SECRETS = ("X-Amz-Signature", "X-Amz-Credential")
 
 
@@ -39,7 +43,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
 
 @pytest.fixture(scope="module")
 def lake(server: SeaweedFS, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Lake]:
-    with s3_lake(tmp_path_factory.mktemp("gateway"), server, [ORDERS]) as running:
+    with s3_lake(tmp_path_factory.mktemp("gateway"), storage_of(server), [ORDERS, *LATER]) as running:
         yield running
         _assert_clean_log(running)
 
@@ -51,12 +55,12 @@ def test_a_partitioned_table_is_read(lake: S3Lake, use_delta_format: bool | None
 
 def test_an_assumed_role_reads_like_a_key(server: SeaweedFS, tmp_path: Path) -> None:
     role = {
-        **key_of(server.signer),
+        **storage_of(server),
         "role_arn": server.role_arn,
         "sts_endpoint": server.endpoint,
         "role_session_duration": 900,
     }
-    with s3_lake(tmp_path, server, [ORDERS], storage=role, sharing={"url_lifetime": "12h"}) as lake:
+    with s3_lake(tmp_path, role, [ORDERS], sharing={"url_lifetime": "12h"}) as lake:
         assert_same_rows(ROWS, lake.recipient.read(ORDERS))
         in_an_hour = (time.time() + 3600) * 1000
         assert all(file["expirationTimestamp"] < in_an_hour for file in lake.files(ORDERS))
@@ -115,7 +119,7 @@ def test_a_url_only_reads(lake: S3Lake, method: str) -> None:
 
 
 def test_an_expired_url_is_refused_by_the_store(server: SeaweedFS, tmp_path: Path) -> None:
-    with s3_lake(tmp_path, server, [ORDERS], sharing={"url_lifetime": 2}) as lake:
+    with s3_lake(tmp_path, storage_of(server), [ORDERS], sharing={"url_lifetime": 2}) as lake:
         file = lake.files(ORDERS)[0]
         assert httpx.get(file["url"]).status_code == 200
         time.sleep(max(0.0, file["expirationTimestamp"] / 1000 - time.time()) + 1)
@@ -123,16 +127,15 @@ def test_an_expired_url_is_refused_by_the_store(server: SeaweedFS, tmp_path: Pat
 
 
 def test_a_key_that_may_not_read_is_a_clear_error(server: SeaweedFS, tmp_path: Path) -> None:
-    with s3_lake(tmp_path, server, [ORDERS], storage=key_of(server.nobody)) as lake:
+    with s3_lake(tmp_path, storage_of(server, server.nobody), [ORDERS]) as lake:
         _assert_unavailable(lake.query(ORDERS))
         _assert_clean_log(lake)
-        assert server.nobody.secret_access_key not in lake.gateway.log
 
 
 def test_a_killed_store_is_told_quickly_and_comes_back_by_itself(tmp_path: Path) -> None:
     with SeaweedFS.start(tmp_path / "store") as server:
         write_table(server, ORDERS, ROWS)
-        with s3_lake(tmp_path / "gateway", server, [ORDERS]) as lake:
+        with s3_lake(tmp_path / "gateway", storage_of(server), [ORDERS]) as lake:
             assert_same_rows(ROWS, lake.recipient.read(ORDERS))
             server.kill()
             _assert_store_is_missed(lake)
@@ -145,7 +148,7 @@ def test_a_killed_store_is_told_quickly_and_comes_back_by_itself(tmp_path: Path)
 def test_a_table_that_was_never_read_is_unavailable_without_its_store(tmp_path: Path) -> None:
     with SeaweedFS.start(tmp_path / "store") as server:
         write_table(server, ORDERS, ROWS)
-        with s3_lake(tmp_path / "gateway", server, [ORDERS]) as lake:
+        with s3_lake(tmp_path / "gateway", storage_of(server), [ORDERS]) as lake:
             server.kill()
             _assert_store_is_missed(lake)
             with server.restarted():
@@ -154,35 +157,62 @@ def test_a_table_that_was_never_read_is_unavailable_without_its_store(tmp_path: 
 
 
 def test_a_table_without_its_log_is_a_clear_error_and_a_new_one_is_served(
-    server: SeaweedFS, tmp_path: Path
+    server: SeaweedFS, lake: S3Lake
 ) -> None:
     write_table(server, "replaced", ROWS)
-    write_table(server, "replaced", ROWS, mode="append")
-    with s3_lake(tmp_path, server, ["replaced"]) as lake:
-        assert len(lake.recipient.read("replaced")) == 2 * len(ROWS)
-        delete_directory(server, "replaced")
-        refusal = refusal_of(lambda: lake.recipient.read("replaced"))
-        assert (refusal.status, refusal.code) == (404, "RESOURCE_DOES_NOT_EXIST")
-        assert "_delta_log" in refusal.message
-        assert lake.get("all-tables").status_code == 200
-        write_table(server, "replaced", OTHER_ROWS)
-        assert_same_rows(OTHER_ROWS, lake.recipient.read("replaced"))
-        _assert_clean_log(lake)
+    assert_same_rows(ROWS, lake.recipient.read("replaced"))
+    delete_directory(server, "replaced")
+    refusal = refusal_of(lambda: lake.recipient.read("replaced"))
+    assert (refusal.status, refusal.code) == (404, "RESOURCE_DOES_NOT_EXIST")
+    assert "_delta_log" in refusal.message
+    assert lake.get("all-tables").status_code == 200
+    write_table(server, "replaced", OTHER_ROWS)
+    assert_same_rows(OTHER_ROWS, lake.recipient.read("replaced"))
 
 
 @pytest.mark.parametrize("versions", [1, 2, 3])
 def test_a_table_that_was_replaced_unnoticed_is_served_fresh(
-    server: SeaweedFS, tmp_path: Path, versions: int
+    server: SeaweedFS, lake: S3Lake, versions: int
 ) -> None:
     name = f"replaced-{versions}"
     write_table(server, name, ROWS)
     write_table(server, name, ROWS, mode="append")
-    with s3_lake(tmp_path, server, [name]) as lake:
-        assert len(lake.recipient.read(name)) == 2 * len(ROWS)
-        delete_directory(server, name)
-        for _ in range(versions):
-            write_table(server, name, OTHER_ROWS, mode="append")
-        assert_same_rows(pa.concat_tables([OTHER_ROWS] * versions), lake.recipient.read(name))
+    assert len(lake.recipient.read(name)) == 2 * len(ROWS)
+    delete_directory(server, name)
+    for _ in range(versions):
+        write_table(server, name, OTHER_ROWS, mode="append")
+    assert_same_rows(pa.concat_tables([OTHER_ROWS] * versions), lake.recipient.read(name))
+
+
+def test_a_corrupt_log_is_a_clear_error_until_it_is_mended(server: SeaweedFS, lake: S3Lake) -> None:
+    write_table(server, "corrupt", ROWS)
+    assert_same_rows(ROWS, lake.recipient.read("corrupt"))
+    commit = f"corrupt/_delta_log/{1:020}.json"
+    server.put(commit, b'{"add": {"path": "half of a')
+    refusal = refusal_of(lambda: lake.recipient.read("corrupt"))
+    assert (refusal.status, refusal.code) == (400, "TABLE_UNREADABLE")
+    assert lake.get("all-tables").status_code == 200
+    server.delete(commit)
+    assert_same_rows(ROWS, lake.recipient.read("corrupt"))
+
+
+def test_a_store_that_fails_or_is_full_is_unavailable(tmp_path: Path) -> None:
+    write_deltalake(tmp_path / "bucket" / ORDERS, ROWS)
+    with serving_s3(tmp_path / "bucket") as store:
+        section = {
+            "type": "s3",
+            "prefix": "s3://lake/",
+            "endpoint": store.endpoint,
+            "access_key_id": "any",
+            "secret_access_key": "a key that nobody checks",
+        }
+        with s3_lake(tmp_path / "gateway", section, [ORDERS]) as lake:
+            for status in (429, 500, 503, 507):
+                store.status = status
+                _assert_store_is_missed(lake)
+                store.status = None
+                assert lake.query(ORDERS).status_code == 200
+            _assert_clean_log(lake)
 
 
 def _assert_store_is_missed(lake: S3Lake) -> None:
@@ -209,4 +239,4 @@ def _assert_clean_log(lake: S3Lake) -> None:
     log = lake.gateway.log
     assert "Traceback" not in log
     assert not any(secret in log for secret in SECRETS)
-    assert lake.server.signer.secret_access_key not in log
+    assert lake.secret not in log

@@ -1,4 +1,4 @@
-"""A gateway in front of Delta tables in a real S3 store that checks signatures."""
+"""A gateway in front of Delta tables in an S3 store."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ PATIENCE_SECONDS = 15
 
 @dataclass(frozen=True)
 class S3Lake:
-    """The gateway, its store, and a recipient of all its tables."""
+    """The gateway, and a recipient of all its tables."""
 
     gateway: RunningGateway
-    server: SeaweedFS
     recipient: Recipient
+    secret: str
 
     def query(self, table: str) -> httpx.Response:
         """The protocol's answer in parquet format."""
@@ -56,49 +56,45 @@ class S3Lake:
 @contextmanager
 def s3_lake(
     folder: Path,
-    server: SeaweedFS,
+    storage: Mapping[str, Any],
     tables: Sequence[str],
     *,
-    storage: Mapping[str, Any] | None = None,
     sharing: Mapping[str, Any] | None = None,
 ) -> Iterator[S3Lake]:
-    """Share tables of the store's bucket, until the block ends.
+    """Share tables of a bucket, until the block ends.
 
     Args:
         folder: For the configuration and the database.
-        server: The store.
+        storage: The storage's section (see `storage_of`).
         tables: Their names, which are also their directories in the bucket.
-        storage: Keys of the storage's section, beside prefix and endpoint; a key pair of `signer`
-            unless told otherwise.
         sharing: The section `sharing` of the configuration.
     """
-    section = {
-        "type": "s3",
-        "prefix": f"s3://{server.bucket}/",
-        "endpoint": server.endpoint,
-        **(storage or key_of(server.signer)),
-    }
     entries = {
-        name: {"catalog": "raw", "table": f"s3://{server.bucket}/{name}", "history": True}
+        name: {"catalog": "raw", "table": f"{storage['prefix']}{name}", "history": True}
         for name in tables
     }
     write_configuration(
         folder,
-        {"catalogs": {"raw": {"type": "paths"}}, "storage": [section], "sharing": sharing or {}},
+        {"catalogs": {"raw": {"type": "paths"}}, "storage": [storage], "sharing": sharing or {}},
         {
             "shares": {SHARE: {"schemas": {SCHEMA: {"tables": entries}}}},
             "recipients": {"acme": {"shares": [SHARE]}},
         },
     )
     with running_gateway(folder) as gateway:
-        yield S3Lake(gateway, server, Recipient(gateway.profile("acme"), SHARE, SCHEMA))
+        recipient = Recipient(gateway.profile("acme"), SHARE, SCHEMA)
+        yield S3Lake(gateway, recipient, storage["secret_access_key"])
 
 
-def key_of(identity: Identity) -> dict[str, str]:
-    """An identity's key, as the storage's section takes it."""
+def storage_of(server: SeaweedFS, identity: Identity | None = None) -> dict[str, Any]:
+    """The section of a server's bucket, read with the key of `signer` unless told otherwise."""
+    who = identity or server.signer
     return {
-        "access_key_id": identity.access_key_id,
-        "secret_access_key": identity.secret_access_key,
+        "type": "s3",
+        "prefix": f"s3://{server.bucket}/",
+        "endpoint": server.endpoint,
+        "access_key_id": who.access_key_id,
+        "secret_access_key": who.secret_access_key,
     }
 
 
