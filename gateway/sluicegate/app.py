@@ -23,13 +23,7 @@ from sluicegate.errors import SluicegateError
 from sluicegate.keys import derive, load_signing_key
 from sluicegate.registry import Instances, Registry, configure
 from sluicegate.responses import as_sluicegate_error, error_response, json_response
-from sluicegate.sharing.answers import TableAnswers
-from sluicegate.sharing.continuation import Continuations
-from sluicegate.sharing.resolve import Resolver
-from sluicegate.sharing.routes import SharingDoor
-from sluicegate.sharing.signing import Signer
-from sluicegate.sharing.tokens import TokenSigner
-from sluicegate.sharing.view import Viewer
+from sluicegate.sharing.door import sharing_routes
 from sluicegate.store import Store
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.reader import TableReader
@@ -89,24 +83,17 @@ class Gateway:
 
     def _routes(self) -> list[BaseRoute]:
         key = load_signing_key(self.settings)
-        sharing, resolver = self.settings.sharing, Resolver(self.grants, self.instances)
-        pages = TokenSigner(derive(key, "page tokens"), sharing.page_token_lifetime)
-        refreshes = TokenSigner(derive(key, "refresh tokens"), sharing.refresh_token_lifetime)
-        viewer = Viewer(resolver, self.reader)
-        door = SharingDoor(
+        sharing = sharing_routes(
+            self.settings,
+            key,
             authentication=BearerAuthentication(self.grants),
             grants=self.grants,
-            resolver=resolver,
-            viewer=viewer,
-            answers=TableAnswers(
-                viewer, Signer(self.instances, sharing.url_lifetime), Continuations(pages, refreshes)
-            ),
-            tokens=pages,
-            max_body=self.settings.server.max_body,
+            instances=self.instances,
+            reader=self.reader,
         )
         return [
             Route("/healthz", self._health, methods=["GET"]),
-            *door.routes(),
+            *sharing,
             *content_routes(self.instances.storage, derive(key, _LINKS)),
             *self.registry.routes(self),
         ]

@@ -113,6 +113,11 @@ class SharingSettings(SettingsModel):
         ge=1,
         description="How long a refresh token re-signs what was queried; each refresh gives a new one.",
     )
+    async_after: Duration = Field(
+        default=2,
+        ge=1,
+        description="How long an answer may take before a client that can poll gets a query id.",
+    )
 
 
 class RecipientSettings(SettingsModel):

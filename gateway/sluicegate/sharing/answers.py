@@ -12,6 +12,7 @@ import anyio
 import pyarrow as pa
 
 from sluicegate.api import Principal, SharedTable
+from sluicegate.sharing.answer import Answer
 from sluicegate.sharing.continuation import Continuation, Continuations
 from sluicegate.sharing.end_stream import end_stream, ended
 from sluicegate.sharing.file_lines import FileLines
@@ -21,14 +22,6 @@ from sluicegate.sharing.question import Form, QueryRequest, Travel
 from sluicegate.sharing.signing import Signer
 from sluicegate.sharing.view import View, Viewer
 from sluicegate.tables.snapshot import FileSet
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Headers, and the lines behind them."""
-
-    headers: dict[str, str]
-    lines: AsyncIterator[bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +54,7 @@ class TableAnswers:
         depend on").
         """
         view = await self._viewer.view(principal, shared, form.without_end(), travel=travel)
-        return Answer(view.headers(form), _once(view.head()))
+        return Answer.whole(view.headers(form), view.head())
 
     async def query(
         self, principal: Principal, shared: SharedTable, request: QueryRequest, form: Form
@@ -113,10 +106,6 @@ def _select(files: FileSet, request: QueryRequest, start: Continuation) -> _Sele
     rows, more = page(files, start.after, request.max_files or len(files))
     last_path = rows.column("path")[-1].as_py() if more else None
     return _Selection(limit.cut(FileSet(rows).batches(BATCH_ROWS)), limit, last_path)
-
-
-async def _once(lines: bytes) -> AsyncIterator[bytes]:
-    yield lines
 
 
 async def _stream(head: bytes, lines: FileLines, batches: Iterator[pa.Table]) -> AsyncIterator[bytes]:

@@ -21,10 +21,10 @@ from sluicegate.sharing.lines import (
     file_ids,
     line,
     optional,
-    partition_texts,
     present,
     travelled,
 )
+from sluicegate.sharing.values import integers, texts
 from sluicegate.tables.features import FeatureNeeds
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
@@ -94,11 +94,11 @@ def files(
     head_tail = travelled(at) + expiration(presigned)
     rows = zip(
         escape(presigned.urls),
-        file_ids(batch.column("path").to_pylist(), hash_name),
-        partition_texts(batch),
-        batch.column("size").to_pylist(),
-        batch.column("modification_time").to_pylist(),
-        optional(batch.column("stats").to_pylist(), "stats"),
+        file_ids(texts(batch.column("path")), hash_name),
+        texts(batch.column("partition_values")),
+        integers(batch.column("size")),
+        integers(batch.column("modification_time")),
+        optional(texts(batch.column("stats")), "stats"),
         _extras(batch),
         *_vectors(batch, vectors),
         strict=True,

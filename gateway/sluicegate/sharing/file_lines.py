@@ -8,6 +8,7 @@ from sluicegate.api import Presigned
 from sluicegate.sharing import delta_lines, parquet_lines
 from sluicegate.sharing.deletion_vectors import location as vector_location
 from sluicegate.sharing.signing import Signer
+from sluicegate.sharing.values import texts
 from sluicegate.sharing.view import View
 
 
@@ -31,7 +32,7 @@ class FileLines:
             TableUnreadable: A deletion vector's descriptor is malformed.
         """
         view = self._view
-        presigned = await self._presign(batch.column("path").to_pylist())
+        presigned = await self._presign(texts(batch.column("path")))
         if view.agreement.response_format == "parquet":
             return parquet_lines.files(batch, presigned, view.at, view.hash_name)
         vectors = await self._vectors(batch.column("deletion_vector"))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-import pyarrow as pa
 
 from sluicegate.api import Presigned
 
@@ -56,15 +55,6 @@ def file_ids(paths: Sequence[str], hash_name: str) -> list[str]:
     """Stable ids of files: a hash of the path (since-the-seed.md, "fileidhash")."""
     digest: Callable[..., Any] = hashlib.md5 if hash_name == "md5" else hashlib.sha256
     return [digest(path.encode(), usedforsecurity=False).hexdigest() for path in paths]
-
-
-def partition_texts(files: pa.Table) -> list[str]:
-    """JSON text of each file's partition values; the column's few distinct texts are decoded once."""
-    texts: list[str] = []
-    for chunk in files.column("partition_values").chunks:
-        distinct = chunk.dictionary.to_pylist()
-        texts.extend(distinct[index] for index in chunk.indices.to_pylist())
-    return texts
 
 
 def expiration(presigned: Presigned) -> str:

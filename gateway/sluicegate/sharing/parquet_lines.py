@@ -17,10 +17,10 @@ from sluicegate.sharing.lines import (
     file_ids,
     line,
     optional,
-    partition_texts,
     present,
     travelled,
 )
+from sluicegate.sharing.values import integers, texts
 from sluicegate.tables.snapshot import TableMetadata
 
 _MAPPING = "delta.columnMapping."
@@ -63,10 +63,10 @@ def files(batch: pa.Table, presigned: Presigned, at: At | None = None, hash_name
     tail = travelled(at) + expiration(presigned) + "}}\n"
     rows = zip(
         escape(presigned.urls),
-        file_ids(batch.column("path").to_pylist(), hash_name),
-        partition_texts(batch),
-        batch.column("size").to_pylist(),
-        optional(batch.column("stats").to_pylist(), "stats"),
+        file_ids(texts(batch.column("path")), hash_name),
+        texts(batch.column("partition_values")),
+        integers(batch.column("size")),
+        optional(texts(batch.column("stats")), "stats"),
         strict=True,
     )
     return "".join(

@@ -8,6 +8,8 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sluicegate.sharing.values import texts
+
 FIRST_BATCH_ROWS = 64
 BATCH_ROWS = 1024
 
@@ -40,7 +42,7 @@ class RowLimit:
         """How many of the batch's files are needed."""
         left = self.left or 0
         deleted = pc.struct_field(batch.column("deletion_vector"), "cardinality").to_pylist()
-        for taken, stats in enumerate(batch.column("stats").to_pylist()):
+        for taken, stats in enumerate(texts(batch.column("stats"))):
             if left <= 0:
                 self.left = left
                 return taken

@@ -16,7 +16,9 @@ from sluicegate.api import Principal, Schema, Share, SharedTable
 from sluicegate.errors import PayloadTooLarge
 from sluicegate.responses import json_response, ndjson_response, send_error
 from sluicegate.sharing import listing
-from sluicegate.sharing.answers import Answer, TableAnswers
+from sluicegate.sharing.answer import Answer
+from sluicegate.sharing.answers import TableAnswers
+from sluicegate.sharing.async_queries import AsyncQueries
 from sluicegate.sharing.paging import PageRequest, page
 from sluicegate.sharing.parameters import json_object, timestamp
 from sluicegate.sharing.question import Form, QueryRequest, Travel
@@ -42,6 +44,7 @@ class SharingDoor:
         resolver: Resolver,
         viewer: Viewer,
         answers: TableAnswers,
+        async_queries: AsyncQueries,
         tokens: TokenSigner,
         max_body: int,
     ) -> None:
@@ -50,6 +53,7 @@ class SharingDoor:
         self._resolver = resolver
         self._viewer = viewer
         self._answers = answers
+        self._async_queries = async_queries
         self._tokens = tokens
         self._max_body = max_body
 
@@ -66,6 +70,7 @@ class SharingDoor:
             self._route("GET", f"{table}/version", self._version),
             self._route("GET", f"{table}/metadata", self._metadata),
             self._route("POST", f"{table}/query", self._query),
+            self._route("POST", f"{table}/queries/{{query_id}}", self._query_info),
         ]
 
     def _route(self, method: str, path: str, handler: Handler) -> Route:
@@ -122,7 +127,16 @@ class SharingDoor:
         asked = QueryRequest.parse(json_object(await _body(request, self._max_body)))
         form = Form.parse(request.headers)
         table = await self._table(request, principal)
+        if form.capabilities.async_query:
+            return _stream(await self._async_queries.submit(principal, table, asked, form))
         return _stream(await self._answers.query(principal, table, asked, form))
+
+    async def _query_info(self, request: Request, principal: Principal) -> Response:
+        paging = QueryRequest.parse(json_object(await _body(request, self._max_body)))
+        form = Form.parse(request.headers)
+        table = await self._table(request, principal)
+        query_id = request.path_params["query_id"]
+        return _stream(await self._async_queries.info(principal, table, query_id, paging, form))
 
     async def _table(self, request: Request, principal: Principal) -> SharedTable:
         names: Mapping[str, Any] = request.path_params

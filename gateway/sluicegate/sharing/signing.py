@@ -8,7 +8,7 @@ from sluicegate.api import ConfigurationError, Presigned, Storage, UnsupportedOp
 from sluicegate.nouns import join_location
 from sluicegate.registry import Instances
 from sluicegate.sharing.resolve import OpenTable
-from sluicegate.telemetry import span
+from sluicegate.telemetry import count, span
 
 
 class Signer:
@@ -30,6 +30,7 @@ class Signer:
             UnsupportedOperation: A path lies where no configured storage reaches.
             StorageError: Nothing can be signed now.
         """
+        count("sluicegate.files.signed", len(paths))
         with span("sign", files=len(paths)):
             root = table.source.location
             if not any("://" in path for path in paths):

@@ -8,6 +8,7 @@ from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, Unsupport
 from sluicegate.tables.cache import SnapshotCache
 from sluicegate.tables.singleflight import SingleFlight
 from sluicegate.tables.snapshot import Snapshot
+from sluicegate.telemetry import count
 
 
 class TableReader:
@@ -40,6 +41,7 @@ class TableReader:
             snapshot = await read(table, directory, previous)
             if snapshot is not previous:
                 self._cache.put(key, snapshot)
+            count("sluicegate.snapshots", outcome=_outcome(previous, snapshot))
             return snapshot
 
         return await self._flights.run((key, "latest", table.latest_version), advance)
@@ -101,3 +103,9 @@ class TableReader:
             raise UnsupportedOperation(
                 f"Tables of format '{table.format}' cannot be read: no enabled plugin reads them."
             ) from None
+
+
+def _outcome(previous: Snapshot | None, snapshot: Snapshot) -> str:
+    if previous is None:
+        return "loaded"
+    return "cached" if snapshot is previous else "advanced"
