@@ -48,7 +48,7 @@ class RowLimit:
                 return taken
             left -= max(_records(stats) - (deleted[taken] or 0), 0)
         self.left = left
-        return batch.num_rows
+        return int(batch.num_rows)
 
 
 def _records(stats: str | None) -> int:
