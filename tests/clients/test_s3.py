@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -153,6 +154,18 @@ def test_a_table_that_was_never_read_is_unavailable_without_its_store(tmp_path: 
             _assert_store_is_missed(lake)
             with server.restarted():
                 assert_same_rows(ROWS, lake.recipient.read(ORDERS))
+            _assert_clean_log(lake)
+
+
+def test_a_store_that_hangs_is_unavailable(tmp_path: Path) -> None:
+    with SeaweedFS.start(tmp_path / "store") as server:
+        write_table(server, ORDERS, ROWS)
+        with s3_lake(tmp_path / "gateway", storage_of(server), [ORDERS]) as lake:
+            server.process.send_signal(signal.SIGSTOP)
+            _assert_unavailable(lake.query(ORDERS))
+            assert lake.get("all-tables").status_code == 200
+            server.process.send_signal(signal.SIGCONT)
+            assert_same_rows(ROWS, lake.recipient.read(ORDERS))
             _assert_clean_log(lake)
 
 
