@@ -30,9 +30,9 @@ class PostgresServer:
     def go_away(self, url: str) -> None:
         """Break a database's connections and refuse new ones, as a failing server does."""
         name = _database(url)
+        self._handle.psql(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false;")
         self._handle.psql(
-            f"ALTER DATABASE {name} ALLOW_CONNECTIONS false;"
-            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}';"
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid();"
         )
 
     def come_back(self, url: str) -> None:

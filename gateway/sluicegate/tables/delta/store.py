@@ -144,5 +144,6 @@ def _store_errors(what: str) -> Iterator[None]:
 
 
 def _private(what: str, error: Exception) -> str:
-    """The store's own words without query strings, which may hold signatures."""
-    return _QUERY.sub("?…", f"{what}: {type(error).__name__}: {error}")
+    """The store's own words in one line, without query strings, which may hold signatures."""
+    words, _, _ = str(error).partition("\n\nDebug source")
+    return _QUERY.sub("?…", f"{what}: {type(error).__name__}: {' '.join(words.split())}")
