@@ -75,11 +75,13 @@ def write_configuration(folder: Path, settings: Mapping[str, Any], shares: Mappi
 
 
 @contextmanager
-def running_gateway(folder: Path, *, env: Mapping[str, str] | None = None) -> Iterator[RunningGateway]:
-    """Serve the configuration of a folder on a free port, until the block ends."""
+def running_gateway(
+    folder: Path, *, port: int = 0, env: Mapping[str, str] | None = None
+) -> Iterator[RunningGateway]:
+    """Serve the configuration of a folder on a port, by default a free one, until the block ends."""
     log_file = folder / "gateway.log"
     process = subprocess.Popen(
-        [_script(), "serve", "--port", "0"],
+        [_script(), "serve", "--port", str(port)],
         cwd=folder,
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
