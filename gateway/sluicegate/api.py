@@ -45,6 +45,7 @@ from sluicegate.nouns import (
 )
 
 if TYPE_CHECKING:
+    from sluicegate.tables.changes import Changes
     from sluicegate.tables.snapshot import Snapshot
 
 __all__ = [
@@ -226,7 +227,7 @@ class Storage(ABC):
 
 
 class TableFormat(ABC):
-    """Reads tables of one format into snapshots."""
+    """Reads tables of one format into snapshots and changes."""
 
     @abstractmethod
     async def latest(
@@ -273,6 +274,31 @@ class TableFormat(ABC):
         Raises:
             InvalidRequest: No version satisfies it.
         """
+
+    async def changes(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        latest: Snapshot,
+        start: int,
+        end: int,
+    ) -> Changes:
+        """The commits from one version to another, for streams and change feeds.
+
+        Args:
+            table: What the catalog says.
+            directory: Its location, opened.
+            latest: The newest snapshot.
+            start: The first version.
+            end: The last version, not below the first and not beyond the newest.
+
+        Raises:
+            InvalidRequest: Some of the commits are gone.
+            TableUnreadable: The table's metadata is broken or needs an unknown feature.
+            Unavailable: The store does not answer.
+            UnsupportedOperation: Tables of this format do not tell their changes.
+        """
+        raise UnsupportedOperation(f"Tables of format '{table.format}' do not tell their changes.")
 
 
 class Authenticator(ABC):

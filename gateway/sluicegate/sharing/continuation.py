@@ -46,7 +46,7 @@ class Continuations:
         Raises:
             InvalidRequest: A token is not one of this recipient, table and request, or has expired.
         """
-        bound = _bound(principal, shared, request)
+        bound = bound_to(principal, shared, request.identity)
         if request.page_token is not None:
             state = self._pages.verify(request.page_token, bound_to=bound, parameter="pageToken")
             return Continuation(state["version"], state["after"], state["rows_left"])
@@ -62,15 +62,17 @@ class Continuations:
     ) -> str:
         """The token of the next page."""
         state = {"version": rest.version, "after": rest.after, "rows_left": rest.rows_left}
-        return self._pages.sign(state, bound_to=_bound(principal, shared, request))
+        return self._pages.sign(state, bound_to=bound_to(principal, shared, request.identity))
 
     def refresh(
         self, principal: Principal, shared: SharedTable, request: QueryRequest, version: int
     ) -> str:
         """The token that re-signs the same version of the same request."""
-        return self._refreshes.sign({"version": version}, bound_to=_bound(principal, shared, request))
+        bound = bound_to(principal, shared, request.identity)
+        return self._refreshes.sign({"version": version}, bound_to=bound)
 
 
-def _bound(principal: Principal, shared: SharedTable, request: QueryRequest) -> str:
-    digest = hashlib.sha256(repr(request.identity).encode()).hexdigest()
+def bound_to(principal: Principal, shared: SharedTable, identity: tuple[object, ...]) -> str:
+    """What a token belongs to: a recipient, a table, and what makes a request the same one."""
+    digest = hashlib.sha256(repr(identity).encode()).hexdigest()
     return "\n".join((principal.id, shared.id, digest))

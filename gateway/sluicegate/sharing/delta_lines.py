@@ -35,8 +35,14 @@ _EXTRAS = (
 )
 
 
-def protocol(table: TableProtocol, needs: FeatureNeeds, features: Sequence[str]) -> bytes:
-    """The protocol line ("Protocol in Delta Format").
+def protocol(
+    table: TableProtocol,
+    needs: FeatureNeeds,
+    features: Sequence[str],
+    *,
+    version: int | None = None,
+) -> bytes:
+    """The protocol line ("Protocol in Delta Format"). `version` is given where historical ones follow.
 
     Features of the log itself (v2 checkpoints, catalog commits, …) mean nothing to a reader of a list
     of files, so those that the client did not list are left out, here and among the writer features.
@@ -49,7 +55,7 @@ def protocol(table: TableProtocol, needs: FeatureNeeds, features: Sequence[str])
         readerFeatures=None if table.reader_features is None else list(features),
         writerFeatures=None if writer is None else [name for name in writer if name not in dropped],
     )
-    return line({"protocol": {"deltaProtocol": value}})
+    return line({"protocol": present(version=version, deltaProtocol=value)})
 
 
 def metadata(
@@ -99,8 +105,8 @@ def files(
         integers(batch.column("size")),
         integers(batch.column("modification_time")),
         optional(texts(batch.column("stats")), "stats"),
-        _extras(batch),
-        *_vectors(batch, vectors),
+        extras(batch),
+        *vector_members(batch, vectors),
         strict=True,
     )
     return "".join(
@@ -111,23 +117,25 @@ def files(
     ).encode()
 
 
-def _extras(batch: pa.Table) -> list[str]:
-    """Members that few tables have: tags (a JSON object already), row tracking, clustering."""
-    extras = [""] * batch.num_rows
+def extras(batch: pa.Table) -> list[str]:
+    """For each row the members that few tables have: tags (JSON already), row tracking, clustering."""
+    members = [""] * batch.num_rows
     tags = batch.column("tags")
     if tags.null_count < len(tags):
-        extras = [f',"tags":{text}' if text else "" for text in tags.to_pylist()]
+        members = [f',"tags":{text}' if text else "" for text in tags.to_pylist()]
     for column, key in _EXTRAS:
         values = batch.column(column)
         if values.null_count < len(values):
-            extras = [
+            members = [
                 extra if value is None else f'{extra},"{key}":{orjson.dumps(value).decode()}'
-                for extra, value in zip(extras, values.to_pylist(), strict=True)
+                for extra, value in zip(members, values.to_pylist(), strict=True)
             ]
-    return extras
+    return members
 
 
-def _vectors(batch: pa.Table, signed: Mapping[int, tuple[str, str]]) -> tuple[list[str], list[str]]:
+def vector_members(
+    batch: pa.Table, signed: Mapping[int, tuple[str, str]]
+) -> tuple[list[str], list[str]]:
     """For each row the `deletionVector` member, and the member with its file's id."""
     column = batch.column("deletion_vector")
     actions, ids = [""] * batch.num_rows, [""] * batch.num_rows

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sluicegate.access.partition_filter import PartitionFilter, PartitionTerm
 from sluicegate.api import (
     InvalidRequest,
@@ -10,7 +12,7 @@ from sluicegate.api import (
     SharedTable,
     UnsupportedOperation,
 )
-from sluicegate.tables.partitions import in_partitions, partition_key
+from sluicegate.tables.partitions import PartitionValues, in_partitions, partition_key
 from sluicegate.tables.snapshot import FileSet, TableMetadata
 
 
@@ -43,17 +45,25 @@ def check_version(table: SharedTable, version: int) -> None:
 def visible(
     table: SharedTable, principal: Principal, metadata: TableMetadata, files: FileSet
 ) -> FileSet:
-    """The files of a table that are shared with this recipient: all, or those of its partitions.
+    """The files of a table that are shared with this recipient; raises as `shared_partitions` does."""
+    wanted = shared_partitions(table, principal, metadata)
+    return files if wanted is None else in_partitions(files, wanted)
+
+
+def shared_partitions(
+    table: SharedTable, principal: Principal, metadata: TableMetadata
+) -> Callable[[PartitionValues], bool] | None:
+    """Tells the partitions that are shared with this recipient; `None` where all are.
 
     Raises:
         PermissionDenied: The share's filter asks for a property that the recipient does not have.
         UnsupportedOperation: The table is not partitioned by a column of the share's filter.
     """
     if table.partition_filter is None:
-        return files
+        return None
     terms = PartitionFilter.parse(table.partition_filter).terms
     wanted = {_key(table, metadata, term): _value(table, principal, term) for term in terms}
-    return in_partitions(files, lambda values: wanted.items() <= values.items())
+    return lambda values: wanted.items() <= values.items()
 
 
 def _key(table: SharedTable, metadata: TableMetadata, term: PartitionTerm) -> str:

@@ -50,7 +50,7 @@ def needs_of(
     protocol: TableProtocol, metadata: TableMetadata, *, deletion_vectors: bool
 ) -> FeatureNeeds:
     """What reading files of a table takes, given whether any of them has a deletion vector."""
-    declared = _declared(protocol)
+    declared = declared_features(protocol)
     traits = _traits(metadata.schema_string)
     mapped = metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
     used = {
@@ -66,7 +66,8 @@ def needs_of(
     return FeatureNeeds(declared, required, tuple(name for name in required if name not in sayable))
 
 
-def _declared(protocol: TableProtocol) -> tuple[str, ...]:
+def declared_features(protocol: TableProtocol) -> tuple[str, ...]:
+    """Reader features that a protocol names, or implies by its version."""
     if protocol.reader_features is not None:
         return protocol.reader_features
     return ("columnMapping",) if protocol.min_reader_version >= 2 else ()

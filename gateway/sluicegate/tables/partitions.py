@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sluicegate.tables.snapshot import FileSet, TableMetadata
 
@@ -20,8 +21,17 @@ def in_partitions(files: FileSet, wanted: Callable[[PartitionValues], bool]) -> 
         files: Live files.
         wanted: Called with the partition values as the log has them: by physical column name, as text.
     """
-    chunks = [_mask(chunk, wanted) for chunk in files.table.column("partition_values").chunks]
-    return files.where(pa.chunked_array(chunks, pa.bool_()).combine_chunks())
+    chunks = files.table.column("partition_values").chunks
+    masks = [partition_mask(chunk, wanted) for chunk in chunks]
+    return files.where(pa.chunked_array(masks, pa.bool_()).combine_chunks())
+
+
+def partition_mask(
+    values: pa.DictionaryArray, wanted: Callable[[PartitionValues], bool]
+) -> pa.BooleanArray:
+    """Which of a column of partition values satisfy a condition; null does not."""
+    verdicts = [wanted(orjson.loads(text)) for text in values.dictionary.to_pylist()]
+    return pc.fill_null(pa.array(verdicts, pa.bool_()).take(values.indices), False)
 
 
 def partition_key(metadata: TableMetadata, column: str) -> str | None:
@@ -39,11 +49,6 @@ def partition_key(metadata: TableMetadata, column: str) -> str | None:
     if name is None or metadata.configuration.get("delta.columnMapping.mode", "none") == "none":
         return name
     return _physical_names(metadata.schema_string).get(name, name)
-
-
-def _mask(chunk: pa.DictionaryArray, wanted: Callable[[PartitionValues], bool]) -> pa.Array:
-    verdicts = [wanted(orjson.loads(text)) for text in chunk.dictionary.to_pylist()]
-    return pa.array(verdicts, pa.bool_()).take(chunk.indices)
 
 
 @lru_cache(maxsize=256)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, UnsupportedOperation
 from sluicegate.tables.cache import SnapshotCache
+from sluicegate.tables.changes import Changes
 from sluicegate.tables.singleflight import SingleFlight
 from sluicegate.tables.snapshot import Snapshot
 from sluicegate.telemetry import count
@@ -23,6 +24,7 @@ class TableReader:
         self._formats = formats
         self._cache = SnapshotCache(max_bytes)
         self._flights: SingleFlight[Snapshot] = SingleFlight()
+        self._change_flights: SingleFlight[Changes] = SingleFlight()
 
     async def latest(self, table: CatalogTable, directory: ObjectDirectory) -> Snapshot:
         """The newest snapshot: the cached one, advanced by what was committed since.
@@ -92,9 +94,30 @@ class TableReader:
             table, directory, newest, timestamp, earliest_after=earliest_after
         )
 
+    async def changes(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        latest: Snapshot,
+        start: int,
+        end: int,
+    ) -> Changes:
+        """The commits from one version to another; see `TableFormat.changes`.
+
+        Raises:
+            InvalidRequest: Some of the commits are gone.
+            TableUnreadable: The table's metadata is broken or needs an unknown feature.
+            UnsupportedOperation: Tables of this format do not tell their changes.
+            Unavailable: The store does not answer.
+        """
+        key = (table.id, table.location, latest.metadata.id, start, end)
+        read = self._format(table).changes
+        return await self._change_flights.run(key, lambda: read(table, directory, latest, start, end))
+
     async def aclose(self) -> None:
         """Cancel the loads that still run."""
         await self._flights.aclose()
+        await self._change_flights.aclose()
 
     def _format(self, table: CatalogTable) -> TableFormat:
         try:

@@ -38,6 +38,7 @@ class Actions:
         version: The table version, the last one of a compaction.
         in_commit_timestamp: Epoch milliseconds, where the commit has one.
         sidecars: Where the rest of the file actions is (v2 checkpoints only).
+        no_op: The commit says of itself that it changed no row, whatever its file actions say.
     """
 
     version: int
@@ -48,6 +49,7 @@ class Actions:
     metadata: TableMetadata | None = None
     in_commit_timestamp: int | None = None
     sidecars: tuple[Sidecar, ...] = ()
+    no_op: bool = False
 
 
 Row = tuple[Any, ...]

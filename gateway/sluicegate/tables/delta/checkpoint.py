@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sluicegate.tables.delta.store import LogStore
 
 _WHOLE_BYTES = 32 * 1024 * 1024
+_WHOLE_HEAD_BYTES = 1024 * 1024
 _PARALLEL = 2
 _OTHER_ACTIONS = ("protocol", "metaData", "sidecar")
 
@@ -62,12 +63,33 @@ async def read_checkpoint(store: LogStore, checkpoint: Checkpoint, root: str) ->
     )
 
 
-class _Reader:
-    """Reads the files of one checkpoint; decodes one at a time, which bounds the memory that takes."""
+async def read_checkpoint_head(store: LogStore, checkpoint: Checkpoint, root: str) -> CheckpointState:
+    """Read protocol and metadata alone: of a large file little more than these is fetched.
 
-    def __init__(self, store: LogStore, root: str) -> None:
+    Raises as `read_checkpoint` does.
+    """
+    reader = _Reader(store, root, files=False)
+    parts = await gather([partial(reader.read, file) for file in checkpoint.files], _PARALLEL)
+    return CheckpointState(
+        files=(),
+        protocol=next((part.protocol for part in parts if part.protocol), None),
+        metadata=next((part.metadata for part in parts if part.metadata), None),
+    )
+
+
+class _Reader:
+    """Reads the files of one checkpoint; decodes one at a time, which bounds the memory that takes.
+
+    Args:
+        store: The log.
+        root: Of the table's storage, for absolute paths.
+        files: Read the file actions too.
+    """
+
+    def __init__(self, store: LogStore, root: str, *, files: bool = True) -> None:
         self._store = store
         self._root = root
+        self._files = files
         self._decoding = anyio.CapacityLimiter(1)
 
     async def read(self, file: LogFile) -> CheckpointState:
@@ -80,16 +102,16 @@ class _Reader:
     async def read_parquet(self, file: LogFile | Sidecar) -> CheckpointState:
         """A small file by one request; a large one by parts, so that it never is in memory whole."""
         source: Any
-        if file.size <= _WHOLE_BYTES:
+        if file.size <= (_WHOLE_BYTES if self._files else _WHOLE_HEAD_BYTES):
             source = pa.BufferReader(pa.py_buffer(await self._store.read(file.name)))
         else:
             source = self._store.open(file.name, file.size)
         return await anyio.to_thread.run_sync(
-            _parse, source, file.name, self._root, limiter=self._decoding
+            _parse, source, file.name, self._root, self._files, limiter=self._decoding
         )
 
 
-def _parse(source: Any, name: str, root: str) -> CheckpointState:
+def _parse(source: Any, name: str, root: str, with_files: bool) -> CheckpointState:
     import pyarrow.parquet as pq  # late: a gateway at rest has no use for it
 
     with damaged(f"The Delta log's {name}"):
@@ -97,7 +119,7 @@ def _parse(source: Any, name: str, root: str) -> CheckpointState:
         add_columns = AddColumns(root, CHUNK_ROWS)
         files: list[pa.RecordBatch] = []
         others: dict[str, list[Any]] = {kind: [] for kind in _OTHER_ACTIONS}
-        for batch in _batches(parquet):
+        for batch in _batches(parquet, _columns(parquet, with_files)):
             for kind, column in zip(batch.schema.names, batch.columns, strict=True):
                 if kind != "add":
                     others[kind] += column.drop_null().to_pylist()
@@ -111,19 +133,20 @@ def _parse(source: Any, name: str, root: str) -> CheckpointState:
         )
 
 
-def _batches(parquet: pq.ParquetFile) -> Iterator[pa.RecordBatch]:
+def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
     """Row group by row group: what is buffered ahead is never more than one of them."""
-    columns = _columns(parquet)
     for group in range(parquet.num_row_groups):
         yield from parquet.iter_batches(CHUNK_ROWS, [group], columns, use_threads=False)
 
 
-def _columns(parquet: pq.ParquetFile) -> list[str]:
+def _columns(parquet: pq.ParquetFile, with_files: bool) -> list[str]:
     schema = parquet.schema_arrow
+    others = [kind for kind in _OTHER_ACTIONS if kind in schema.names]
+    if not with_files:
+        return others
     add = schema.field("add").type if "add" in schema.names else ()
     wanted = {*ADD_FIELDS, *([STATS_STRUCT] if _lacks_stats_texts(parquet) else [])}
-    fields = [f"add.{field.name}" for field in add if field.name in wanted]
-    return fields + [kind for kind in _OTHER_ACTIONS if kind in schema.names]
+    return [f"add.{field.name}" for field in add if field.name in wanted] + others
 
 
 def _lacks_stats_texts(parquet: pq.ParquetFile) -> bool:

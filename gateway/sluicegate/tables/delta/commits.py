@@ -30,6 +30,7 @@ _PARSER_ERRORS = (
     pa.ArrowException,
 )
 _SINGLES = frozenset({"protocol", "metaData", "commitInfo"})
+_MERGED_ROWS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 
 
 async def read_actions(store: LogStore, file: LogFile, root: str) -> Actions:
@@ -82,6 +83,7 @@ class _Parser:
             if not line.isspace():
                 self._take(orjson.loads(line), number)
         protocol, metadata = self._singles.get("protocol"), self._singles.get("metaData")
+        info = self._singles.get("commitInfo", {})
         return Actions(
             version=version,
             adds=action_columns(self._files["add"], root),
@@ -89,8 +91,9 @@ class _Parser:
             cdc=action_columns(self._files["cdc"], root),
             protocol=None if protocol is None else protocol_of(protocol),
             metadata=None if metadata is None else metadata_of(metadata),
-            in_commit_timestamp=self._singles.get("commitInfo", {}).get("inCommitTimestamp"),
+            in_commit_timestamp=info.get("inCommitTimestamp"),
             sidecars=tuple(self._sidecars),
+            no_op=_is_no_op_merge(info),
         )
 
     def _take(self, action: Mapping[str, Any], line: int) -> None:
@@ -103,3 +106,11 @@ class _Parser:
                 self._sidecars.append(sidecar_of(value))
             elif kind in _SINGLES:
                 self._singles[kind] = value
+
+
+def _is_no_op_merge(info: Mapping[str, Any]) -> bool:
+    """A merge that counted no row; writers mark the files that it rewrote as changed all the same."""
+    metrics = info.get("operationMetrics")
+    if info.get("operation") != "MERGE" or not isinstance(metrics, Mapping):
+        return False
+    return all(str(metrics.get(name)) == "0" for name in _MERGED_ROWS)

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from sluicegate.api import CatalogTable, InvalidRequest, NotFound, ObjectDirectory, TableFormat
 from sluicegate.errors import TableUnreadable
+from sluicegate.tables.changes import Changes, Commit
+from sluicegate.tables.delta.history import History, HistoryCache, Outline, Start
 from sluicegate.tables.delta.log import DeltaLog
+from sluicegate.tables.delta.names import LogFile
+from sluicegate.tables.delta.protocol import check_readable
 from sluicegate.tables.delta.segment import LogListing
-from sluicegate.tables.delta.timestamps import Timeline
+from sluicegate.tables.delta.timestamps import Timeline, in_commit_since, modification_timestamps
 from sluicegate.tables.snapshot import Snapshot
 from sluicegate.telemetry import span
 
+COMMITS_BYTES = 64_000_000
+
 
 class DeltaFormat(TableFormat):
-    """Reads Delta tables up to reader version 3, catalog-managed ones included (Delta protocol)."""
+    """Reads Delta tables up to reader version 3, catalog-managed ones included (Delta protocol).
+
+    Args:
+        commits_bytes: Memory for commits that streams and change feeds were made of.
+    """
+
+    def __init__(self, commits_bytes: int = COMMITS_BYTES) -> None:
+        self._commits = HistoryCache(commits_bytes)
 
     async def latest(
         self, table: CatalogTable, directory: ObjectDirectory, previous: Snapshot | None
@@ -58,6 +71,38 @@ class DeltaFormat(TableFormat):
             rebuildable, _ = _range(listing)
             return await timeline.latest_until(timestamp, max(first, rebuildable), last)
 
+    async def changes(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        latest: Snapshot,
+        start: int,
+        end: int,
+    ) -> Changes:
+        """See `TableFormat.changes`: one listing, and no other request when asked again."""
+        with span("changes", start=start, end=end):
+            log = DeltaLog(table, directory)
+            history = History(log.store, table, self._commits)
+            commits = _unbroken(await log.listing(start), start, end)
+            began = history.known_start(commits[0])
+            if began is None:
+                began = await history.start(await log.listing(), commits[0])
+            if began is None:
+                raise InvalidRequest(
+                    f"Version {start} of the table cannot be rebuilt any more, so changes cannot be "
+                    "told from it on."
+                )
+            outlines = await history.outlines(commits)
+            files = {file.version: file for file in commits}
+            changes = Changes(
+                start=began.state,
+                commits=_commits(commits, outlines, began, in_commit_since(latest.metadata)),
+                read=lambda wanted: history.files([files[commit.version] for commit in wanted]),
+            )
+            for state in changes.states():
+                check_readable(state.protocol, by_catalog=table.latest_version is not None)
+            return changes
+
 
 async def _load_latest(log: DeltaLog) -> Snapshot:
     """Load from the checkpoint that `_last_checkpoint` hints at, or from a listing of everything."""
@@ -92,3 +137,39 @@ def _committed(listing: LogListing) -> tuple[int, int]:
     while first - 1 in listing.commits:
         first -= 1
     return first, last
+
+
+def _unbroken(listing: LogListing, start: int, end: int) -> list[LogFile]:
+    """The commits of a run of versions."""
+    first = end + 1
+    while first > start and first - 1 in listing.commits:
+        first -= 1
+    if first > end:
+        raise InvalidRequest(f"The table's log lacks commit {end}, so its changes cannot be told.")
+    if first > start:
+        raise InvalidRequest(
+            f"The changes of version {first - 1} cannot be told any more, as the table's log was "
+            f"cleaned up: version {first} is the earliest to start from."
+        )
+    return [listing.commits[version] for version in range(start, end + 1)]
+
+
+def _commits(
+    files: list[LogFile], outlines: list[Outline], began: Start, in_commit: int | None
+) -> tuple[Commit, ...]:
+    """The commits with their timestamps; from version `in_commit` on they hold their own."""
+    timestamps = modification_timestamps(files, began.before)
+    return tuple(
+        Commit(
+            version=file.version,
+            timestamp=(
+                outline.in_commit_timestamp or file.modified
+                if in_commit is not None and file.version >= in_commit
+                else timestamps[file.version]
+            ),
+            protocol=outline.protocol,
+            metadata=outline.metadata,
+            vectors=outline.vectors,
+        )
+        for file, outline in zip(files, outlines, strict=True)
+    )

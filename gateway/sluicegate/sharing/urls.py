@@ -1,0 +1,67 @@
+"""The URLs of one answer: of data files, and of deletion vectors that are files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from sluicegate.api import Presigned
+from sluicegate.sharing.deletion_vectors import location as vector_location
+from sluicegate.sharing.resolve import OpenTable
+from sluicegate.sharing.signing import Signer
+
+
+class Urls:
+    """Presigns what an answer names.
+
+    Attributes:
+        expires_at: When the first URL so far expires, epoch milliseconds; `None` before any.
+    """
+
+    def __init__(self, signer: Signer, table: OpenTable) -> None:
+        self._signer = signer
+        self._table = table
+        self.expires_at: int | None = None
+
+    async def of(self, paths: Sequence[str]) -> Presigned:
+        """URLs of paths, in their order.
+
+        Raises:
+            UnsupportedOperation: A path lies where no configured storage reaches.
+            StorageError: Nothing can be signed now.
+        """
+        signed = await self._signer.presign(self._table, paths)
+        self.expires_at = min(self.expires_at or signed.expires_at, signed.expires_at)
+        return signed
+
+    async def of_each(self, paths: Sequence[str]) -> Presigned:
+        """The same, where paths may be named twice: they then have one URL, text for text."""
+        distinct = list(dict.fromkeys(paths))
+        signed = await self.of(distinct)
+        if len(distinct) == len(paths):
+            return signed
+        urls = dict(zip(distinct, signed.urls, strict=True))
+        return Presigned([urls[path] for path in paths], signed.expires_at)
+
+    async def of_vectors(self, column: pa.ChunkedArray) -> dict[int, tuple[str, str]]:
+        """By row: the location and the URL of a deletion vector that is a file.
+
+        Raises:
+            TableUnreadable: A deletion vector's descriptor is malformed.
+        """
+        if column.null_count == len(column):
+            return {}
+        root = self._table.source.location
+        located = {
+            row: location
+            for row, vector in enumerate(column.to_pylist())
+            if vector is not None and (location := vector_location(root, vector)) is not None
+        }
+        if not located:
+            return {}
+        signed = await self.of_each(list(located.values()))
+        return {
+            row: (location, url)
+            for (row, location), url in zip(located.items(), signed.urls, strict=True)
+        }

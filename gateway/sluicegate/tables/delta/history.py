@@ -1,0 +1,195 @@
+"""The commits of tables, read one by one and kept: what streams and change feeds are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import anyio
+
+from sluicegate.errors import ObjectMissing, TableUnreadable, Unavailable
+from sluicegate.lru import LRU
+from sluicegate.nouns import CatalogTable
+from sluicegate.tables.changes import CommitFiles, TableState, What
+from sluicegate.tables.delta.actions import Actions
+from sluicegate.tables.delta.changes import commit_files
+from sluicegate.tables.delta.checkpoint import read_checkpoint_head
+from sluicegate.tables.delta.commits import read_actions
+from sluicegate.tables.delta.gather import gather
+from sluicegate.tables.delta.names import LogFile
+from sluicegate.tables.delta.paths import storage_root
+from sluicegate.tables.delta.segment import LogListing, LogSegment
+from sluicegate.tables.delta.store import LogStore
+from sluicegate.tables.delta.timestamps import modification_timestamps
+from sluicegate.tables.snapshot import TableMetadata, TableProtocol
+
+_PARALLEL = 16
+_INLINE_ROWS = 2048
+_FILES_BYTES = 4096  # of the objects around a commit's columns
+_OUTLINE_BYTES = 512
+_START_ENTRIES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What a file of the log says beside its file actions; `vectors` as in `Commit`."""
+
+    protocol: TableProtocol | None
+    metadata: TableMetadata | None
+    in_commit_timestamp: int | None
+    vectors: frozenset[What] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A version that changes are told from.
+
+    Attributes:
+        before: Timestamp of the version before, as modification times tell it.
+    """
+
+    state: TableState
+    before: int | None
+
+
+class HistoryCache:
+    """Keeps parsed commits; files of the log never change, so nothing in here grows old.
+
+    Args:
+        max_bytes: What the columns of file actions may hold; an eighth of it more for the rest.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self.files: LRU[Hashable, CommitFiles] = LRU(max_bytes, lambda f: f.nbytes + _FILES_BYTES)
+        self.outlines: LRU[Hashable, Outline] = LRU(max_bytes // 8, _outline_bytes)
+        self.starts: LRU[Hashable, Start] = LRU(_START_ENTRIES)
+
+
+class History:
+    """Reads the commits of one table through the cache."""
+
+    def __init__(self, store: LogStore, table: CatalogTable, cache: HistoryCache) -> None:
+        self._store = store
+        self._table = table
+        self._root = storage_root(table.location)
+        self._cache = cache
+
+    async def outlines(self, files: Sequence[LogFile]) -> list[Outline]:
+        """What files of the log say beside their file actions, in the order asked.
+
+        Raises:
+            TableUnreadable: One is damaged.
+            Unavailable: One is gone, or the store does not answer.
+        """
+        known = {file.name: self._cache.outlines.get(self._key(file)) for file in files}
+        unknown = [file for file in files if known[file.name] is None]
+        read = await gather([partial(self._outline, file) for file in unknown], _PARALLEL)
+        fresh = {file.name: outline for file, outline in zip(unknown, read, strict=True)}
+        return [fresh[file.name] if (old := known[file.name]) is None else old for file in files]
+
+    async def files(self, commits: Sequence[LogFile]) -> list[CommitFiles]:
+        """What commits changed, in the order asked; raises as `outlines` does."""
+        known = [self._cache.files.get(self._key(file)) for file in commits]
+        jobs = [
+            partial(self._load, file) for file, old in zip(commits, known, strict=True) if old is None
+        ]
+        fresh = iter(await gather(jobs, _PARALLEL))
+        return [next(fresh)[1] if old is None else old for old in known]
+
+    def known_start(self, commit: LogFile) -> Start | None:
+        """The start of changes from a commit on, if it was read before."""
+        return self._cache.starts.get(self._key(commit))
+
+    async def start(self, listing: LogListing, commit: LogFile) -> Start | None:
+        """Protocol and metadata at a commit, read without its table's files.
+
+        Args:
+            listing: The whole log.
+            commit: One of its commits.
+
+        Returns:
+            `None` where neither a checkpoint nor version 0 is left to begin with.
+
+        Raises:
+            TableUnreadable: The log is damaged or incomplete.
+            Unavailable: The store does not answer.
+        """
+        failure: TableUnreadable | None = None
+        for segment in listing.segments(commit.version):
+            try:
+                state = await self._state(segment)
+            except TableUnreadable as error:
+                failure = failure or error
+            else:
+                earlier = [file for file in listing.commits.values() if file.version < commit.version]
+                before = modification_timestamps(earlier).get(commit.version - 1)
+                start = Start(state, before)
+                self._cache.starts.put(self._key(commit), start)
+                return start
+        if failure is not None:
+            raise failure
+        return None
+
+    async def _state(self, segment: LogSegment) -> TableState:
+        protocol, metadata = await self._checkpoint_head(segment)
+        for outline in await self.outlines(segment.deltas):
+            protocol, metadata = outline.protocol or protocol, outline.metadata or metadata
+        if protocol is None or metadata is None:
+            raise TableUnreadable(
+                f"The Delta log up to version {segment.version} has no protocol or no metadata action."
+            )
+        return TableState(segment.version, protocol, metadata)
+
+    async def _checkpoint_head(
+        self, segment: LogSegment
+    ) -> tuple[TableProtocol | None, TableMetadata | None]:
+        if segment.checkpoint is None:
+            return None, None
+        try:
+            head = await read_checkpoint_head(self._store, segment.checkpoint, self._root)
+        except ObjectMissing as error:
+            raise TableUnreadable(
+                f"The Delta log's checkpoint of version {segment.checkpoint.version} is incomplete.",
+                detail=error.detail,
+            ) from None
+        return head.protocol, head.metadata
+
+    async def _outline(self, file: LogFile) -> Outline:
+        return (await self._load(file))[0]
+
+    async def _load(self, file: LogFile) -> tuple[Outline, CommitFiles]:
+        try:
+            actions = await read_actions(self._store, file, self._root)
+        except ObjectMissing as error:
+            raise Unavailable(
+                "The table's log changed while it was read; try again.", detail=error.detail
+            ) from None
+        source = f"The Delta log's {file.name}"
+        if actions.adds.num_rows + actions.removes.num_rows + actions.cdc.num_rows <= _INLINE_ROWS:
+            files = commit_files(actions, source)
+        else:
+            files = await anyio.to_thread.run_sync(commit_files, actions, source)
+        outline = _outline_of(actions, files)
+        self._cache.outlines.put(self._key(file), outline)
+        if file.kind == "commit":
+            self._cache.files.put(self._key(file), files)
+        return outline, files
+
+    def _key(self, file: LogFile) -> Hashable:
+        return (self._table.id, self._table.location, file)
+
+
+def _outline_of(actions: Actions, files: CommitFiles) -> Outline:
+    whats: tuple[What, ...] = ("data", "feed")
+    vectors = frozenset(what for what in whats if _has_vectors(files, what))
+    return Outline(actions.protocol, actions.metadata, actions.in_commit_timestamp, vectors)
+
+
+def _has_vectors(files: CommitFiles, what: What) -> bool:
+    column = files.of(what).column("deletion_vector")
+    return bool(column.null_count < len(column))
+
+
+def _outline_bytes(outline: Outline) -> int:
+    return _OUTLINE_BYTES + (len(outline.metadata.schema_string) if outline.metadata else 0)
