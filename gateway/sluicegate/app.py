@@ -20,7 +20,8 @@ from sluicegate.config import Settings
 from sluicegate.content.links import ContentLinks
 from sluicegate.content.routes import content_routes
 from sluicegate.errors import SluicegateError
-from sluicegate.keys import derive, load_signing_key
+from sluicegate.keyring import KeyRing
+from sluicegate.keys import load_keys
 from sluicegate.registry import Instances, Registry, configure
 from sluicegate.responses import as_sluicegate_error, error_response, json_response
 from sluicegate.sharing.door import sharing_routes
@@ -50,14 +51,14 @@ class Gateway:
             ConfigurationError: Something in the configuration is wrong, a plugin cannot be loaded, or
                 the database cannot be reached: a gateway that would fail later does not start.
         """
-        key = load_signing_key(settings)
+        keys = load_keys(settings)
         registry = Registry.load(settings)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(registry.aclose)
             instances = Instances(
                 registry,
                 configure(settings, registry),
-                links=_link_maker(settings, key),
+                links=_link_maker(settings, keys),
                 formats=[FormatType("delta", DeltaFormat)],
             )
             stack.push_async_callback(instances.aclose)
@@ -82,10 +83,10 @@ class Gateway:
         return RequestTelemetry(self.registry.wrap_app(app, self.settings.source.values))
 
     def _routes(self) -> list[BaseRoute]:
-        key = load_signing_key(self.settings)
+        keys = load_keys(self.settings)
         sharing = sharing_routes(
             self.settings,
-            key,
+            keys,
             authentication=BearerAuthentication(self.grants),
             grants=self.grants,
             instances=self.instances,
@@ -94,7 +95,7 @@ class Gateway:
         return [
             Route("/healthz", self._health, methods=["GET"]),
             *sharing,
-            *content_routes(self.instances.storage, derive(key, _LINKS)),
+            *content_routes(self.instances.storage, keys.derive(_LINKS)),
             *self.registry.routes(self),
         ]
 
@@ -107,8 +108,8 @@ class Gateway:
 _LINKS = "content links"
 
 
-def _link_maker(settings: Settings, key: bytes) -> Callable[[str], LinkSigner]:
-    secret = derive(key, _LINKS)
+def _link_maker(settings: Settings, keys: KeyRing) -> Callable[[str], LinkSigner]:
+    secret = keys.derive(_LINKS).signing
 
     def links(storage: str) -> LinkSigner:
         return ContentLinks(secret, settings.public_url, storage)

@@ -1,9 +1,7 @@
-"""The signing key of a gateway, and the keys derived from it, one for each purpose."""
+"""The signing keys of a gateway: from the configuration, or from a file beside the database."""
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 import secrets
 import tempfile
@@ -13,10 +11,18 @@ from sluicegate.config import Settings
 from sluicegate.config.secrets import world_readable
 from sluicegate.config.settings import MINIMUM_KEY_LENGTH
 from sluicegate.errors import ConfigurationError
+from sluicegate.keyring import KeyRing
 from sluicegate.store.urls import DatabaseUrl
 
-_HASH = hashlib.sha256
-_HASH_BYTES = _HASH().digest_size
+
+def load_keys(settings: Settings) -> KeyRing:
+    """The signing key, and after it the previous ones, whose signatures are still accepted.
+
+    Raises:
+        ConfigurationError: As of `load_signing_key`.
+    """
+    previous = (key.get_secret_value().encode() for key in settings.previous_signing_keys)
+    return KeyRing((load_signing_key(settings), *previous))
 
 
 def load_signing_key(settings: Settings) -> bytes:
@@ -35,21 +41,6 @@ def load_signing_key(settings: Settings) -> bytes:
             "'openssl rand -hex 32' and configure it as {env: NAME} or {file: PATH}"
         )
     return _key_file(Path(database.target).with_suffix(".key"))
-
-
-def derive(key: bytes, purpose: str) -> bytes:
-    """A 32-byte key for one purpose, so that what one purpose signs is worth nothing for another."""
-    return hkdf_sha256(key, salt=b"sluicegate", info=purpose.encode(), length=32)
-
-
-def hkdf_sha256(key: bytes, *, salt: bytes, info: bytes, length: int) -> bytes:
-    """HKDF with SHA-256 (RFC 5869, sections 2.2 and 2.3)."""
-    pseudorandom = hmac.digest(salt or bytes(_HASH_BYTES), key, _HASH)
-    block, output = b"", b""
-    for counter in range(1, -(-length // _HASH_BYTES) + 1):
-        block = hmac.digest(pseudorandom, block + info + bytes([counter]), _HASH)
-        output += block
-    return output[:length]
 
 
 def _key_file(path: Path) -> bytes:

@@ -8,7 +8,8 @@ from pydantic import SecretStr
 
 from sluicegate.config import Settings
 from sluicegate.errors import ConfigurationError
-from sluicegate.keys import derive, hkdf_sha256, load_signing_key
+from sluicegate.keyring import derive, hkdf_sha256
+from sluicegate.keys import load_keys, load_signing_key
 
 KEY = "k" * 32
 
@@ -55,6 +56,15 @@ def test_a_configured_key_is_used_and_no_file_made(tmp_path: Path) -> None:
     configured = settings(tmp_path).model_copy(update={"signing_key": SecretStr(KEY)})
     assert load_signing_key(configured) == KEY.encode()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_previous_keys_come_after_the_one_that_signs_and_are_never_shown(tmp_path: Path) -> None:
+    update = {"signing_key": SecretStr(KEY), "previous_signing_keys": (SecretStr("p" * 32),)}
+    keys = load_keys(settings(tmp_path).model_copy(update=update))
+    assert keys.keys == (KEY.encode(), b"p" * 32)
+    assert keys.signing == KEY.encode()
+    assert keys.derive("a").keys == (derive(KEY.encode(), "a"), derive(b"p" * 32, "a"))
+    assert KEY not in repr(keys)
 
 
 def test_without_one_a_private_file_is_made_beside_the_database_and_kept(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from sluicegate.content import ContentLinks, verify
 from sluicegate.errors import PermissionDenied
+from sluicegate.keyring import KeyRing
 
 KEY = b"\x07" * 32
+KEYS = KeyRing((KEY,))
 ISSUED = 1_700_000_000  # 2023-11-14T22:13:20Z
 PATHS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 
@@ -52,18 +54,20 @@ def test_every_path_is_quoted_so_that_it_comes_back(path: str) -> None:
     (url,) = sign(path)
     split = urlsplit(url)
     assert split.path == "/sharing/content/lake/" + quote(path, safe="/=")
-    verify(KEY, "lake", unquote(split.path).removeprefix("/sharing/content/lake/"), split.query, ISSUED)
+    verify(
+        KEYS, "lake", unquote(split.path).removeprefix("/sharing/content/lake/"), split.query, ISSUED
+    )
 
 
 @pytest.mark.parametrize("later", [0, 1, 599.9])
 def test_a_link_is_good_until_it_expires(later: float) -> None:
-    verify(KEY, "lake", "eu/part-0.parquet", query(), ISSUED + later)
+    verify(KEYS, "lake", "eu/part-0.parquet", query(), ISSUED + later)
 
 
 @pytest.mark.parametrize("later", [600, 600.5, 86_400])
 def test_an_expired_link_says_so(later: float) -> None:
     with pytest.raises(PermissionDenied, match="expired"):
-        verify(KEY, "lake", "eu/part-0.parquet", query(), ISSUED + later)
+        verify(KEYS, "lake", "eu/part-0.parquet", query(), ISSUED + later)
 
 
 @pytest.mark.parametrize(
@@ -96,29 +100,33 @@ def test_an_expired_link_says_so(later: float) -> None:
 )
 def test_a_changed_query_is_refused(changed: str) -> None:
     with pytest.raises(PermissionDenied, match="not valid"):
-        verify(KEY, "lake", "eu/part-0.parquet", changed, ISSUED)
+        verify(KEYS, "lake", "eu/part-0.parquet", changed, ISSUED)
 
 
 @pytest.mark.parametrize(
-    ("key", "storage", "path"),
+    ("keys", "storage", "path"),
     [
-        (KEY, "lake", "eu/part-1.parquet"),
-        (KEY, "lake", "eu/part-0.parquet/"),
-        (KEY, "lake", "/eu/part-0.parquet"),
-        (KEY, "lake", "eu//part-0.parquet"),
-        (KEY, "lake", "eu/./part-0.parquet"),
-        (KEY, "lake", "EU/part-0.parquet"),
-        (KEY, "lake", ""),
-        (KEY, "pond", "eu/part-0.parquet"),
-        (KEY, "lake/eu", "part-0.parquet"),
-        (b"\x08" * 32, "lake", "eu/part-0.parquet"),
+        (KEYS, "lake", "eu/part-1.parquet"),
+        (KEYS, "lake", "eu/part-0.parquet/"),
+        (KEYS, "lake", "/eu/part-0.parquet"),
+        (KEYS, "lake", "eu//part-0.parquet"),
+        (KEYS, "lake", "eu/./part-0.parquet"),
+        (KEYS, "lake", "EU/part-0.parquet"),
+        (KEYS, "lake", ""),
+        (KEYS, "pond", "eu/part-0.parquet"),
+        (KEYS, "lake/eu", "part-0.parquet"),
+        (KeyRing((b"\x08" * 32,)), "lake", "eu/part-0.parquet"),
     ],
 )
 def test_a_link_is_good_for_one_object_of_one_storage_and_one_gateway(
-    key: bytes, storage: str, path: str
+    keys: KeyRing, storage: str, path: str
 ) -> None:
     with pytest.raises(PermissionDenied, match="not valid"):
-        verify(key, storage, path, query(), ISSUED)
+        verify(keys, storage, path, query(), ISSUED)
+
+
+def test_a_link_that_a_previous_key_signed_is_good() -> None:
+    verify(KeyRing((b"\x08" * 32, KEY)), "lake", "eu/part-0.parquet", query(), ISSUED)
 
 
 def test_a_path_cannot_pose_as_another_links_lifetime() -> None:
@@ -127,4 +135,4 @@ def test_a_path_cannot_pose_as_another_links_lifetime() -> None:
     forged = query(Expires="600", Date="20991231T000000Z", Signature=signature)
     for storage in ("lake", "lake\n20231114T221320Z\n1", "lake%0A20231114T221320Z%0A1"):
         with pytest.raises(PermissionDenied, match="not valid"):
-            verify(KEY, storage, "secret", forged, ISSUED)
+            verify(KEYS, storage, "secret", forged, ISSUED)

@@ -19,6 +19,7 @@ from starlette.responses import Response
 from sluicegate.api import LinkSigner, ObjectDirectory, Storage
 from sluicegate.content import ContentLinks, content_routes
 from sluicegate.errors import SluicegateError
+from sluicegate.keyring import KeyRing
 from sluicegate.responses import as_sluicegate_error, error_response
 from sluicegate_file.config import FileConfig
 from sluicegate_file.storage import FileStorage
@@ -88,6 +89,6 @@ def _app(storages: Mapping[str, Storage]) -> Starlette:
         return error_response(as_sluicegate_error(error))
 
     return Starlette(
-        routes=content_routes(storages.get, KEY),
+        routes=content_routes(storages.get, KeyRing((KEY,))),
         exception_handlers={SluicegateError: answer_error, HTTPException: answer_error},
     )

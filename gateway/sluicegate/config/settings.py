@@ -188,8 +188,16 @@ class Settings(SettingsModel):
     signing_key: SigningKey | None = Field(
         default=None,
         description=(
-            "Signs page tokens and gateway links; at least 32 characters, the same on all replicas. "
-            "Without it a key file is made beside the SQLite database; PostgreSQL requires it."
+            "Signs access tokens, page tokens and gateway links; at least 32 characters, the same on "
+            "all replicas. Without it a key file is made beside the SQLite database; PostgreSQL "
+            "requires it."
+        ),
+    )
+    previous_signing_keys: tuple[SigningKey, ...] = Field(
+        default=(),
+        description=(
+            "Further keys whose signatures are accepted: those of before, until what they signed has "
+            "expired (two days, unless longer lifetimes are configured), or the next one."
         ),
     )
     server: ServerSettings = Field(default=ServerSettings(), description="How the gateway listens.")

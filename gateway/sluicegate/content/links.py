@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qsl, quote
 
 from sluicegate.errors import PermissionDenied
+from sluicegate.keyring import KeyRing
 from sluicegate.nouns import Presigned
 
 _ALGORITHM = "AWS4-HMAC-SHA256"
@@ -29,7 +30,7 @@ class ContentLinks:
     """Signs links to the objects of one storage instance; the core's `LinkSigner`.
 
     Args:
-        key: 32 secret bytes, the same that `content_routes` gets.
+        key: 32 secret bytes, one of those that `content_routes` gets.
         base_url: The gateway's public URL, without a trailing slash.
         storage_name: What `content_routes` resolves to the storage; a URL path segment, no slash.
         clock: Seconds since the epoch.
@@ -67,11 +68,11 @@ class ContentLinks:
         return Presigned(urls, (issued_at + expires_in) * 1000)
 
 
-def verify(key: bytes, storage_name: str, path: str, query: str, now: float) -> None:
+def verify(keys: KeyRing, storage_name: str, path: str, query: str, now: float) -> None:
     """Check a link that was opened.
 
     Args:
-        key: The key that signed it.
+        keys: One of them signed it.
         storage_name: First path segment after `/content/`, decoded.
         path: The rest of the path, decoded.
         query: The raw query string.
@@ -88,9 +89,13 @@ def verify(key: bytes, storage_name: str, path: str, query: str, now: float) -> 
     ):
         raise _refused()
     date, lifetime = parameters["X-Amz-Date"], parameters["X-Amz-Expires"]
-    expected = _seal(key, storage_name, date, lifetime)
-    expected.update(path.encode())
-    if not hmac.compare_digest(expected.hexdigest(), parameters["X-Amz-Signature"]):
+
+    def signature(key: bytes) -> bytes:
+        seal = _seal(key, storage_name, date, lifetime)
+        seal.update(path.encode())
+        return seal.digest()
+
+    if not keys.accepts(bytes.fromhex(parameters["X-Amz-Signature"]), signature):
         raise _refused()
     issued_at = datetime.strptime(date, _DATE_FORMAT).replace(tzinfo=UTC).timestamp()
     if now >= issued_at + int(lifetime):

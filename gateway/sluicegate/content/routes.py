@@ -13,23 +13,24 @@ from sluicegate.api import Storage
 from sluicegate.content.links import verify
 from sluicegate.content.objects import respond
 from sluicegate.errors import NotFound
+from sluicegate.keyring import KeyRing
 from sluicegate.telemetry import span
 
 
 def content_routes(
-    resolve: Callable[[str], Storage | None], key: bytes, clock: Callable[[], float] = time.time
+    resolve: Callable[[str], Storage | None], keys: KeyRing, clock: Callable[[], float] = time.time
 ) -> list[Route]:
     """Routes that serve what `ContentLinks` signed: the link is the credential, without a bearer token.
 
     Args:
         resolve: The storage instance of a name in a link.
-        key: 32 secret bytes, the same that the links were signed with.
+        keys: One of them signed each link.
         clock: Seconds since the epoch.
     """
 
     async def content(request: Request) -> Response:
         name, path = request.path_params["storage"], request.path_params["path"]
-        verify(key, name, path, request.url.query, clock())
+        verify(keys, name, path, request.url.query, clock())
         storage = resolve(name)
         if storage is None or not path:
             raise NotFound("what this link led to is not served any more", detail=name)

@@ -21,6 +21,7 @@ import orjson
 
 from sluicegate.api import Principal, SharedTable
 from sluicegate.errors import InvalidRequest, NotFound, SluicegateError
+from sluicegate.keyring import KeyRing
 from sluicegate.responses import log_error
 from sluicegate.sharing import capabilities
 from sluicegate.sharing.answer import Answer
@@ -41,7 +42,7 @@ class AsyncQueries:
 
     Args:
         answers: Answers the queries.
-        key: 32 secret bytes, shared by all replicas.
+        keys: Shared by all replicas.
         patience: Seconds to wait for an answer before it is pending.
         clock: Seconds since the epoch.
     """
@@ -49,12 +50,12 @@ class AsyncQueries:
     def __init__(
         self,
         answers: TableAnswers,
-        key: bytes,
+        keys: KeyRing,
         patience: float,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._answers = answers
-        self._key = key
+        self._keys = keys
         self._patience = patience
         self._clock = clock
 
@@ -120,7 +121,7 @@ class AsyncQueries:
 
     def _sign(self, principal: Principal, shared: SharedTable, state: dict[str, Any]) -> str:
         body = zlib.compress(orjson.dumps(state), 9)
-        raw = self._tag(principal, shared, body) + body
+        raw = _tag(self._keys.signing, principal, shared, body) + body
         return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
     def _open(self, principal: Principal, shared: SharedTable, query_id: str) -> dict[str, Any]:
@@ -130,17 +131,18 @@ class AsyncQueries:
             raw = base64.b64decode(padded, altchars=b"-_", validate=True)
         except (binascii.Error, ValueError):
             raise gone from None
-        body = raw[_TAG:]
-        if not hmac.compare_digest(raw[:_TAG], self._tag(principal, shared, body)):
+        tag, body = raw[:_TAG], raw[_TAG:]
+        if not self._keys.accepts(tag, lambda key: _tag(key, principal, shared, body)):
             raise gone
         state: dict[str, Any] = orjson.loads(zlib.decompress(body))
         if state["day"] < self._today() - 1:
             raise gone
         return state
 
-    def _tag(self, principal: Principal, shared: SharedTable, body: bytes) -> bytes:
-        bound = f"{principal.id}\n{shared.id}\n".encode()
-        return hmac.digest(self._key, bound + body, "sha256")[:_TAG]
+
+def _tag(key: bytes, principal: Principal, shared: SharedTable, body: bytes) -> bytes:
+    bound = f"{principal.id}\n{shared.id}\n".encode()
+    return hmac.digest(key, bound + body, "sha256")[:_TAG]
 
 
 def _state(request: QueryRequest, form: Form, day: int) -> dict[str, Any]:

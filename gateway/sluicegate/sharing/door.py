@@ -7,7 +7,7 @@ from starlette.routing import Route
 from sluicegate.access.authentication import BearerAuthentication
 from sluicegate.access.grants import Grants
 from sluicegate.config import Settings
-from sluicegate.keys import derive
+from sluicegate.keyring import KeyRing
 from sluicegate.registry import Instances
 from sluicegate.sharing.answers import TableAnswers
 from sluicegate.sharing.async_queries import AsyncQueries
@@ -22,7 +22,7 @@ from sluicegate.tables.reader import TableReader
 
 def sharing_routes(
     settings: Settings,
-    key: bytes,
+    keys: KeyRing,
     *,
     authentication: BearerAuthentication,
     grants: Grants,
@@ -33,15 +33,15 @@ def sharing_routes(
 
     Args:
         settings: The gateway's; its `sharing` section holds lifetimes.
-        key: The gateway's signing key; each kind of token is signed with its own derived key.
+        keys: The gateway's; each kind of token is signed with keys of its own, derived from them.
         authentication: Recognises recipients.
         grants: What they were granted.
         instances: Catalogs and storage.
         reader: Reads tables.
     """
     sharing = settings.sharing
-    pages = TokenSigner(derive(key, "page tokens"), sharing.page_token_lifetime)
-    refreshes = TokenSigner(derive(key, "refresh tokens"), sharing.refresh_token_lifetime)
+    pages = TokenSigner(keys.derive("page tokens"), sharing.page_token_lifetime)
+    refreshes = TokenSigner(keys.derive("refresh tokens"), sharing.refresh_token_lifetime)
     resolver = Resolver(grants, instances)
     viewer = Viewer(resolver, reader)
     signer = Signer(instances, sharing.url_lifetime)
@@ -52,7 +52,7 @@ def sharing_routes(
         resolver=resolver,
         viewer=viewer,
         answers=answers,
-        async_queries=AsyncQueries(answers, derive(key, "query ids"), sharing.async_after),
+        async_queries=AsyncQueries(answers, keys.derive("query ids"), sharing.async_after),
         tokens=pages,
         max_body=settings.server.max_body,
     )

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from sluicegate.errors import InvalidRequest
+from sluicegate.keyring import KeyRing
 
 _TAG = 16
 
@@ -21,20 +22,21 @@ class TokenSigner:
     """Makes and checks tokens.
 
     Args:
-        key: 32 secret bytes, shared by all replicas.
+        keys: Shared by all replicas.
         lifetime: Seconds for which a token is accepted.
         clock: Seconds since the epoch.
     """
 
-    def __init__(self, key: bytes, lifetime: int, clock: Callable[[], float] = time.time) -> None:
-        self._key = key
+    def __init__(self, keys: KeyRing, lifetime: int, clock: Callable[[], float] = time.time) -> None:
+        self._keys = keys
         self._lifetime = lifetime
         self._clock = clock
 
     def sign(self, state: dict[str, Any], *, bound_to: str) -> str:
         """A token that carries `state`, accepted only together with the same `bound_to`."""
         body = orjson.dumps({**state, "exp": int(self._clock()) + self._lifetime})
-        return base64.urlsafe_b64encode(self._tag(body, bound_to) + body).decode().rstrip("=")
+        tag = _tag(self._keys.signing, body, bound_to)
+        return base64.urlsafe_b64encode(tag + body).decode().rstrip("=")
 
     def verify(self, token: str, *, bound_to: str, parameter: str) -> dict[str, Any]:
         """The state of a token.
@@ -59,8 +61,9 @@ class TokenSigner:
         except (binascii.Error, ValueError):
             return None
         tag, body = raw[:_TAG], raw[_TAG:]
-        return body if hmac.compare_digest(tag, self._tag(body, bound_to)) else None
+        return body if self._keys.accepts(tag, lambda key: _tag(key, body, bound_to)) else None
 
-    def _tag(self, body: bytes, bound_to: str) -> bytes:
-        bound = hashlib.sha256(bound_to.encode()).digest()
-        return hmac.digest(self._key, bound + body, "sha256")[:_TAG]
+
+def _tag(key: bytes, body: bytes, bound_to: str) -> bytes:
+    bound = hashlib.sha256(bound_to.encode()).digest()
+    return hmac.digest(key, bound + body, "sha256")[:_TAG]
