@@ -12,9 +12,9 @@ from support.installed import CATALOG, STORAGE, Site
 from sluicegate.cli.main import run
 
 Capture = pytest.CaptureFixture[str]
-DOWN = CATALOG.replace('return ["eu"]', 'raise Unavailable("does not answer")').replace(
-    "import Catalog,", "import Catalog, Unavailable,"
-)
+DOWN = CATALOG.replace(
+    'return ["eu"]', 'raise Unavailable("does not answer", detail="timed out")'
+).replace("import Catalog,", "import Catalog, Unavailable,")
 HALF = CATALOG.replace('return ["eu"]', 'return ["eu", "us"]').replace(
     'return ["orders"]',
     'if schema == "eu":\n            raise NotFound("is gone")\n        return ["visits"]',
@@ -150,7 +150,7 @@ def test_tables_of_one_catalog_are_listed_though_another_fails(
     captured = capsys.readouterr()
     assert captured.out == "b\tus\tvisits\tus.visits\nc\teu\torders\teu.orders\n"
     assert captured.err == (
-        "error: catalog 'a': does not answer\nerror: schema 'eu' of catalog 'b': is gone\n"
+        "error: catalog 'a': does not answer: timed out\nerror: schema 'eu' of catalog 'b': is gone\n"
     )
 
 

@@ -67,5 +67,7 @@ async def _print_catalog(name: str, catalog: Catalog, schema: str | None) -> boo
 
 
 def _failed(place: str, error: SluicegateError) -> bool:
-    click.echo(f"error: {place}: {error.message}", err=True)
+    # Operators are told the reasons that recipients are not.
+    reason = f": {error.detail}" if error.detail else ""
+    click.echo(f"error: {place}: {error.message}{reason}", err=True)
     return False
