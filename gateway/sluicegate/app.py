@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 
 from sluicegate.access.authentication import BearerAuthentication
 from sluicegate.access.grants import Grants
-from sluicegate.api import FormatType, LinkSigner
+from sluicegate.api import FormatType, LinkSigner, TableFormat
 from sluicegate.config import Settings
 from sluicegate.content.links import ContentLinks
 from sluicegate.content.routes import content_routes
@@ -26,7 +26,6 @@ from sluicegate.registry import Instances, Registry, configure
 from sluicegate.responses import as_sluicegate_error, error_response, json_response
 from sluicegate.sharing.door import sharing_routes
 from sluicegate.store import Store
-from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.reader import TableReader
 from sluicegate.telemetry.middleware import RequestTelemetry
 
@@ -59,7 +58,7 @@ class Gateway:
                 registry,
                 configure(settings, registry),
                 links=_link_maker(settings, keys),
-                formats=[FormatType("delta", DeltaFormat)],
+                formats=[FormatType("delta", _delta_format)],
             )
             stack.push_async_callback(instances.aclose)
             store = await Store.open(settings.database.get_secret_value())
@@ -74,7 +73,7 @@ class Gateway:
     def asgi(self) -> ASGIApp:
         """The application with its plugins' wrappers, telemetry outermost."""
         app = Starlette(
-            routes=self._routes(),
+            routes=self.routes(),
             exception_handlers=dict.fromkeys(
                 (HTTPException, SluicegateError, Exception), _answer_error
             ),
@@ -82,7 +81,8 @@ class Gateway:
         app.router.redirect_slashes = False  # an address that does not exist is a 404 in JSON
         return RequestTelemetry(self.registry.wrap_app(app, self.settings.source.values))
 
-    def _routes(self) -> list[BaseRoute]:
+    def routes(self) -> list[BaseRoute]:
+        """Everything that is served: the core's routes, then those of plugins."""
         keys = load_keys(self.settings)
         sharing = sharing_routes(
             self.settings,
@@ -106,6 +106,12 @@ class Gateway:
 
 
 _LINKS = "content links"
+
+
+def _delta_format() -> TableFormat:
+    from sluicegate.tables.delta import DeltaFormat  # loads Arrow
+
+    return DeltaFormat()
 
 
 def _link_maker(settings: Settings, keys: KeyRing) -> Callable[[str], LinkSigner]:

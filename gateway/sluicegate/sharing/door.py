@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from starlette.routing import Route
 
 from sluicegate.access.authentication import BearerAuthentication
 from sluicegate.access.grants import Grants
 from sluicegate.config import Settings
 from sluicegate.keyring import KeyRing
+from sluicegate.late import Late
 from sluicegate.registry import Instances
-from sluicegate.sharing.answers import TableAnswers
-from sluicegate.sharing.async_queries import AsyncQueries
-from sluicegate.sharing.continuation import Continuations
+from sluicegate.sharing.openapi import openapi_route
 from sluicegate.sharing.resolve import Resolver
-from sluicegate.sharing.routes import SharingDoor
-from sluicegate.sharing.signing import Signer
+from sluicegate.sharing.routes import PREFIX, SharingDoor
 from sluicegate.sharing.tokens import TokenSigner
-from sluicegate.sharing.view import Viewer
 from sluicegate.tables.reader import TableReader
+
+if TYPE_CHECKING:
+    from sluicegate.sharing.table_steps import TableSteps
 
 
 def sharing_routes(
@@ -39,20 +41,21 @@ def sharing_routes(
         instances: Catalogs and storage.
         reader: Reads tables.
     """
-    sharing = settings.sharing
-    pages = TokenSigner(keys.derive("page tokens"), sharing.page_token_lifetime)
-    refreshes = TokenSigner(keys.derive("refresh tokens"), sharing.refresh_token_lifetime)
+    pages = TokenSigner(keys.derive("page tokens"), settings.sharing.page_token_lifetime)
     resolver = Resolver(grants, instances)
-    viewer = Viewer(resolver, reader)
-    signer = Signer(instances, sharing.url_lifetime)
-    answers = TableAnswers(viewer, signer, Continuations(pages, refreshes))
+
+    def steps() -> TableSteps:
+        from sluicegate.sharing.table_steps import TableSteps  # half of all memory and start-up time
+
+        return TableSteps.build(
+            settings, keys, pages=pages, resolver=resolver, instances=instances, reader=reader
+        )
+
     door = SharingDoor(
         authentication=authentication,
         grants=grants,
         resolver=resolver,
-        viewer=viewer,
-        answers=answers,
-        async_queries=AsyncQueries(answers, keys.derive("query ids"), sharing.async_after),
+        steps=Late(steps),
         tokens=pages,
         max_body=settings.server.max_body,
     )

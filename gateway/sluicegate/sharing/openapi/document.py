@@ -1,0 +1,81 @@
+"""The OpenAPI 3.1 document of what the gateway serves to recipients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sluicegate import __version__
+from sluicegate.sharing.openapi import actions, bodies, elsewhere, lines, listings, paths
+from sluicegate.sharing.openapi.pieces import Schema, choice, only, record
+from sluicegate.sharing.openapi.responses import (
+    error_responses,
+    error_schema,
+    json_answer,
+    refusals,
+)
+
+DOCUMENT = "/openapi.json"
+
+_ABOUT = """\
+Recipients list what was shared with them, and read tables by presigned URLs.
+
+Every address that answers GET answers HEAD, too. Errors are always JSON with `errorCode` and
+`message`; an address that does not exist is a 404, a method that it does not answer a 405. Answers
+about tables are NDJSON: here they are described as arrays whose items are the lines.
+"""
+
+
+def document(public_url: str, prefix: str) -> dict[str, Any]:
+    """The document.
+
+    Args:
+        public_url: How recipients reach the gateway.
+        prefix: Where the Delta Sharing door is below it.
+    """
+    door = {prefix + path: item for path, item in paths.paths().items()}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Sluicegate: Delta Sharing",
+            "version": __version__,
+            "description": _ABOUT,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": public_url}],
+        "security": [{"bearerToken": []}],
+        "paths": {**door, prefix + DOCUMENT: {"get": _document()}, **elsewhere.paths()},
+        "components": {
+            "securitySchemes": {"bearerToken": _bearer()},
+            "responses": error_responses(),
+            "schemas": _schemas(),
+        },
+    }
+
+
+def _document() -> Schema:
+    return {
+        "operationId": "openapi",
+        "summary": "This document",
+        "security": [],
+        "responses": {"200": json_answer("OpenAPI 3.1.", "Document"), **refusals(("500",))},
+    }
+
+
+def _bearer() -> Schema:
+    return {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "The `bearerToken` of a recipient's profile.",
+    }
+
+
+def _schemas() -> dict[str, Schema]:
+    return {
+        "Error": error_schema(),
+        **listings.schemas(),
+        **bodies.schemas(),
+        **lines.schemas(),
+        **actions.schemas(),
+        "Document": record("An OpenAPI document.", {"openapi": {"const": "3.1.0"}}),
+        "Health": only("status", choice("Always this.", "ok")),
+    }

@@ -1,0 +1,81 @@
+"""What listings hold (delta-sharing-protocol.md, "List Shares" and on)."""
+
+from __future__ import annotations
+
+from sluicegate.sharing.openapi.pieces import Schema, many, mapping, only, record, schema_ref, text
+
+NAME = r"^[^ /\x00-\x1f\x7f]+$"
+NAME_WITHOUT_PERIOD = r"^[^ ./\x00-\x1f\x7f]+$"
+
+
+def name(of: str) -> Schema:
+    """A name ("Names"): schemas and tables have no period in theirs."""
+    pattern = NAME if of == "share" else NAME_WITHOUT_PERIOD
+    return text(
+        f"Name of the {of}; upper and lower case mean the same.",
+        minLength=1,
+        maxLength=255,
+        pattern=pattern,
+    )
+
+
+def identity(of: str) -> Schema:
+    """An immutable id."""
+    return text(f"Stays the same as long as the {of} exists.", format="uuid")
+
+
+def schemas() -> dict[str, Schema]:
+    """Shares, schemas, tables, and pages of them."""
+    items = {"Share": _share(), "Schema": _schema(), "Table": _table()}
+    return {
+        **items,
+        "TableDetails": {
+            "allOf": [
+                schema_ref("Table"),
+                record("", {"format": text("Formats that the table can be read in, with commas.")}),
+            ],
+            "description": "A table and its format.",
+        },
+        "ShareDetails": only("share", schema_ref("Share")),
+        **{f"{kind}Page": _page(kind) for kind in items},
+    }
+
+
+def _share() -> Schema:
+    return record(
+        "A share that was granted to the recipient.",
+        {"name": name("share"), "id": identity("share")},
+        {
+            "displayName": text("What to show instead of the name.", maxLength=255),
+            "comment": text("The provider's words.", maxLength=65_536),
+            "properties": mapping(text("A value."), "The provider's own properties."),
+        },
+    )
+
+
+def _schema() -> Schema:
+    return record(
+        "A schema of a share.",
+        {"name": name("schema"), "share": name("share"), "id": identity("schema")},
+    )
+
+
+def _table() -> Schema:
+    return record(
+        "A table of a schema.",
+        {
+            "name": name("table"),
+            "schema": name("schema"),
+            "share": name("share"),
+            "shareId": identity("share"),
+            "id": identity("table"),
+        },
+    )
+
+
+def _page(kind: str) -> Schema:
+    return record(
+        "One page of a listing, sorted by name.",
+        {"items": many(schema_ref(kind), "May be empty though there are more pages.")},
+        {"nextPageToken": text("Send it as `pageToken` for the next page; missing on the last.")},
+    )

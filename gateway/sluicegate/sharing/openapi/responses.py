@@ -1,0 +1,117 @@
+"""What is answered: statuses with their headers and bodies."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+
+from sluicegate import errors
+from sluicegate.responses import JSON, NDJSON
+from sluicegate.sharing.capabilities import HEADER
+from sluicegate.sharing.openapi.pieces import Schema, choice, record, schema_ref, text, whole
+from sluicegate.sharing.question import FILE_ID_HASH
+from sluicegate.sharing.view import VERSION_HEADER
+
+_ERRORS: dict[str, tuple[type[errors.SluicegateError], ...]] = {
+    "400": (
+        errors.InvalidRequest,
+        errors.MalformedRequest,
+        errors.UnsupportedOperation,
+        errors.TableUnreadable,
+    ),
+    "401": (errors.Unauthenticated,),
+    "403": (errors.PermissionDenied,),
+    "404": (errors.NotFound,),
+    "413": (errors.PayloadTooLarge,),
+    "500": (errors.SluicegateError,),
+    "503": (errors.Unavailable,),
+}
+_ERROR_HEADERS = {
+    "401": {"WWW-Authenticate": {"required": True, "schema": text("`Bearer`.")}},
+    "503": {"Retry-After": {"required": True, "schema": whole("Seconds.")}},
+}
+
+
+def error_schema() -> Schema:
+    """The one spelling of errors."""
+    return record(
+        "What was wrong, where, and what to do about it.",
+        {"errorCode": text("Stable, for programs."), "message": text("For people.")},
+    )
+
+
+def error_responses() -> dict[str, Schema]:
+    """A response for each status that an error can have, by the status."""
+    return {
+        status: {
+            "description": " ".join(_says(kind) for kind in kinds),
+            "headers": {**request_id(), **_ERROR_HEADERS.get(status, {})},
+            "content": {_media_type(JSON): {"schema": _error(*(kind.code for kind in kinds))}},
+        }
+        for status, kinds in _ERRORS.items()
+    }
+
+
+def refusals(statuses: Iterable[str]) -> dict[str, Schema]:
+    """References to the responses of these statuses."""
+    return {status: {"$ref": f"#/components/responses/{status}"} for status in statuses}
+
+
+def json_answer(description: str, schema: str) -> Schema:
+    """A JSON object."""
+    return {
+        "description": description,
+        "headers": request_id(),
+        "content": {_media_type(JSON): {"schema": schema_ref(schema)}},
+    }
+
+
+def version_answer() -> Schema:
+    """No body: the version is a header ("Query Table Version")."""
+    return {"description": "The version is in the header.", "headers": _version() | request_id()}
+
+
+def lines_answer(description: str, schema: str) -> Schema:
+    """A stream of NDJSON lines about a table."""
+    agreed = text("What was agreed, in lower case: `responseformat=delta;includeendstreamaction=true`.")
+    hashes = choice("The choice of the request.", "parquet", "delta")
+    return {
+        "description": description,
+        "headers": {
+            **_version(),
+            HEADER: {"required": True, "schema": agreed},
+            FILE_ID_HASH: {"schema": hashes},
+            **request_id(),
+        },
+        "content": {_media_type(NDJSON): {"schema": schema_ref(schema)}},
+    }
+
+
+def request_id() -> dict[str, Schema]:
+    """The header that every answer has."""
+    schema = text("The request's id in the gateway's log; tell it to the provider.")
+    return {"x-request-id": {"required": True, "schema": schema}}
+
+
+def refusal(description: str, code: str) -> Schema:
+    """An error that only one kind of address answers."""
+    return {"description": description, "content": {_media_type(JSON): {"schema": _error(code)}}}
+
+
+def _version() -> dict[str, Schema]:
+    return {VERSION_HEADER: {"required": True, "schema": whole("Version of the table.")}}
+
+
+def _error(*codes: str) -> Schema:
+    allowed = {"type": "object", "properties": {"errorCode": {"enum": sorted(set(codes))}}}
+    return {"allOf": [schema_ref("Error"), allowed]}
+
+
+def _says(kind: type[errors.SluicegateError]) -> str:
+    if kind is errors.SluicegateError:
+        return "An internal error."
+    return inspect.cleandoc(kind.__doc__ or "").splitlines()[0]
+
+
+def _media_type(content_type: str) -> str:
+    return content_type.partition(";")[0]
