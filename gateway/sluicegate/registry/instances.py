@@ -15,6 +15,7 @@ from sluicegate.api import (
     TableFormat,
 )
 from sluicegate.errors import ConfigurationError, NotFound, SluicegateError
+from sluicegate.late import LateMapping
 from sluicegate.registry.contexts import InstanceContext, NoLinks
 from sluicegate.registry.locations import bucket_of, canonical_schemes, with_canonical_scheme
 from sluicegate.registry.registry import Registry
@@ -60,9 +61,9 @@ class Instances:
             for entry in configured.catalogs
         }
         types = {known.name: known for known in (*formats, *registry.format_types().values())}
-        self._formats: Mapping[str, TableFormat] = {
-            name: known.factory() for name, known in types.items()
-        }
+        self._formats = LateMapping({name: known.factory for name, known in types.items()})
+        for name in registry.format_types():
+            self._formats[name]  # a plugin's format that cannot be built refuses the start
         self._open = True
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
+VERSION_HEADER = "Delta-Table-Version"
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

@@ -24,11 +24,10 @@ from sluicegate.errors import InvalidRequest, NotFound, SluicegateError
 from sluicegate.keyring import KeyRing
 from sluicegate.responses import log_error
 from sluicegate.sharing import capabilities
-from sluicegate.sharing.answer import Answer
+from sluicegate.sharing.answer import VERSION_HEADER, Answer
 from sluicegate.sharing.answers import TableAnswers
 from sluicegate.sharing.lines import line
 from sluicegate.sharing.question import FILE_ID_HASH, Form, QueryRequest, Travel
-from sluicegate.sharing.view import VERSION_HEADER
 
 _TAG = 16
 _DAY_SECONDS = 86_400

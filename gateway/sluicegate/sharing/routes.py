@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from sluicegate.access.authentication import BearerAuthentication
+from sluicegate.access.authentication import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.api import Principal, Schema, Share, SharedTable
 from sluicegate.errors import PayloadTooLarge
+from sluicegate.late import Late
 from sluicegate.responses import json_response, ndjson_response, send_error
 from sluicegate.sharing import listing
-from sluicegate.sharing.answer import Answer
-from sluicegate.sharing.answers import TableAnswers
-from sluicegate.sharing.async_queries import AsyncQueries
+from sluicegate.sharing.answer import VERSION_HEADER, Answer
 from sluicegate.sharing.paging import PageRequest, page
 from sluicegate.sharing.parameters import json_object, timestamp
 from sluicegate.sharing.question import Form, QueryRequest, Travel
 from sluicegate.sharing.resolve import Resolver
 from sluicegate.sharing.tokens import TokenSigner
-from sluicegate.sharing.view import VERSION_HEADER, Viewer
 from sluicegate.telemetry import name_recipient
+
+if TYPE_CHECKING:
+    from sluicegate.sharing.table_steps import TableSteps
 
 PREFIX = "/delta-sharing"
 _TABLE = "/shares/{share}/schemas/{schema}/tables/{table}"
@@ -39,21 +40,17 @@ class SharingDoor:
     def __init__(
         self,
         *,
-        authentication: BearerAuthentication,
+        authentication: Authentication,
         grants: Grants,
         resolver: Resolver,
-        viewer: Viewer,
-        answers: TableAnswers,
-        async_queries: AsyncQueries,
+        steps: Late[TableSteps],
         tokens: TokenSigner,
         max_body: int,
     ) -> None:
         self._authentication = authentication
         self._grants = grants
         self._resolver = resolver
-        self._viewer = viewer
-        self._answers = answers
-        self._async_queries = async_queries
+        self._steps = steps
         self._tokens = tokens
         self._max_body = max_body
 
@@ -108,35 +105,40 @@ class SharingDoor:
     async def _get_table(self, request: Request, principal: Principal) -> Response:
         table = await self._table(request, principal)
         if request.method == "HEAD":  # the deprecated form of "Query Table Version"
-            return _version_response(await self._viewer.version(table, None))
+            steps = await self._steps.get()
+            return _version_response(await steps.viewer.version(table, None))
         opened = await self._resolver.open(table)
         return json_response({**listing.table(table), "format": opened.source.format})
 
     async def _version(self, request: Request, principal: Principal) -> Response:
         starting = timestamp("startingTimestamp", request.query_params.get("startingTimestamp"))
         table = await self._table(request, principal)
-        return _version_response(await self._viewer.version(table, starting))
+        steps = await self._steps.get()
+        return _version_response(await steps.viewer.version(table, starting))
 
     async def _metadata(self, request: Request, principal: Principal) -> Response:
         travel = Travel.parse(request.query_params)
         form = Form.parse(request.headers)
         table = await self._table(request, principal)
-        return _stream(await self._answers.metadata(principal, table, travel, form))
+        steps = await self._steps.get()
+        return _stream(await steps.answers.metadata(principal, table, travel, form))
 
     async def _query(self, request: Request, principal: Principal) -> Response:
         asked = QueryRequest.parse(json_object(await _body(request, self._max_body)))
         form = Form.parse(request.headers)
         table = await self._table(request, principal)
+        steps = await self._steps.get()
         if form.capabilities.async_query:
-            return _stream(await self._async_queries.submit(principal, table, asked, form))
-        return _stream(await self._answers.query(principal, table, asked, form))
+            return _stream(await steps.async_queries.submit(principal, table, asked, form))
+        return _stream(await steps.answers.query(principal, table, asked, form))
 
     async def _query_info(self, request: Request, principal: Principal) -> Response:
         paging = QueryRequest.parse(json_object(await _body(request, self._max_body)))
         form = Form.parse(request.headers)
         table = await self._table(request, principal)
         query_id = request.path_params["query_id"]
-        return _stream(await self._async_queries.info(principal, table, query_id, paging, form))
+        steps = await self._steps.get()
+        return _stream(await steps.async_queries.info(principal, table, query_id, paging, form))
 
     async def _table(self, request: Request, principal: Principal) -> SharedTable:
         names: Mapping[str, Any] = request.path_params
@@ -149,7 +151,7 @@ class _Endpoint:
     It is not one of Starlette's function endpoints because those cost a third of a listing's time.
     """
 
-    def __init__(self, handler: Handler, authentication: BearerAuthentication) -> None:
+    def __init__(self, handler: Handler, authentication: Authentication) -> None:
         self._handler = handler
         self._authentication = authentication
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sluicegate.api import Principal, SharedTable
 from sluicegate.sharing import capabilities, delta_lines, parquet_lines
+from sluicegate.sharing.answer import VERSION_HEADER
 from sluicegate.sharing.limits import check_history, check_version, visible
 from sluicegate.sharing.lines import At, TableTotals
 from sluicegate.sharing.negotiation import Agreement, negotiate
@@ -15,8 +16,6 @@ from sluicegate.tables.features import FeatureNeeds, feature_needs
 from sluicegate.tables.reader import TableReader
 from sluicegate.tables.snapshot import FileSet, Snapshot
 from sluicegate.telemetry import span
-
-VERSION_HEADER = "Delta-Table-Version"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
+from typing import TYPE_CHECKING
 
-from sluicegate.tables.snapshot import Snapshot
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot import Snapshot
 
 
 class SnapshotCache:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, UnsupportedOperation
 from sluicegate.tables.cache import SnapshotCache
-from sluicegate.tables.changes import Changes
 from sluicegate.tables.singleflight import SingleFlight
-from sluicegate.tables.snapshot import Snapshot
 from sluicegate.telemetry import count
+
+if TYPE_CHECKING:
+    from sluicegate.tables.changes import Changes
+    from sluicegate.tables.snapshot import Snapshot
 
 
 class TableReader:

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 
 from sluicegate import errors
 from sluicegate.responses import JSON, NDJSON
+from sluicegate.sharing.answer import VERSION_HEADER
 from sluicegate.sharing.capabilities import HEADER
 from sluicegate.sharing.openapi.pieces import Schema, choice, record, schema_ref, text, whole
 from sluicegate.sharing.question import FILE_ID_HASH
-from sluicegate.sharing.view import VERSION_HEADER
 
 _ERRORS: dict[str, tuple[type[errors.SluicegateError], ...]] = {
     "400": (

@@ -1,0 +1,62 @@
+"""The steps of requests about one table, put together.
+
+Whoever imports this module loads Arrow, and all that reads tables and encodes answers about them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sluicegate.config import Settings
+from sluicegate.keyring import KeyRing
+from sluicegate.registry import Instances
+from sluicegate.sharing.answers import TableAnswers
+from sluicegate.sharing.async_queries import AsyncQueries
+from sluicegate.sharing.continuation import Continuations
+from sluicegate.sharing.resolve import Resolver
+from sluicegate.sharing.signing import Signer
+from sluicegate.sharing.tokens import TokenSigner
+from sluicegate.sharing.view import Viewer
+from sluicegate.tables.reader import TableReader
+
+
+@dataclass(frozen=True, slots=True)
+class TableSteps:
+    """What answers requests about one table."""
+
+    viewer: Viewer
+    answers: TableAnswers
+    async_queries: AsyncQueries
+
+    @classmethod
+    def build(
+        cls,
+        settings: Settings,
+        keys: KeyRing,
+        *,
+        pages: TokenSigner,
+        resolver: Resolver,
+        instances: Instances,
+        reader: TableReader,
+    ) -> TableSteps:
+        """Put the steps together, and load what the first request would else wait for.
+
+        Args:
+            settings: The gateway's; its `sharing` section holds lifetimes.
+            keys: The gateway's; each kind of token is signed with keys of its own, derived from them.
+            pages: Signs page tokens.
+            resolver: Finds what recipients name.
+            instances: Catalogs and storage.
+            reader: Reads tables.
+        """
+        pa.array([])  # imports pandas where that is installed
+        dict(instances.formats)  # each is built by being looked up
+        sharing = settings.sharing
+        refreshes = TokenSigner(keys.derive("refresh tokens"), sharing.refresh_token_lifetime)
+        viewer = Viewer(resolver, reader)
+        signer = Signer(instances, sharing.url_lifetime)
+        answers = TableAnswers(viewer, signer, Continuations(pages, refreshes))
+        queries = AsyncQueries(answers, keys.derive("query ids"), sharing.async_after)
+        return cls(viewer, answers, queries)
