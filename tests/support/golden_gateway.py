@@ -48,15 +48,19 @@ class GoldenGateway:
         return httpx.post(url, headers={"Authorization": f"Bearer {token}"}, json={}, timeout=30)
 
 
+def shared_tables(tables: GoldenTables) -> dict[str, dict[str, object]]:
+    """Every golden table under its name, as a shares file declares it."""
+    return {
+        name: {"catalog": "raw", "table": f"file://{tables.table(name).location}", "history": True}
+        for name in golden_names()
+    }
+
+
 @contextmanager
 def golden_gateway(folder: Path) -> Iterator[GoldenGateway]:
     """Unpack all golden tables into a folder and serve them, until the block ends."""
     lake = folder / "lake"
     tables = GoldenTables(lake)
-    shared = {
-        name: {"catalog": "raw", "table": f"file://{tables.table(name).location}", "history": True}
-        for name in golden_names()
-    }
     write_configuration(
         folder,
         {
@@ -70,7 +74,7 @@ def golden_gateway(folder: Path) -> Iterator[GoldenGateway]:
             "shares": {
                 SHARE: {
                     "schemas": {
-                        SCHEMA: {"tables": shared},
+                        SCHEMA: {"tables": shared_tables(tables)},
                         HIVE: {"from": {"catalog": "folders", "schema": HIVE}},
                     }
                 }
