@@ -13,7 +13,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from sluicegate.access.authentication import BearerAuthentication
+from sluicegate.access.authentication import Authentication
+from sluicegate.access.bearer import BearerTokens
 from sluicegate.access.grants import Grants
 from sluicegate.api import FormatType, LinkSigner, TableFormat
 from sluicegate.config import Settings
@@ -87,7 +88,7 @@ class Gateway:
         sharing = sharing_routes(
             self.settings,
             keys,
-            authentication=BearerAuthentication(self.grants),
+            authentication=Authentication([BearerTokens(self.grants)]),
             grants=self.grants,
             instances=self.instances,
             reader=self.reader,

@@ -45,10 +45,14 @@ class UnsupportedOperation(InvalidRequest):
 
 
 class Unauthenticated(SluicegateError):
-    """The bearer token is missing, malformed, unknown, expired or revoked."""
+    """The bearer token is malformed, unknown, expired or revoked."""
 
     status = 401
     code = "UNAUTHENTICATED"
+
+
+class NotAuthenticated(Unauthenticated):
+    """There is no bearer token in the request."""
 
 
 class PermissionDenied(SluicegateError):

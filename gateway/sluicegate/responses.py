@@ -14,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 from sluicegate.errors import (
     ConfigurationError,
     MethodNotAllowed,
+    NotAuthenticated,
     NotFound,
     SluicegateError,
     Unauthenticated,
@@ -43,7 +44,9 @@ def error_response(error: SluicegateError) -> Response:
         error = Unavailable("the gateway's configuration does not allow to serve this now")
     headers: dict[str, str] = {}
     if isinstance(error, Unauthenticated):
-        headers["WWW-Authenticate"] = "Bearer"
+        # RFC 6750, section 3.1: only a token that was sent can be invalid.
+        missing = isinstance(error, NotAuthenticated)
+        headers["WWW-Authenticate"] = "Bearer" if missing else 'Bearer error="invalid_token"'
     elif isinstance(error, MethodNotAllowed):
         headers["Allow"] = error.allowed
     elif error.status == 503:

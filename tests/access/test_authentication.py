@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from support.clock import Clock
 
-from sluicegate.access.authentication import BearerAuthentication
+from sluicegate.access.authentication import Authentication
+from sluicegate.access.bearer import BearerTokens
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients import Recipients
 from sluicegate.errors import PermissionDenied, Unauthenticated
@@ -23,18 +24,18 @@ recipients:
 
 
 @pytest.fixture
-def authentication(store: Store, clock: Clock) -> BearerAuthentication:
+def authentication(store: Store, clock: Clock) -> Authentication:
     """Against the test's store."""
-    return BearerAuthentication(Grants(store), now=clock)
+    return Authentication([BearerTokens(Grants(store), now=clock)])
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER"])
 async def test_a_token_proves_its_recipient(
-    apply: Apply, recipients: Recipients, authentication: BearerAuthentication, scheme: str
+    apply: Apply, recipients: Recipients, authentication: Authentication, scheme: str
 ) -> None:
     await apply(DECLARED)
     issued = await recipients.rotate("open")
-    principal = await authentication.authenticate(f"{scheme} {issued.token}", "192.0.2.1")
+    principal = await authentication.authenticate(f"{scheme} {issued.secret}", "192.0.2.1")
     assert principal == Principal(principal.id, "open", "bearer", "192.0.2.1", {"country": "DE"})
 
 
@@ -55,7 +56,7 @@ async def test_a_token_proves_its_recipient(
     ],
 )
 async def test_headers_that_prove_nobody_are_refused(
-    authentication: BearerAuthentication, header: str | None, problem: str
+    authentication: Authentication, header: str | None, problem: str
 ) -> None:
     with pytest.raises(Unauthenticated, match=problem) as raised:
         await authentication.authenticate(header, None)
@@ -79,12 +80,12 @@ async def test_headers_that_prove_nobody_are_refused(
 async def test_recipients_call_only_from_their_networks(
     apply: Apply,
     recipients: Recipients,
-    authentication: BearerAuthentication,
+    authentication: Authentication,
     address: str | None,
     allowed: bool,
 ) -> None:
     await apply(DECLARED)
-    header = f"Bearer {(await recipients.rotate('fenced')).token}"
+    header = f"Bearer {(await recipients.rotate('fenced')).secret}"
     if allowed:
         assert (await authentication.authenticate(header, address)).name == "fenced"
     else:

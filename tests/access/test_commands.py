@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from support.clock import Clock
 
-from sluicegate.access.authentication import BearerAuthentication
+from sluicegate.access.authentication import Authentication
+from sluicegate.access.bearer import BearerTokens
 from sluicegate.access.grants import Grants
 from sluicegate.cli.main import run
 from sluicegate.errors import Unauthenticated
@@ -160,7 +161,7 @@ def test_a_running_gateway_sees_a_revocation_by_the_command(command: Command, fo
     async def gateway() -> list[str]:
         store = await Store.open("sqlite:///sluicegate.db")
         clock = Clock(0)
-        authentication = BearerAuthentication(Grants(store, max_age=1, clock=clock))
+        authentication = Authentication([BearerTokens(Grants(store, max_age=1, clock=clock))])
         seen = [(await authentication.authenticate(f"Bearer {token}", None)).name]
         await asyncio.to_thread(command, "recipient", "revoke", "acme")
         clock.advance(1)

@@ -119,7 +119,7 @@ async def test_a_warm_read_asks_the_database_nothing(
     store: Store, apply: Apply, recipients: Recipients
 ) -> None:
     await apply(DECLARED)
-    token = digest((await recipients.rotate("acme")).token)
+    token = digest((await recipients.rotate("acme")).secret)
     grants, acme = Grants(store, clock=Clock()), await _principal(recipients, "acme")
 
     async def read_everything() -> None:
@@ -137,7 +137,7 @@ async def test_another_processs_write_is_seen_after_the_maximal_age(
     store: Store, database_url: str, apply: Apply, recipients: Recipients
 ) -> None:
     await apply(DECLARED)
-    token = digest((await recipients.rotate("acme")).token)
+    token = digest((await recipients.rotate("acme")).secret)
     clock = Clock(0)
     grants, acme = Grants(store, max_age=1, clock=clock), await _principal(recipients, "acme")
 

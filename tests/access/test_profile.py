@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from sluicegate.access.credentials import IssuedCredential
 from sluicegate.access.profile import new_private_file, profile_text
-from sluicegate.access.recipients import IssuedToken
 from sluicegate.errors import ConfigurationError
 
 
 @pytest.mark.parametrize("public_url", ["https://share.example.com", "https://share.example.com/"])
 def test_a_profile_is_a_version_1_profile(public_url: str) -> None:
-    text = profile_text(IssuedToken("acme", "slg_x", 1_800_000_000_007), public_url)
+    text = profile_text(IssuedCredential("acme", "slg_x", 1_800_000_000_007), public_url)
     assert json.loads(text) == {
         "shareCredentialsVersion": 1,
         "endpoint": "https://share.example.com/delta-sharing",
@@ -53,7 +53,7 @@ def test_a_file_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
             path.write_text("somebody else's")
             write("mine")
 
-    with pytest.raises(ConfigurationError, match="rotate the recipient's token once more"):
+    with pytest.raises(ConfigurationError, match="rotate the recipient once more"):
         race()
     assert path.read_text() == "somebody else's"
     assert list(tmp_path.iterdir()) == [path]

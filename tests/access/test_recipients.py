@@ -12,9 +12,11 @@ import pytest
 from sqlalchemy import func, select
 from support.clock import Clock
 
-from sluicegate.access.authentication import BearerAuthentication
+from sluicegate.access.authentication import Authentication
+from sluicegate.access.bearer import BearerTokens
+from sluicegate.access.credentials import IssuedCredential
 from sluicegate.access.grants import Grants
-from sluicegate.access.recipients import IssuedToken, Recipients
+from sluicegate.access.recipients import Recipients
 from sluicegate.errors import InvalidRequest, NotFound, Unauthenticated
 from sluicegate.store import Store
 from sluicegate.store.tables import tokens
@@ -28,10 +30,10 @@ def grants(store: Store) -> Grants:
     return Grants(store, max_age=0)
 
 
-async def _why_refused(grants: Grants, clock: Clock, issued: IssuedToken) -> str | None:
-    authentication = BearerAuthentication(grants, now=clock)
+async def _why_refused(grants: Grants, clock: Clock, issued: IssuedCredential) -> str | None:
+    authentication = Authentication([BearerTokens(grants, now=clock)])
     try:
-        await authentication.authenticate(f"Bearer {issued.token}", None)
+        await authentication.authenticate(f"Bearer {issued.secret}", None)
     except Unauthenticated as error:
         found = re.search("unknown|revoked|expired", error.message)
         assert found
@@ -44,10 +46,10 @@ async def test_a_token_is_random_and_lives_as_long_as_it_is_told(
 ) -> None:
     one = await recipients.create("one")
     other = await recipients.create("other", token_lifetime=7)
-    assert re.fullmatch(r"slg_[A-Za-z0-9_-]{43}", one.token)
-    assert one.token != other.token
+    assert re.fullmatch(r"slg_[A-Za-z0-9_-]{43}", one.secret)
+    assert one.secret != other.secret
     assert (one.expires_at, other.expires_at) == (clock() + 100 * SECOND, clock() + 7 * SECOND)
-    assert one.token not in repr(one)
+    assert one.secret not in repr(one)
 
 
 async def test_a_token_expires(recipients: Recipients, grants: Grants, clock: Clock) -> None:
@@ -166,7 +168,7 @@ async def _issue(folder: Path, clock: Clock) -> list[bytes]:
     service = Recipients(store, token_lifetime=100, rotation_grace=10, now=clock)
     issued = [await service.create("acme"), await service.rotate("acme")]
     await store.aclose()
-    return [each.token.removeprefix("slg_").encode() for each in issued]
+    return [each.secret.removeprefix("slg_").encode() for each in issued]
 
 
 def test_the_database_never_holds_a_token(tmp_path: Path, clock: Clock) -> None:

@@ -198,7 +198,10 @@ def test_wrong_request(case: Wrong, client: httpx.Client) -> None:
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/json; charset=utf-8"
     if status == 401:
-        assert answer.headers["www-authenticate"] == "Bearer"
+        sent = case.headers.get("Authorization", "").removeprefix("Bearer").strip()
+        presented = sent and not sent.startswith("Basic")
+        challenge = 'Bearer error="invalid_token"' if presented else "Bearer"
+        assert answer.headers["www-authenticate"] == challenge
     if status == 405:
         assert "GET" in answer.headers["allow"] or answer.headers["allow"] == "POST"
     if status == 503:

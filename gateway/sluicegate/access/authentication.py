@@ -1,83 +1,54 @@
-"""Recognises recipients by their bearer tokens.
+"""Recognises recipients: one way after the other is asked, until one says "mine".
 
-Source: delta-sharing-protocol.md, "Profile File Format" and the 401 answers.
+Source: delta-sharing-protocol.md, "Profile File Format" and the 401 answers; RFC 6750.
 """
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Callable
-from ipaddress import IPv6Address, ip_address
+from collections.abc import Sequence
 
-from sluicegate.access.grants import Grants
-from sluicegate.access.tokens import digest, is_well_formed
-from sluicegate.clock import epoch_ms
-from sluicegate.errors import PermissionDenied, Unauthenticated
+from sluicegate.api import Authenticator
+from sluicegate.errors import NotAuthenticated, Unauthenticated
 from sluicegate.nouns import Principal
-from sluicegate.store.reads import Network, TokenRecord
 
 _SEND = "send 'Authorization: Bearer <token>' with the token of your profile"
 
 
-class BearerAuthentication:
+class Authentication:
     """Turns an `Authorization` header into a principal.
 
     Args:
-        grants: Where tokens are looked up.
-        now: Epoch milliseconds.
+        authenticators: Asked in this order; the first that does not answer `None` decides.
     """
 
-    def __init__(self, grants: Grants, *, now: Callable[[], int] = epoch_ms) -> None:
-        self._grants = grants
-        self._now = now
+    def __init__(self, authenticators: Sequence[Authenticator]) -> None:
+        self._authenticators = tuple(authenticators)
 
     async def authenticate(self, authorization: str | None, address: str | None) -> Principal:
-        """The recipient whose token the header carries.
+        """The recipient that the header proves.
 
         Args:
             authorization: The header's value; the scheme's case does not matter.
             address: IP address of the caller, or `None` where it is not known.
 
         Raises:
-            Unauthenticated: The token is missing, malformed, unknown, expired or revoked.
+            NotAuthenticated: There is no header, or not one of a known scheme.
+            Unauthenticated: The token is malformed, unknown, expired or revoked.
             PermissionDenied: The recipient may not call from this address.
-            Unavailable: The database does not answer.
+            Unavailable: The database, or what else is needed to check the token, does not answer.
         """
-        presented = digest(_bearer_token(authorization))
-        record = await self._grants.token(presented)
-        if record is None or not hmac.compare_digest(record.digest, presented):
-            raise Unauthenticated("the bearer token is unknown; ask the provider for a new profile")
-        self._check_lifetime(record)
-        if record.allow_from and not _is_within(address, record.allow_from):
-            raise PermissionDenied(
-                f"the recipient {record.recipient!r} may not call from this address",
-                detail=f"called from {address}",
-            )
-        return Principal(record.recipient_id, record.recipient, "bearer", address, record.properties)
-
-    def _check_lifetime(self, record: TokenRecord) -> None:
-        now = self._now()
-        if record.revoked_at is not None and record.revoked_at <= now:
-            raise Unauthenticated("the bearer token was revoked; ask the provider for a new profile")
-        if record.expires_at <= now:
-            raise Unauthenticated("the bearer token has expired; ask the provider for a new profile")
+        if not authorization:
+            raise NotAuthenticated(f"the Authorization header is missing; {_SEND}")
+        for authenticator in self._authenticators:
+            principal = await authenticator.authenticate(authorization, address)
+            if principal is not None:
+                return principal
+        if bearer_token(authorization):
+            raise Unauthenticated(f"the bearer token is malformed; {_SEND}")
+        raise NotAuthenticated(f"the Authorization header is malformed; {_SEND}")
 
 
-def _bearer_token(authorization: str | None) -> str:
-    if not authorization:
-        raise Unauthenticated(f"the Authorization header is missing; {_SEND}")
+def bearer_token(authorization: str) -> str | None:
+    """What follows the scheme `Bearer`; `None` under another scheme (RFC 6750, section 2.1)."""
     scheme, _, token = authorization.partition(" ")
-    token = token.strip()
-    if scheme.lower() != "bearer" or not is_well_formed(token):
-        raise Unauthenticated(f"the Authorization header is malformed; {_SEND}")
-    return token
-
-
-def _is_within(address: str | None, networks: tuple[Network, ...]) -> bool:
-    try:
-        caller = ip_address(address or "")
-    except ValueError:
-        return False
-    if isinstance(caller, IPv6Address) and caller.ipv4_mapped:
-        caller = caller.ipv4_mapped
-    return any(caller in network for network in networks)
+    return token.strip() if scheme.lower() == "bearer" else None

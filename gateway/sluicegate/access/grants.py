@@ -17,10 +17,19 @@ from sluicegate.errors import NotFound
 from sluicegate.nouns import Principal, Schema, Share, SharedTable
 from sluicegate.store import Store
 from sluicegate.store.names import name_key
-from sluicegate.store.reads import TokenRecord, load_schemas, load_shares, load_tables, load_token
+from sluicegate.store.reads import (
+    CredentialRecord,
+    RecipientRecord,
+    load_client,
+    load_recipient,
+    load_schemas,
+    load_shares,
+    load_tables,
+    load_token,
+)
 
-# Bounds of what is kept in memory: tokens, and rows of each kind.
-_TOKENS = 10_000
+# Bounds of what is kept in memory: credentials and recipients, and rows of each kind.
+_CREDENTIALS = 10_000
 _ROWS = 200_000
 
 
@@ -65,14 +74,24 @@ class Grants:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         freshness = Freshness(store, max_age=max_age, max_stale=max_stale, clock=clock)
-        self._tokens = CachedReads[bytes, TokenRecord](freshness, _TOKENS)
+        self._tokens = CachedReads[bytes, CredentialRecord](freshness, _CREDENTIALS)
+        self._clients = CachedReads[str, CredentialRecord](freshness, _CREDENTIALS)
+        self._recipients = CachedReads[str, RecipientRecord](freshness, _CREDENTIALS)
         self._shares = CachedReads[str, _Listing[Share]](freshness, _ROWS, _weight)
         self._schemas = CachedReads[str, _Listing[Schema]](freshness, _ROWS, _weight)
         self._tables = CachedReads[str, _Listing[SharedTable]](freshness, _ROWS, _weight)
 
-    async def token(self, digest: bytes) -> TokenRecord | None:
+    async def token(self, digest: bytes) -> CredentialRecord | None:
         """The bearer token with this SHA-256, whether or not it is still valid."""
         return await self._tokens.get(digest, lambda connection: load_token(connection, digest))
+
+    async def client(self, client_id: str) -> CredentialRecord | None:
+        """The OAuth client with this id, whether or not it is still valid."""
+        return await self._clients.get(client_id, lambda reader: load_client(reader, client_id))
+
+    async def recipient(self, name: str) -> RecipientRecord | None:
+        """A recipient by name, whether or not it is let in."""
+        return await self._recipients.get(name_key(name), lambda reader: load_recipient(reader, name))
 
     async def shares(self, principal: Principal) -> Sequence[Share]:
         """The shares that a recipient was granted, sorted by casefolded name."""

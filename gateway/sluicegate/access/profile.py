@@ -1,6 +1,7 @@
 """Profile files: what a recipient gets.
 
-Source: delta-sharing-protocol.md, "Profile File Format" (version 1, bearer token).
+Source: delta-sharing-protocol.md, "Profile File Format" (version 1, bearer token); since-the-seed.md,
+"What clients depend on" (version 2, OAuth client credentials).
 """
 
 from __future__ import annotations
@@ -10,25 +11,44 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkstemp
+from typing import Any
 
 import orjson
 
-from sluicegate.access.recipients import IssuedToken
+from sluicegate.access.credentials import IssuedCredential
 from sluicegate.clock import iso_utc
 from sluicegate.errors import ConfigurationError
 
+TOKEN_ENDPOINT_PATH = "/oauth/token"  # noqa: S105  (an address)
 _ENDPOINT_PATH = "/delta-sharing"
 
 
-def profile_text(issued: IssuedToken, public_url: str) -> str:
-    """The profile's JSON, which holds the token."""
-    profile = {
+def profile_text(issued: IssuedCredential, public_url: str) -> str:
+    """The profile's JSON, which holds the secret: version 1 for a token, version 2 for a client."""
+    base = public_url.rstrip("/")
+    profile = _of_token(issued, base) if issued.client_id is None else _of_client(issued, base)
+    return orjson.dumps(profile, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def _of_token(issued: IssuedCredential, base: str) -> dict[str, Any]:
+    return {
         "shareCredentialsVersion": 1,
-        "endpoint": public_url.rstrip("/") + _ENDPOINT_PATH,
-        "bearerToken": issued.token,
+        "endpoint": base + _ENDPOINT_PATH,
+        "bearerToken": issued.secret,
         "expirationTime": iso_utc(issued.expires_at),
     }
-    return orjson.dumps(profile, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def _of_client(issued: IssuedCredential, base: str) -> dict[str, Any]:
+    # No expirationTime: clients take it for that of a bearer token.
+    return {
+        "shareCredentialsVersion": 2,
+        "type": "oauth_client_credentials",
+        "endpoint": base + _ENDPOINT_PATH,
+        "tokenEndpoint": base + TOKEN_ENDPOINT_PATH,
+        "clientId": issued.client_id,
+        "clientSecret": issued.secret,
+    }
 
 
 @contextmanager
@@ -55,7 +75,7 @@ def new_private_file(path: Path, *, overwrite: bool) -> Iterator[Callable[[str],
             _publish(draft, path, overwrite=overwrite)
         except OSError as error:
             raise ConfigurationError(
-                f"{path} cannot be written: {error.strerror}; rotate the recipient's token once more"
+                f"{path} cannot be written: {error.strerror}; rotate the recipient once more"
             ) from None
 
     try:

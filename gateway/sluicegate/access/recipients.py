@@ -1,39 +1,24 @@
-"""Creates recipients, and issues, rotates and revokes their tokens."""
+"""Creates recipients, and issues, rotates and revokes their credentials."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Row, and_, delete, func, insert, or_, select, update
+from sqlalchemy import Row, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from sluicegate.access.tokens import digest, new_token
+from sluicegate.access.credentials import Credentials, IssuedCredential, ValidCredentials
 from sluicegate.clock import epoch_ms
 from sluicegate.errors import InvalidRequest, NotFound
 from sluicegate.store import Store
 from sluicegate.store.names import check_name, name_key
-from sluicegate.store.tables import grants, recipients, shares, tokens
+from sluicegate.store.tables import CredentialKind, grants, recipients, shares
 from sluicegate.yamlfile import nearest
 
 MAX_TOKEN_LIFETIME = 100 * 365 * 86_400
-# Tokens that ended are kept this long, so that their holders hear "expired" and not "unknown".
-_KEPT_AFTER_END = 30 * 86_400 * 1000
-
-
-@dataclass(frozen=True, slots=True)
-class IssuedToken:
-    """A token in the only moment in which its text is known.
-
-    Attributes:
-        expires_at: Epoch milliseconds.
-    """
-
-    recipient: str
-    token: str = field(repr=False)
-    expires_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +26,9 @@ class RecipientSummary:
     """A recipient, for lists.
 
     Attributes:
-        tokens: How many tokens are valid now.
+        revoked_at: Since when it is refused as a whole, epoch milliseconds.
+        tokens: How many tokens and OAuth clients are valid now.
+        kinds: Of which kinds these are: `bearer`, `oauth`.
         expires_at: When the last of them expires, epoch milliseconds.
     """
 
@@ -51,7 +38,9 @@ class RecipientSummary:
     shares: tuple[str, ...]
     allow_from: tuple[str, ...]
     created_at: int
+    revoked_at: int | None
     tokens: int
+    kinds: tuple[str, ...]
     expires_at: int | None
 
 
@@ -60,8 +49,8 @@ class Recipients:
 
     Args:
         store: The open database.
-        token_lifetime: Seconds that a token lives where neither caller nor recipient says.
-        rotation_grace: Seconds that the old tokens live on after a rotation.
+        token_lifetime: Seconds that a credential lives where neither caller nor recipient says.
+        rotation_grace: Seconds that the old ones live on after a rotation.
         now: Epoch milliseconds.
 
     Every method raises `Unavailable` when the database does not answer.
@@ -78,17 +67,24 @@ class Recipients:
         self._store = store
         self._token_lifetime = token_lifetime
         self._rotation_grace = rotation_grace
+        self._credentials = Credentials(now)
         self._now = now
 
     async def create(
-        self, name: str, *, comment: str | None = None, token_lifetime: int | None = None
-    ) -> IssuedToken:
-        """Create a recipient with its first token.
+        self,
+        name: str,
+        *,
+        kind: CredentialKind = "bearer",
+        comment: str | None = None,
+        token_lifetime: int | None = None,
+    ) -> IssuedCredential:
+        """Create a recipient with its first credential.
 
         Args:
             name: By the rules of share names, case-insensitive.
+            kind: A bearer token, or an OAuth client.
             comment: For people.
-            token_lifetime: Seconds; also for the tokens of later rotations.
+            token_lifetime: Seconds; also for the credentials of later rotations.
 
         Raises:
             InvalidRequest: The name breaks a rule or is taken, or the lifetime is out of range.
@@ -112,17 +108,26 @@ class Recipients:
                     created_at=self._now(),
                 )
             )
-            return await self._issue(connection, recipient_id, name, token_lifetime)
+            lifetime = token_lifetime or self._token_lifetime
+            return await self._credentials.issue(connection, (recipient_id, name), kind, lifetime)
 
     async def rotate(
-        self, name: str, *, token_lifetime: int | None = None, grace: int | None = None
-    ) -> IssuedToken:
-        """Give a recipient a new token; the old ones end after the grace period, or sooner.
+        self,
+        name: str,
+        *,
+        kind: CredentialKind = "bearer",
+        token_lifetime: int | None = None,
+        grace: int | None = None,
+    ) -> IssuedCredential:
+        """Give a recipient a new credential; the old ones end after the grace period, or sooner.
+
+        A recipient that was revoked is let in again; its old credentials stay revoked.
 
         Args:
-            name: An existing recipient, also one that never had a token.
-            token_lifetime: Seconds, for this token only.
-            grace: Seconds that the old tokens live on; 0 ends them now.
+            name: An existing recipient, also one that never had a credential.
+            kind: A bearer token or an OAuth client, whatever it had before.
+            token_lifetime: Seconds, for this credential only.
+            grace: Seconds that the old credentials live on; 0 ends them now.
 
         Raises:
             NotFound: There is no such recipient.
@@ -132,79 +137,63 @@ class Recipients:
         grace = self._rotation_grace if grace is None else grace
         async with self._store.write() as connection:
             recipient = await _existing(connection, name)
-            await self._end_old(connection, recipient.id, self._now() + grace * 1000)
-            lifetime = token_lifetime or recipient.token_lifetime
-            return await self._issue(connection, recipient.id, recipient.name, lifetime)
+            await self._credentials.end(connection, recipient.id, self._now() + grace * 1000)
+            await _set_revoked(connection, recipient.id, None)
+            lifetime = token_lifetime or recipient.token_lifetime or self._token_lifetime
+            holder = (recipient.id, recipient.name)
+            return await self._credentials.issue(connection, holder, kind, lifetime)
 
     async def revoke(self, name: str) -> int:
-        """End all tokens of a recipient at once; how many were still valid.
+        """Refuse a recipient from now on, however it proves itself, and end all its credentials.
+
+        Returns:
+            How many credentials were still valid.
 
         Raises:
             NotFound: There is no such recipient.
         """
         async with self._store.write() as connection:
             recipient = await _existing(connection, name)
-            ended = await connection.execute(
-                update(tokens)
-                .where(tokens.c.recipient_id == recipient.id, self._is_valid())
-                .values(revoked_at=self._now())
-            )
-            return ended.rowcount
+            await _set_revoked(connection, recipient.id, self._now())
+            return await self._credentials.revoke(connection, recipient.id)
+
+    async def restore(self, name: str) -> None:
+        """Let a revoked recipient in again that proves itself by another's tokens, such as OIDC.
+
+        The gateway's own credentials stay revoked: `rotate` gives new ones.
+
+        Raises:
+            NotFound: There is no such recipient.
+        """
+        async with self._store.write() as connection:
+            recipient = await _existing(connection, name)
+            await _set_revoked(connection, recipient.id, None)
 
     async def list(self) -> list[RecipientSummary]:
         """All recipients, sorted by casefolded name."""
         async with self._store.read() as connection:
             found = (await connection.execute(select(recipients))).all()
             granted = await _shares_by_recipient(connection)
-            valid = await self._valid_tokens(connection)
+            valid = await self._credentials.valid(connection)
         return [
-            RecipientSummary(
-                row.id,
-                row.name,
-                row.comment,
-                tuple(granted.get(row.id, ())),
-                tuple(row.allow_from),
-                row.created_at,
-                *valid.get(row.id, (0, None)),
-            )
+            _summary(row, granted.get(row.id, []), valid.get(row.id, ValidCredentials()))
             for row in sorted(found, key=lambda row: row.key)
         ]
 
-    async def _issue(
-        self, connection: AsyncConnection, recipient_id: str, name: str, lifetime: int | None
-    ) -> IssuedToken:
-        now, token = self._now(), new_token()
-        expires_at = now + (lifetime or self._token_lifetime) * 1000
-        await connection.execute(
-            insert(tokens).values(
-                id=str(uuid4()),
-                recipient_id=recipient_id,
-                digest=digest(token),
-                created_at=now,
-                expires_at=expires_at,
-            )
-        )
-        return IssuedToken(name, token, expires_at)
 
-    async def _end_old(self, connection: AsyncConnection, recipient_id: str, at: int) -> None:
-        mine = tokens.c.recipient_id == recipient_id
-        forgotten = self._now() - _KEPT_AFTER_END
-        ended = or_(tokens.c.expires_at < forgotten, tokens.c.revoked_at < forgotten)
-        await connection.execute(delete(tokens).where(mine, ended))
-        await connection.execute(
-            update(tokens).where(mine, tokens.c.expires_at > at).values(expires_at=at)
-        )
-
-    def _is_valid(self) -> Any:
-        return and_(tokens.c.revoked_at.is_(None), tokens.c.expires_at > self._now())
-
-    async def _valid_tokens(self, connection: AsyncConnection) -> dict[str, tuple[int, int]]:
-        query = (
-            select(tokens.c.recipient_id, func.count(), func.max(tokens.c.expires_at))
-            .where(self._is_valid())
-            .group_by(tokens.c.recipient_id)
-        )
-        return {row[0]: (row[1], row[2]) for row in await connection.execute(query)}
+def _summary(row: Row[Any], granted: list[str], valid: ValidCredentials) -> RecipientSummary:
+    return RecipientSummary(
+        id=row.id,
+        name=row.name,
+        comment=row.comment,
+        shares=tuple(granted),
+        allow_from=tuple(row.allow_from),
+        created_at=row.created_at,
+        revoked_at=row.revoked_at,
+        tokens=valid.count,
+        kinds=valid.kinds,
+        expires_at=valid.expires_at,
+    )
 
 
 def _check(name: str, token_lifetime: int | None) -> None:
@@ -218,6 +207,12 @@ def _check(name: str, token_lifetime: int | None) -> None:
 def _check_lifetime(seconds: int | None) -> None:
     if seconds is not None and not 0 < seconds <= MAX_TOKEN_LIFETIME:
         raise InvalidRequest("a token's lifetime is between 1s and 36500d")
+
+
+async def _set_revoked(connection: AsyncConnection, recipient_id: str, at: int | None) -> None:
+    await connection.execute(
+        update(recipients).where(recipients.c.id == recipient_id).values(revoked_at=at)
+    )
 
 
 async def _find(connection: AsyncConnection, name: str) -> Row[Any] | None:

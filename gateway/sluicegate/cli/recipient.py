@@ -1,4 +1,4 @@
-"""`sluicegate recipient`: create, list, rotate and revoke recipients."""
+"""`sluicegate recipient`: create, list, rotate, revoke and restore recipients."""
 
 from __future__ import annotations
 
@@ -19,14 +19,26 @@ from sluicegate.clock import iso_utc
 from sluicegate.errors import InvalidRequest
 
 if TYPE_CHECKING:
-    from sluicegate.access.recipients import IssuedToken, Recipients, RecipientSummary
+    from sluicegate.access.credentials import IssuedCredential
+    from sluicegate.access.recipients import Recipients, RecipientSummary
     from sluicegate.config import Settings
+    from sluicegate.store.tables import CredentialKind
 
 _Result = TypeVar("_Result")
 _STANDARD_OUTPUT = "-"
 
 _lifetime_option = click.option(
-    "--token-lifetime", type=DURATION, metavar="DURATION", help="How long the token is valid (90d)."
+    "--token-lifetime",
+    type=DURATION,
+    metavar="DURATION",
+    help="How long the token or client is valid (90d).",
+)
+_kind_option = click.option(
+    "--oauth",
+    "kind",
+    flag_value="oauth",
+    default="bearer",
+    help="Write a profile of version 2, with OAuth client credentials instead of a bearer token.",
 )
 
 
@@ -47,12 +59,13 @@ def _profile_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group()
 def recipient() -> None:
-    """Create, list, rotate and revoke recipients."""
+    """Create, list, rotate, revoke and restore recipients."""
 
 
 @recipient.command()
 @click.argument("name")
 @click.option("--comment", help="For people.")
+@_kind_option
 @_lifetime_option
 @_profile_options
 @click.pass_context
@@ -60,6 +73,7 @@ def create(
     ctx: click.Context,
     name: str,
     comment: str | None,
+    kind: CredentialKind,
     token_lifetime: int | None,
     profile: str | None,
     force: bool,
@@ -69,7 +83,9 @@ def create(
     with _profile_target(profile, name, force=force) as write:
         issued = _run(
             settings,
-            lambda service: service.create(name, comment=comment, token_lifetime=token_lifetime),
+            lambda service: service.create(
+                name, kind=kind, comment=comment, token_lifetime=token_lifetime
+            ),
         )
         write(settings, issued)
 
@@ -77,8 +93,9 @@ def create(
 @recipient.command()
 @click.argument("name")
 @click.option(
-    "--grace", type=DURATION, metavar="DURATION", help="How long the old token still works (24h)."
+    "--grace", type=DURATION, metavar="DURATION", help="How long the old one still works (24h)."
 )
+@_kind_option
 @_lifetime_option
 @_profile_options
 @click.pass_context
@@ -86,15 +103,17 @@ def rotate(
     ctx: click.Context,
     name: str,
     grace: int | None,
+    kind: CredentialKind,
     token_lifetime: int | None,
     profile: str | None,
     force: bool,
 ) -> None:
-    """Give NAME a new token in a new profile; the old token works on for a grace period."""
+    """Give NAME a new profile; what it had before works on for a grace period."""
     settings = load_settings(ctx)
     with _profile_target(profile, name, force=force) as write:
         issued = _run(
-            settings, lambda service: service.rotate(name, grace=grace, token_lifetime=token_lifetime)
+            settings,
+            lambda service: service.rotate(name, kind=kind, grace=grace, token_lifetime=token_lifetime),
         )
         write(settings, issued)
 
@@ -103,22 +122,34 @@ def rotate(
 @click.argument("name")
 @click.pass_context
 def revoke(ctx: click.Context, name: str) -> None:
-    """End all tokens of NAME at once; `rotate` lets it in again."""
+    """Refuse NAME at once, however it proves itself; `rotate` or `restore` lets it in again."""
     ended = _run(load_settings(ctx), lambda service: service.revoke(name))
-    click.echo(f"{name}: {ended} valid token{'' if ended == 1 else 's'} revoked")
+    click.echo(f"{name}: refused from now on, {ended} valid token{'' if ended == 1 else 's'} revoked")
+
+
+@recipient.command()
+@click.argument("name")
+@click.pass_context
+def restore(ctx: click.Context, name: str) -> None:
+    """Let NAME in again that was revoked and comes with tokens of an OIDC issuer.
+
+    The gateway's own tokens and clients stay revoked: `rotate` gives new ones.
+    """
+    _run(load_settings(ctx), lambda service: service.restore(name))
+    click.echo(f"{name}: let in again")
 
 
 @recipient.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def list_(ctx: click.Context, as_json: bool) -> None:
-    """List the recipients, what they are granted, and their tokens."""
+    """List the recipients, what they are granted, and what they prove themselves by."""
     found = _run(load_settings(ctx), lambda service: service.list())
     if as_json:
         click.echo(json.dumps([_as_json(each) for each in found], indent=2, ensure_ascii=False))
     else:
         for line in columns(
-            ("NAME", "SHARES", "TOKENS", "EXPIRES", "COMMENT"), [_row(each) for each in found]
+            ("NAME", "SHARES", "TOKENS", "ACCESS", "EXPIRES", "COMMENT"), [_row(each) for each in found]
         ):
             click.echo(line)
 
@@ -140,7 +171,7 @@ def _run(settings: Settings, work: Callable[[Recipients], Awaitable[_Result]]) -
 @contextmanager
 def _profile_target(
     profile: str | None, name: str, *, force: bool
-) -> Iterator[Callable[[Settings, IssuedToken], None]]:
+) -> Iterator[Callable[[Settings, IssuedCredential], None]]:
     """Where the profile goes; checked before a token exists that nobody would ever see."""
     from sluicegate.access.profile import new_private_file, profile_text
 
@@ -150,7 +181,7 @@ def _profile_target(
     path = Path(profile) if profile else _default_profile(name)
     with new_private_file(path, overwrite=force) as write:
 
-        def write_and_tell(settings: Settings, issued: IssuedToken) -> None:
+        def write_and_tell(settings: Settings, issued: IssuedCredential) -> None:
             write(profile_text(issued, settings.public_url))
             until = iso_utc(issued.expires_at)
             click.echo(f"{issued.recipient}: profile written to {path}; it expires {until}")
@@ -168,11 +199,12 @@ def _default_profile(name: str) -> Path:
 
 
 def _as_json(summary: RecipientSummary) -> dict[str, Any]:
-    times = {key: getattr(summary, key) for key in ("created_at", "expires_at")}
+    times = {key: getattr(summary, key) for key in ("created_at", "revoked_at", "expires_at")}
     return asdict(summary) | {key: at and iso_utc(at) for key, at in times.items()}
 
 
 def _row(summary: RecipientSummary) -> tuple[str, ...]:
+    kinds = "revoked" if summary.revoked_at else ", ".join(summary.kinds) or "-"
     expires = iso_utc(summary.expires_at) if summary.expires_at else "-"
     shares = ", ".join(summary.shares) or "-"
-    return summary.name, shares, str(summary.tokens), expires, summary.comment or ""
+    return summary.name, shares, str(summary.tokens), kinds, expires, summary.comment or ""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from starlette.routing import Route
 
-from sluicegate.access.authentication import BearerAuthentication
+from sluicegate.access.authentication import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.config import Settings
 from sluicegate.keyring import KeyRing
@@ -26,7 +26,7 @@ def sharing_routes(
     settings: Settings,
     keys: KeyRing,
     *,
-    authentication: BearerAuthentication,
+    authentication: Authentication,
     grants: Grants,
     instances: Instances,
     reader: TableReader,

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from sluicegate.access.authentication import BearerAuthentication
+from sluicegate.access.authentication import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.api import Principal, Schema, Share, SharedTable
 from sluicegate.errors import PayloadTooLarge
@@ -40,7 +40,7 @@ class SharingDoor:
     def __init__(
         self,
         *,
-        authentication: BearerAuthentication,
+        authentication: Authentication,
         grants: Grants,
         resolver: Resolver,
         steps: Late[TableSteps],
@@ -151,7 +151,7 @@ class _Endpoint:
     It is not one of Starlette's function endpoints because those cost a third of a listing's time.
     """
 
-    def __init__(self, handler: Handler, authentication: BearerAuthentication) -> None:
+    def __init__(self, handler: Handler, authentication: Authentication) -> None:
         self._handler = handler
         self._authentication = authentication
 

@@ -7,52 +7,93 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
-from sqlalchemy import Row, select
+from sqlalchemy import ColumnElement, Row, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from sluicegate.nouns import Schema, Share, SharedSchemaSource, SharedTable
-from sluicegate.store.tables import grants, recipients, schemas, shared_tables, shares, tokens
+from sluicegate.store.names import name_key
+from sluicegate.store.tables import (
+    CredentialKind,
+    grants,
+    recipients,
+    schemas,
+    shared_tables,
+    shares,
+    tokens,
+)
 
 Network = IPv4Network | IPv6Network
 
 
 @dataclass(frozen=True, slots=True)
-class TokenRecord:
-    """A bearer token that was issued, and the recipient that it proves.
+class RecipientRecord:
+    """A recipient, whether or not it is let in.
 
     Attributes:
-        digest: SHA-256 of the token.
-        allow_from: Networks that the recipient may call from; empty for everywhere.
+        allow_from: Networks that it may call from; empty for everywhere.
+        revoked_at: Epoch milliseconds, or `None`.
+    """
+
+    id: str
+    name: str
+    properties: Mapping[str, str]
+    allow_from: tuple[Network, ...]
+    revoked_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialRecord:
+    """A bearer token or OAuth client that was issued, and the recipient that it proves.
+
+    Attributes:
+        id: Of an OAuth client, its client id.
+        digest: SHA-256 of the token or of the client's secret.
         expires_at: Epoch milliseconds.
         revoked_at: Epoch milliseconds, or `None`.
     """
 
+    id: str
     digest: bytes
-    recipient_id: str
-    recipient: str
-    properties: Mapping[str, str]
-    allow_from: tuple[Network, ...]
+    recipient: RecipientRecord
     expires_at: int
     revoked_at: int | None
 
 
-async def load_token(connection: AsyncConnection, digest: bytes) -> TokenRecord | None:
-    """The token with this digest, whether or not it is still valid."""
-    query = (
-        select(tokens, recipients.c.name, recipients.c.properties, recipients.c.allow_from)
-        .join(recipients, recipients.c.id == tokens.c.recipient_id)
-        .where(tokens.c.digest == digest)
-    )
+async def load_token(connection: AsyncConnection, digest: bytes) -> CredentialRecord | None:
+    """The bearer token with this digest, whether or not it is still valid."""
+    return await _credential(connection, "bearer", tokens.c.digest == digest)
+
+
+async def load_client(connection: AsyncConnection, client_id: str) -> CredentialRecord | None:
+    """The OAuth client with this id, whether or not it is still valid."""
+    return await _credential(connection, "oauth", tokens.c.id == client_id)
+
+
+async def load_recipient(connection: AsyncConnection, name: str) -> RecipientRecord | None:
+    """The recipient with this name, in any spelling."""
+    query = select(recipients).where(recipients.c.key == name_key(name))
     row = (await connection.execute(query)).one_or_none()
-    if row is None:
+    return None if row is None else _recipient(row)
+
+
+async def _credential(
+    connection: AsyncConnection, kind: CredentialKind, which: ColumnElement[bool]
+) -> CredentialRecord | None:
+    query = select(tokens).where(tokens.c.kind == kind, which)
+    token = (await connection.execute(query)).one_or_none()
+    if token is None:
         return None
-    return TokenRecord(
-        digest=row.digest,
-        recipient_id=row.recipient_id,
-        recipient=row.name,
+    holder = select(recipients).where(recipients.c.id == token.recipient_id)
+    recipient = _recipient((await connection.execute(holder)).one())
+    return CredentialRecord(token.id, token.digest, recipient, token.expires_at, token.revoked_at)
+
+
+def _recipient(row: Row[Any]) -> RecipientRecord:
+    return RecipientRecord(
+        id=row.id,
+        name=row.name,
         properties=row.properties,
         allow_from=tuple(ip_network(network) for network in row.allow_from),
-        expires_at=row.expires_at,
         revoked_at=row.revoked_at,
     )
 

@@ -1,10 +1,12 @@
 """The database's tables. `key` columns hold casefolded names: names are case-insensitive.
 
 Source: delta-sharing-protocol.md, "Names". Times are epoch milliseconds, durations seconds, ids UUIDs.
-A token is only there as the SHA-256 of its text.
+Of a token or a client's secret only the SHA-256 of its text is there.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 from sqlalchemy import (
     JSON,
@@ -19,6 +21,8 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
+
+CredentialKind = Literal["bearer", "oauth"]
 
 metadata = MetaData(
     naming_convention={
@@ -87,6 +91,7 @@ recipients = Table(
     Column("allow_from", JSON, nullable=False),
     Column("properties", JSON, nullable=False),
     Column("created_at", BigInteger, nullable=False),
+    Column("revoked_at", BigInteger),
 )
 
 tokens = Table(
@@ -98,7 +103,9 @@ tokens = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("expires_at", BigInteger, nullable=False),
     Column("revoked_at", BigInteger),
+    Column("kind", Text, nullable=False, server_default="bearer"),
 )
+"""What recipients were given, of either `CredentialKind`; of an OAuth client, `id` is the client id."""
 
 grants = Table(
     "grants",
