@@ -46,6 +46,13 @@ def test_serving_needs_nothing_that_only_the_demo_and_tests_need() -> None:
     assert loaded_by("sluicegate.server") & {"pytest", "pandas", "deltalake", "delta_sharing"} == set()
 
 
+def test_a_gateway_at_rest_has_not_loaded_arrow() -> None:
+    assert (
+        loaded_by("sluicegate.server", "sluicegate_s3.plugin") & {"pyarrow", "numpy", "botocore"}
+        == set()
+    )
+
+
 @pytest.mark.parametrize("module", ["sluicegate.testing.fakes", "sluicegate.testing.shape"])
 def test_the_kit_brings_no_part_of_a_running_gateway(module: str) -> None:
     assert loaded_by(module) & {"starlette", "uvicorn", "sqlalchemy", "pyarrow"} == set()

@@ -1,0 +1,45 @@
+"""What is heavy is made once, when it is first needed, and not on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from sluicegate.late import Late, LateMapping
+
+
+async def test_all_who_ask_get_the_one_value_made_in_another_thread() -> None:
+    made = []
+
+    def make() -> object:
+        made.append(threading.get_ident())
+        return object()
+
+    late = Late(make)
+    assert made == []
+    values = await asyncio.gather(*(late.get() for _ in range(5)))
+    assert len(set(map(id, values))) == 1
+    assert len(made) == 1
+    assert made != [threading.get_ident()]
+
+
+async def test_what_failed_is_made_again_for_who_asks_next() -> None:
+    answers: list[int] = []
+    late = Late(answers.pop)
+    with pytest.raises(IndexError):
+        await late.get()
+    answers.append(7)
+    assert await late.get() == 7
+
+
+def test_a_mapping_makes_only_what_is_looked_up() -> None:
+    first: list[int] = [1]
+    second: list[int] = [2]
+    mapping = LateMapping({"a": first.pop, "b": second.pop})
+    assert list(mapping) == ["a", "b"]
+    assert (mapping["b"], mapping["b"]) == (2, 2)
+    assert (first, second) == ([1], [])
+    with pytest.raises(KeyError):
+        mapping["c"]
