@@ -29,6 +29,18 @@ def check_history(table: SharedTable, what: str) -> None:
         )
 
 
+def check_change_feed(table: SharedTable) -> None:
+    """Refuse change data feeds where they are not shared.
+
+    Raises:
+        UnsupportedOperation: The table is shared without its change data feed.
+    """
+    if not table.change_feed:
+        raise UnsupportedOperation(
+            f"the change data feed of {table.full_name} is not shared: ask the provider to share it"
+        )
+
+
 def check_version(table: SharedTable, version: int) -> None:
     """Refuse versions before the first that is shared.
 

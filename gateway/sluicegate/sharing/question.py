@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sluicegate.errors import InvalidRequest, UnsupportedOperation
+from sluicegate.errors import InvalidRequest
 from sluicegate.sharing import capabilities
 from sluicegate.sharing.capabilities import Capabilities
 from sluicegate.sharing.parameters import at_most_one, boolean, integer, text, timestamp
@@ -87,10 +87,7 @@ class QueryRequest:
 
         Raises:
             InvalidRequest: A field has a wrong type or value, or two exclude each other.
-            UnsupportedOperation: Changes since a version are asked for.
         """
-        at_most_one({name: body.get(name) for name in ("version", "timestamp", "startingVersion")})
-        _check_not_streamed(body)
         request = cls(
             travel=Travel.parse(body),
             limit=integer("limitHint", body.get("limitHint"), high=_INT32),
@@ -130,15 +127,6 @@ class QueryRequest:
                 raise InvalidRequest(f"{name} cannot be used when a certain version is queried")
             if given and self.page_token is not None:
                 raise InvalidRequest(f"{name} belongs to the first page's request, without pageToken")
-
-
-def _check_not_streamed(body: Mapping[str, Any]) -> None:
-    # Answered as a snapshot, it would look to a stream as if every row had just been added.
-    if any(body.get(name) is not None for name in ("startingVersion", "endingVersion")):
-        raise UnsupportedOperation(
-            "startingVersion and endingVersion (streaming) are not served: query the latest version, "
-            "or another one by version or timestamp"
-        )
 
 
 def _sql_hints(value: object) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from sluicegate.late import Late
 from sluicegate.responses import json_response, ndjson_response, send_error
 from sluicegate.sharing import listing
 from sluicegate.sharing.answer import VERSION_HEADER, Answer
+from sluicegate.sharing.change_question import ChangesRequest
 from sluicegate.sharing.paging import PageRequest, page
 from sluicegate.sharing.parameters import json_object, timestamp
 from sluicegate.sharing.question import Form, QueryRequest, Travel
@@ -67,6 +68,7 @@ class SharingDoor:
             self._route("GET", f"{table}/version", self._version),
             self._route("GET", f"{table}/metadata", self._metadata),
             self._route("POST", f"{table}/query", self._query),
+            self._route("GET", f"{table}/changes", self._changes),
             self._route("POST", f"{table}/queries/{{query_id}}", self._query_info),
         ]
 
@@ -124,13 +126,29 @@ class SharingDoor:
         return _stream(await steps.answers.metadata(principal, table, travel, form))
 
     async def _query(self, request: Request, principal: Principal) -> Response:
-        asked = QueryRequest.parse(json_object(await _body(request, self._max_body)))
+        body = json_object(await _body(request, self._max_body))
+        stream = ChangesRequest.of_stream(body)
+        if stream is not None:
+            return await self._answer_changes(request, principal, stream)
+        asked = QueryRequest.parse(body)
         form = Form.parse(request.headers)
         table = await self._table(request, principal)
         steps = await self._steps.get()
         if form.capabilities.async_query:
             return _stream(await steps.async_queries.submit(principal, table, asked, form))
         return _stream(await steps.answers.query(principal, table, asked, form))
+
+    async def _changes(self, request: Request, principal: Principal) -> Response:
+        feed = ChangesRequest.of_feed(request.query_params)
+        return await self._answer_changes(request, principal, feed)
+
+    async def _answer_changes(
+        self, request: Request, principal: Principal, asked: ChangesRequest
+    ) -> Response:
+        form = Form.parse(request.headers)
+        table = await self._table(request, principal)
+        steps = await self._steps.get()
+        return _stream(await steps.changes.answer(principal, table, asked, form))
 
     async def _query_info(self, request: Request, principal: Principal) -> Response:
         paging = QueryRequest.parse(json_object(await _body(request, self._max_body)))

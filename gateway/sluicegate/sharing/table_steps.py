@@ -14,6 +14,8 @@ from sluicegate.keyring import KeyRing
 from sluicegate.registry import Instances
 from sluicegate.sharing.answers import TableAnswers
 from sluicegate.sharing.async_queries import AsyncQueries
+from sluicegate.sharing.change_range import ChangeRanges
+from sluicegate.sharing.changes import ChangeAnswers
 from sluicegate.sharing.continuation import Continuations
 from sluicegate.sharing.resolve import Resolver
 from sluicegate.sharing.signing import Signer
@@ -29,6 +31,7 @@ class TableSteps:
     viewer: Viewer
     answers: TableAnswers
     async_queries: AsyncQueries
+    changes: ChangeAnswers
 
     @classmethod
     def build(
@@ -59,4 +62,5 @@ class TableSteps:
         signer = Signer(instances, sharing.url_lifetime)
         answers = TableAnswers(viewer, signer, Continuations(pages, refreshes))
         queries = AsyncQueries(answers, keys.derive("query ids"), sharing.async_after)
-        return cls(viewer, answers, queries)
+        changes = ChangeAnswers(resolver, reader, signer, ChangeRanges(reader, pages))
+        return cls(viewer, answers, queries, changes)

@@ -1,0 +1,112 @@
+"""Which versions a stream or change feed request means, and where its pages go on."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from sluicegate.api import InvalidRequest, Principal, SharedTable
+from sluicegate.sharing.change_question import Bound, ChangesRequest
+from sluicegate.sharing.continuation import bound_to
+from sluicegate.sharing.limits import check_version
+from sluicegate.sharing.resolve import OpenTable
+from sluicegate.sharing.tokens import TokenSigner
+from sluicegate.tables.reader import TableReader
+from sluicegate.tables.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A range of versions, and the file action in it that comes next.
+
+    Attributes:
+        start: The first version.
+        end: The last version.
+        latest: The newest version when the first page was asked for.
+        version: Where the answer goes on.
+        index: Position of the next one among all file actions of that version.
+    """
+
+    start: int
+    end: int
+    latest: int
+    version: int
+    index: int
+
+
+class ChangeRanges:
+    """Finds the range of a request, on its first page and on those that follow.
+
+    Args:
+        reader: Reads tables.
+        tokens: Signs page tokens.
+    """
+
+    def __init__(self, reader: TableReader, tokens: TokenSigner) -> None:
+        self._reader = reader
+        self._tokens = tokens
+
+    async def position(
+        self, principal: Principal, table: OpenTable, request: ChangesRequest, latest: Snapshot
+    ) -> Position:
+        """Where a request starts.
+
+        Raises:
+            InvalidRequest: The range is empty, is not shared, or lies beyond the newest version; or the
+                token is not one of this recipient, table and request, or has expired.
+        """
+        position = self._continued(principal, table.shared, request)
+        if position is None:
+            start = await self._start(table, request.start, latest)
+            end = await self._end(table, request, start, latest)
+            position = Position(start, end, latest.version, start, 0)
+        check_version(table.shared, position.start)
+        return position
+
+    def next_page(
+        self, principal: Principal, shared: SharedTable, request: ChangesRequest, rest: Position
+    ) -> str:
+        """The token of the page that goes on at a position."""
+        return self._tokens.sign(asdict(rest), bound_to=bound_to(principal, shared, request.identity))
+
+    def _continued(
+        self, principal: Principal, shared: SharedTable, request: ChangesRequest
+    ) -> Position | None:
+        if request.page_token is None:
+            return None
+        bound = bound_to(principal, shared, request.identity)
+        return Position(
+            **self._tokens.verify(request.page_token, bound_to=bound, parameter="pageToken")
+        )
+
+    async def _start(self, table: OpenTable, bound: Bound, latest: Snapshot) -> int:
+        if bound.timestamp is not None:
+            return await self._reader.version_at(
+                table.source, table.directory, bound.timestamp, earliest_after=True
+            )
+        start = bound.version or 0
+        if start > latest.version:
+            raise InvalidRequest(
+                f"startingVersion {start} is beyond the latest version of the table, {latest.version}"
+            )
+        return start
+
+    async def _end(
+        self, table: OpenTable, request: ChangesRequest, start: int, latest: Snapshot
+    ) -> int:
+        end = await self._wanted_end(table, request.end, latest)
+        if end < start:
+            raise InvalidRequest(f"the range ends at version {end}, before it starts at {start}")
+        if end > latest.version and request.what == "data":
+            raise InvalidRequest(
+                f"endingVersion {end} is beyond the latest version of the table, {latest.version}"
+            )
+        return min(end, latest.version)
+
+    async def _wanted_end(self, table: OpenTable, bound: Bound, latest: Snapshot) -> int:
+        if bound.version is not None:
+            return bound.version
+        if bound.timestamp is None or bound.timestamp >= latest.timestamp:
+            return latest.version
+        return await self._reader.version_at(
+            table.source, table.directory, bound.timestamp, earliest_after=False
+        )

@@ -1,0 +1,90 @@
+"""Rows of changed files on their way to lines: cut to what is shared, and to what fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sluicegate.sharing.lines import At, travelled
+from sluicegate.tables.changes import CHANGE_SCHEMA, Commit
+from sluicegate.tables.partitions import PartitionValues, partition_mask
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRows:
+    """File actions of one commit that a recipient may see.
+
+    Attributes:
+        files: Rows of `CHANGE_SCHEMA`.
+        positions: Of each row among all file actions of the commit, shared or not.
+    """
+
+    files: pa.RecordBatch
+    positions: range | list[int]
+
+    @classmethod
+    def of(
+        cls, files: pa.RecordBatch, shared: Callable[[PartitionValues], bool] | None, first: int
+    ) -> SharedRows:
+        """The rows from a position on, of those partitions that are shared."""
+        files = files.slice(first)
+        if shared is None:
+            return cls(files, range(first, first + files.num_rows))
+        kept = pc.indices_nonzero(partition_mask(files.column("partition_values"), shared))
+        return cls(files.take(kept), [first + row for row in kept.to_pylist()])
+
+    def __len__(self) -> int:
+        """Number of rows."""
+        return len(self.positions)
+
+    def behind(self, count: int) -> SharedRows:
+        """The same without the first rows."""
+        return SharedRows(self.files.slice(count), self.positions[count:])
+
+    def together(self, wanted: int) -> int:
+        """How many rows to take where so many are wanted: those of one path stay together.
+
+        They are fewer, or all rows of the first path where these are more.
+        """
+        if wanted >= len(self):
+            return len(self)
+        paths = self.files.column("path")
+        cut = wanted
+        while cut and paths[cut - 1] == paths[cut]:
+            cut -= 1
+        if cut:
+            return cut
+        cut = wanted
+        while cut < len(self) and paths[cut] == paths[0]:
+            cut += 1
+        return cut
+
+
+class RowGroup:
+    """Rows of several commits that are signed and encoded at once.
+
+    Attributes:
+        at: For each row the members that tell its version.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._batches: list[pa.RecordBatch] = []
+        self.at: list[str] = []
+
+    @property
+    def room(self) -> int:
+        """How many more rows fit."""
+        return self._size - len(self.at)
+
+    def add(self, commit: Commit, rows: pa.RecordBatch) -> None:
+        """Append rows of a commit."""
+        self._batches.append(rows)
+        self.at += [travelled(At(commit.version, commit.timestamp))] * rows.num_rows
+
+    def table(self) -> pa.Table:
+        """All rows, of `CHANGE_SCHEMA`, in one chunk."""
+        return pa.Table.from_batches(self._batches, schema=CHANGE_SCHEMA).combine_chunks()
