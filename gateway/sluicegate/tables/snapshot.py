@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sluicegate.tables.derived import DerivedColumns
+
 DELETION_VECTOR = pa.struct(
     [
         pa.field("storageType", pa.string()),
@@ -71,10 +73,14 @@ class FileSet:
     """Live files: a table of `FILE_SCHEMA`, and which of its rows live (`None`: all of them).
 
     Advancing a snapshot by a commit clears a few bits and appends a few rows; nothing is copied.
+
+    Attributes:
+        derived: What was computed from chunks of the table, such as the bounds that predicates need.
     """
 
     table: pa.Table
     live: pa.BooleanArray | None = None
+    derived: DerivedColumns = field(default_factory=DerivedColumns, repr=False, compare=False)
 
     def __len__(self) -> int:
         """Number of live files."""
@@ -82,8 +88,9 @@ class FileSet:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the columns hold."""
-        return int(self.table.nbytes) + (0 if self.live is None else int(self.live.nbytes))
+        """Bytes of memory that the columns hold, and what was derived from them."""
+        live = 0 if self.live is None else int(self.live.nbytes)
+        return int(self.table.nbytes) + live + self.derived.nbytes
 
     @property
     def size(self) -> int:
@@ -104,7 +111,8 @@ class FileSet:
 
     def where(self, mask: pa.BooleanArray) -> FileSet:
         """The same rows with fewer of them living; `mask` covers every row of `table`."""
-        return FileSet(self.table, mask if self.live is None else pc.and_(self.live, mask))
+        live = mask if self.live is None else pc.and_(self.live, mask)
+        return FileSet(self.table, live, self.derived)
 
     def batches(self, rows: int, first: int | None = None) -> Iterator[pa.Table]:
         """The live files in slices that hold at most `rows` of them; the first at most `first`."""

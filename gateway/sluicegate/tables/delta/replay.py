@@ -61,7 +61,7 @@ def apply(files: FileSet, changes: Changes) -> FileSet:
         _append(chunks, _Chunk(batch, live).without(changes))
     for batch in changes.files:
         _append(chunks, _Chunk(batch, None))
-    return _file_set(chunks)
+    return _file_set(chunks, files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +95,15 @@ def _append(chunks: list[_Chunk], chunk: _Chunk) -> None:
         chunks.append(chunk)
 
 
-def _file_set(chunks: Sequence[_Chunk]) -> FileSet:
+def _file_set(chunks: Sequence[_Chunk], before: FileSet) -> FileSet:
     table = pa.Table.from_batches([chunk.batch for chunk in chunks], schema=FILE_SCHEMA)
+    derived = before.derived.carried_to(table)
     if all(chunk.live is None for chunk in chunks):
-        return FileSet(table)
+        return FileSet(table, None, derived)
     masks = [
         pa.repeat(True, chunk.batch.num_rows) if chunk.live is None else chunk.live for chunk in chunks
     ]
-    return FileSet(table, pa.concat_arrays(masks))
+    return FileSet(table, pa.concat_arrays(masks), derived)
 
 
 def _touched(batch: pa.RecordBatch, changes: Changes) -> pa.BooleanArray | None:

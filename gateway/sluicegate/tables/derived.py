@@ -1,0 +1,109 @@
+"""What was computed from chunks of a file set's columns, kept for as long as these chunks live."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Protocol, TypeVar, cast
+
+import pyarrow as pa
+
+MAX_BYTES = 64 << 20  # for each table: the bounds of four numeric columns of a million files
+
+_ChunkKey = tuple[int | None, ...]
+
+
+class Derived(Protocol):
+    """Columns that were computed from a chunk."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that they hold."""
+        ...
+
+
+_T = TypeVar("_T", bound=Derived)
+
+
+class DerivedColumns:
+    """Keeps what was used last of what was derived, as much as fits into `max_bytes`.
+
+    Chunks never change, so what was derived from one is right for as long as it lives. A chunk is known
+    by its place in memory: this belongs to the table that holds the chunks, and must not outlive it.
+    """
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._entries: OrderedDict[tuple[_ChunkKey, Hashable], Derived] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the derived columns hold; never more than `max_bytes`."""
+        return self._bytes
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(
+        self,
+        chunk: pa.Array,
+        names: Sequence[Hashable],
+        derive: Callable[[Sequence[Hashable]], Sequence[_T]],
+    ) -> list[_T]:
+        """What some names stand for in a chunk; derived once, however many ask at the same time.
+
+        Args:
+            chunk: A chunk of the table that this belongs to.
+            names: A name always stands for the same computation.
+            derive: Called with the names that are not kept; answers in their order.
+        """
+        with self._lock:
+            key = _chunk_key(chunk)
+            found = {name: self._find((key, name)) for name in names}
+            missing = [name for name, value in found.items() if value is None]
+            if missing:
+                for name, value in zip(missing, derive(missing), strict=True):
+                    found[name] = value
+                    self._keep((key, name), value)
+            return [cast("_T", found[name]) for name in names]
+
+    def carried_to(self, table: pa.Table) -> DerivedColumns:
+        """A new one for a table that has some of the same chunks, with what was derived from these."""
+        living = set(_chunk_keys(table))
+        carried = DerivedColumns(self._max_bytes)
+        with self._lock:
+            for (chunk, name), value in self._entries.items():
+                if chunk in living:
+                    carried._keep((chunk, name), value)
+        return carried
+
+    def _find(self, key: tuple[_ChunkKey, Hashable]) -> Derived | None:
+        value = self._entries.get(key)
+        if value is not None:
+            self._entries.move_to_end(key)
+        return value
+
+    def _keep(self, key: tuple[_ChunkKey, Hashable], value: Derived) -> None:
+        size = value.nbytes
+        if size > self._max_bytes:
+            return
+        self._entries[key] = value
+        self._bytes += size
+        while self._bytes > self._max_bytes:
+            self._bytes -= self._entries.popitem(last=False)[1].nbytes
+
+
+def _chunk_keys(table: pa.Table) -> Iterator[_ChunkKey]:
+    for column in table.columns:
+        for chunk in column.chunks:
+            yield _chunk_key(chunk)
+            if isinstance(chunk, pa.DictionaryArray):
+                yield _chunk_key(chunk.dictionary)
+
+
+def _chunk_key(chunk: pa.Array) -> _ChunkKey:
+    places = (None if buffer is None else buffer.address for buffer in chunk.buffers())
+    return (chunk.offset, len(chunk), *places)

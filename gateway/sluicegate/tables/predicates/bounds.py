@@ -1,0 +1,144 @@
+"""What is known of a column's values in each of many files, or partitions, as Arrow columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from typing import Any, cast
+
+import orjson
+import pyarrow as pa
+
+from sluicegate.tables.derived import DerivedColumns
+from sluicegate.tables.predicates.column_types import Family
+from sluicegate.tables.predicates.columns import TableColumn
+from sluicegate.tables.predicates.values import maximum, partition_span, statistics_span
+
+_Row = tuple[Any, Any, bool, bool]
+_MISSING = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Of each file, or partition: between which values a column's values are.
+
+    Attributes:
+        low: In the domain of the column's type; null where nothing is known.
+        high: As `low`.
+        has_null: Whether some value may be null.
+        has_value: Whether some value may be other than null.
+        has_nan: Whether some value may be NaN although `high` does not say so.
+    """
+
+    low: pa.Array
+    high: pa.Array
+    has_null: pa.BooleanArray
+    has_value: pa.BooleanArray
+    has_nan: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that the columns hold."""
+        return sum(int(each.nbytes) for each in (self.low, self.high, self.has_null, self.has_value))
+
+    @classmethod
+    def of(cls, column: TableColumn, rows: Sequence[_Row]) -> Bounds:
+        """Turn rows into columns."""
+        low, high, has_null, has_value = zip(*rows, strict=True) if rows else ((), (), (), ())
+        domain = column.type.domain
+        return cls(
+            pa.array(low, domain),
+            pa.array(high, domain),
+            pa.array(has_null, pa.bool_()),
+            pa.array(has_value, pa.bool_()),
+            has_nan=column.type.family is Family.FLOAT and not column.is_partition,
+        )
+
+
+def partition_bounds(
+    derived: DerivedColumns, partitions: pa.StringArray, columns: Sequence[TableColumn]
+) -> list[Bounds]:
+    """The values of partition columns.
+
+    Args:
+        derived: Where they are kept.
+        partitions: JSON texts of distinct partition values.
+        columns: Partition columns.
+    """
+    return derived.get(partitions, columns, partial(_derive, partitions, orjson.loads, _partition))
+
+
+def file_bounds(
+    derived: DerivedColumns, stats: pa.StringArray, columns: Sequence[TableColumn]
+) -> list[Bounds]:
+    """The bounds of data columns, read from statistics.
+
+    Of files with deletion vectors they may be wide, which changes nothing here.
+
+    Args:
+        derived: Where they are kept.
+        stats: JSON texts, or null.
+        columns: Data columns.
+    """
+    exact = any(column.type.family is Family.DECIMAL for column in columns)
+    loads = _loads_exactly if exact else orjson.loads
+    return derived.get(stats, columns, partial(_derive, stats, loads, _statistics))
+
+
+def _derive(
+    texts: pa.StringArray,
+    loads: Callable[[str], Any],
+    read: Callable[[TableColumn, Any], _Row],
+    columns: Iterable[Any],
+) -> list[Bounds]:
+    wanted = cast("list[TableColumn]", list(columns))
+    rows: list[list[_Row]] = [[] for _ in wanted]
+    for text in texts.to_pylist():
+        document = _document(text, loads)
+        for column, found in zip(wanted, rows, strict=True):
+            found.append(read(column, document))
+    return [Bounds.of(column, found) for column, found in zip(wanted, rows, strict=True)]
+
+
+def _document(text: str | None, loads: Callable[[str], Any]) -> Any:
+    try:
+        return None if text is None else loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+_loads_exactly = partial(json.loads, parse_float=Decimal)
+
+
+def _partition(column: TableColumn, values: Any) -> _Row:
+    text = _at(values, column.path, missing=_MISSING)
+    if text is None or text == "":
+        return None, None, True, False
+    span = partition_span(column.type, text) if isinstance(text, str) else None
+    low, high = span or (None, None)
+    return low, high, text is _MISSING, True
+
+
+def _statistics(column: TableColumn, stats: Any) -> _Row:
+    """Counts of nulls say something only where all values are null, or none."""
+    records = _at(stats, ("numRecords",))
+    nulls = _at(stats, ("nullCount", *column.path))
+    has_null = not (type(nulls) is int and nulls == 0)
+    has_value = not (type(nulls) is int and type(records) is int and nulls == records)
+    least = statistics_span(column.type, _at(stats, ("minValues", *column.path)))
+    low = None if least is None else least[0]
+    high = maximum(column.type, _at(stats, ("maxValues", *column.path)))
+    if low is not None and high is not None and low > high:
+        low = high = None  # not what the statistics of a file can be
+    return low, high, has_null, has_value
+
+
+def _at(document: Any, path: Sequence[str], missing: object = None) -> Any:
+    for name in path:
+        if not isinstance(document, dict) or name not in document:
+            return missing
+        document = document[name]
+    return document

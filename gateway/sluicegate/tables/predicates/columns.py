@@ -1,0 +1,86 @@
+"""The table's columns that a predicate can speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from sluicegate.tables.predicates.column_types import ColumnType
+from sluicegate.tables.snapshot import TableMetadata
+
+# Spark's client writes partition columns as members of the log's map (`partitionValues.day`).
+_PARTITION_VALUES = "partitionvalues"
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn:
+    """A column as the log knows it.
+
+    Attributes:
+        path: Physical names, as the keys of partition values and statistics have them.
+        is_partition: Its values are in the partition values, not in the data files.
+    """
+
+    path: tuple[str, ...]
+    type: ColumnType
+    is_partition: bool
+
+
+def find_column(metadata: TableMetadata, path: Sequence[str]) -> TableColumn | None:
+    """The column of that name; upper and lower case are the same where only one fits.
+
+    Args:
+        metadata: The table's metadata.
+        path: Names from the top of the schema down. A single name with dots is first tried as it is,
+            and then as such a path.
+    """
+    found = _find(metadata, path)
+    if found is None and len(path) == 1 and "." in path[0]:
+        found = _find(metadata, path[0].split("."))
+    if found is None and len(path) == 2 and path[0].casefold() == _PARTITION_VALUES:
+        found = _find(metadata, path[1:])
+        return found if found is not None and found.is_partition else None
+    return found
+
+
+def _find(metadata: TableMetadata, path: Sequence[str]) -> TableColumn | None:
+    mapped = metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
+    fields = _fields(metadata.schema_string)
+    physical = []
+    for depth, name in enumerate(path, start=1):
+        field = _member(fields, name)
+        if field is None:
+            return None
+        physical.append(_physical_name(field) if mapped else field["name"])
+        if depth == len(path):
+            is_partition = depth == 1 and field["name"] in metadata.partition_columns
+            return TableColumn(tuple(physical), ColumnType.of(field), is_partition)
+        fields = _members(field)
+    return None
+
+
+def _member(fields: Sequence[Mapping[str, Any]], name: str) -> Mapping[str, Any] | None:
+    folded = name.casefold()
+    same = [field for field in fields if field["name"].casefold() == folded]
+    exact = [field for field in same if field["name"] == name]
+    matches = exact or same
+    return matches[0] if len(matches) == 1 else None
+
+
+def _members(field: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    kind = field["type"]
+    return kind["fields"] if isinstance(kind, dict) and kind.get("type") == "struct" else ()
+
+
+def _physical_name(field: Mapping[str, Any]) -> str:
+    return str(field.get("metadata", {}).get("delta.columnMapping.physicalName", field["name"]))
+
+
+@lru_cache(maxsize=256)
+def _fields(schema_string: str) -> Sequence[Mapping[str, Any]]:
+    fields: Sequence[Mapping[str, Any]] = orjson.loads(schema_string)["fields"]
+    return fields

@@ -1,0 +1,167 @@
+"""Truth values of many files at once.
+
+A file has many rows, so of a condition is kept whether it can be true for some row, and whether it can
+be false for some row; for rows where it is null it is neither. That is what makes `NOT` right.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sluicegate.tables.predicates.bounds import Bounds
+from sluicegate.tables.predicates.expressions import Constant, Operator
+from sluicegate.tables.predicates.values import Span
+
+_Mask: TypeAlias = Any  # pa.BooleanArray, or a pa.BooleanScalar where it is the same for all files
+
+# From so many literals on, searching each file's bounds among them is less work than comparing.
+SEARCHED_LITERALS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What a condition can be, for each file.
+
+    Attributes:
+        can_be_true: For some row of the file; without nulls.
+        can_be_false: For some row of the file; without nulls.
+    """
+
+    can_be_true: _Mask
+    can_be_false: _Mask
+
+    @classmethod
+    def of(cls, constant: Constant) -> Truth:
+        """The same for all files."""
+        return cls(pa.scalar(constant.can_be_true), pa.scalar(constant.can_be_false))
+
+    def __and__(self, other: Truth) -> Truth:
+        return Truth(
+            pc.and_(self.can_be_true, other.can_be_true),
+            pc.or_(self.can_be_false, other.can_be_false),
+        )
+
+    def __or__(self, other: Truth) -> Truth:
+        return Truth(
+            pc.or_(self.can_be_true, other.can_be_true),
+            pc.and_(self.can_be_false, other.can_be_false),
+        )
+
+    def __invert__(self) -> Truth:
+        return Truth(self.can_be_false, self.can_be_true)
+
+    def taken(self, rows: pa.Array) -> Truth:
+        """From each partition to the files in it."""
+        return Truth(self.can_be_true.take(rows), self.can_be_false.take(rows))
+
+    def unless(self, unclear: _Mask) -> Truth:
+        """Nothing is known of some files."""
+        return Truth(pc.or_(self.can_be_true, unclear), pc.or_(self.can_be_false, unclear))
+
+
+def is_null(bounds: Bounds) -> Truth:
+    """Whether values are null."""
+    return Truth(bounds.has_null, bounds.has_value)
+
+
+def compare(operator: Operator, bounds: Bounds, literals: Sequence[Span]) -> Truth:
+    """Whether values compare so to a literal, or for `EQUAL` to one of several."""
+    if operator is Operator.EQUAL:
+        can_be_true, can_be_false = _equal(bounds, literals)
+    else:
+        can_be_true, can_be_false = _ORDERS[operator](bounds, literals[0])
+    if bounds.has_nan:
+        # To Spark NaN is larger than all numbers, to others no comparison with it holds.
+        can_be_false = pa.scalar(True)
+        if operator in (Operator.GREATER, Operator.GREATER_OR_EQUAL):
+            can_be_true = pa.scalar(True)
+    return Truth(pc.and_(can_be_true, bounds.has_value), pc.and_(can_be_false, bounds.has_value))
+
+
+def outside(bounds: Bounds, values: range) -> pa.BooleanArray:
+    """Whether values may be outside of a range."""
+    inside = pc.and_kleene(
+        pc.greater_equal(bounds.low, values.start), pc.less(bounds.high, values.stop)
+    )
+    return pc.invert(pc.fill_null(inside, False))
+
+
+def _less(bounds: Bounds, literal: Span) -> tuple[_Mask, _Mask]:
+    low, high = _scalars(bounds, literal)
+    return _maybe(pc.less(bounds.low, high)), _maybe(pc.greater_equal(bounds.high, low))
+
+
+def _less_or_equal(bounds: Bounds, literal: Span) -> tuple[_Mask, _Mask]:
+    low, high = _scalars(bounds, literal)
+    return _maybe(pc.less_equal(bounds.low, high)), _maybe(pc.greater(bounds.high, low))
+
+
+def _greater(bounds: Bounds, literal: Span) -> tuple[_Mask, _Mask]:
+    return _less_or_equal(bounds, literal)[::-1]
+
+
+def _greater_or_equal(bounds: Bounds, literal: Span) -> tuple[_Mask, _Mask]:
+    return _less(bounds, literal)[::-1]
+
+
+_ORDERS: Mapping[Operator, Callable[[Bounds, Span], tuple[_Mask, _Mask]]] = {
+    Operator.LESS: _less,
+    Operator.LESS_OR_EQUAL: _less_or_equal,
+    Operator.GREATER: _greater,
+    Operator.GREATER_OR_EQUAL: _greater_or_equal,
+}
+
+
+def _equal(bounds: Bounds, literals: Sequence[Span]) -> tuple[_Mask, _Mask]:
+    if len(literals) >= SEARCHED_LITERALS:
+        return _equal_by_search(bounds, literals)
+    can_be_true: _Mask = pa.scalar(False)
+    can_be_false: _Mask = pa.scalar(True)
+    for literal in literals:
+        low, high = _scalars(bounds, literal)
+        overlaps = pc.and_(
+            _maybe(pc.less_equal(bounds.low, high)), _maybe(pc.greater_equal(bounds.high, low))
+        )
+        can_be_true = pc.or_(can_be_true, overlaps)
+        if literal[0] == literal[1]:
+            is_it = pc.and_(pc.equal(bounds.low, low), pc.equal(bounds.high, low))
+            can_be_false = pc.and_not(can_be_false, pc.fill_null(is_it, False))
+    return can_be_true, can_be_false
+
+
+def _equal_by_search(bounds: Bounds, literals: Sequence[Span]) -> tuple[_Mask, _Mask]:
+    """The same as comparing each, by finding the first literal that a file's bounds can reach."""
+    lows, highs = zip(*_disjoint(literals), strict=True)
+    can_be_true, can_be_false = [], []
+    for low, high in zip(bounds.low.to_pylist(), bounds.high.to_pylist(), strict=True):
+        first = 0 if low is None else bisect_left(highs, low)
+        reached = first < len(highs) and (high is None or lows[first] <= high)
+        can_be_true.append(reached)
+        can_be_false.append(not (reached and low == high == lows[first] == highs[first]))
+    return pa.array(can_be_true, pa.bool_()), pa.array(can_be_false, pa.bool_())
+
+
+def _disjoint(spans: Sequence[Span]) -> list[Span]:
+    """The spans in order, those that overlap as one."""
+    joined: list[Span] = []
+    for low, high in sorted(spans):
+        if joined and low <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(high, joined[-1][1])
+        else:
+            joined.append((low, high))
+    return joined
+
+
+def _scalars(bounds: Bounds, literal: Span) -> tuple[pa.Scalar, pa.Scalar]:
+    domain = bounds.low.type
+    return pa.scalar(literal[0], domain), pa.scalar(literal[1], domain)
+
+
+def _maybe(mask: pa.BooleanArray) -> pa.BooleanArray:
+    return pc.fill_null(mask, True)

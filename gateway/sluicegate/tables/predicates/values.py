@@ -1,0 +1,192 @@
+"""Values of the log (partition values, minima and maxima) as spans of a column's domain.
+
+A span is what a value may really be: statistics are rounded, cut off and written by many hands.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from sluicegate.tables.predicates.column_types import ColumnType, Family
+from sluicegate.tables.predicates.moments import BELOW_A_MILLISECOND, days, instant, wall_clock
+
+Span = tuple[Any, Any]
+
+INT64 = range(-(1 << 63), 1 << 63)
+_DECIMAL_LIMIT = 10**38
+_MAX_EXPONENT = 100
+_DOUBLE_DIGITS = 17  # more digits than a double can have are not rounded to one
+_WHOLE = re.compile(r"[+-]?\d{1,19}")
+# Delta cuts maxima to 32 characters and appends the largest character as a tie-breaker, by its
+# version U+FFFD or U+10FFFF; a character cut in halves became a question mark before it.
+_MAX_UNCUT = 31
+_TIE_BREAKERS = "\ufffd\U0010ffff"
+_AFTER_ALL_TEXT = b"\xff"
+
+
+def partition_span(column: ColumnType, text: str) -> Span | None:
+    """What the value of a partition is (delta-sharing-protocol.md, "Partition Value Serialization").
+
+    Returns:
+        `None` where the text is not understood; nothing is known of the value then.
+    """
+    if column.family is Family.DECIMAL:
+        return _exact_decimal(column, text)
+    if column.family is Family.FLOAT:
+        return _float(column, text)
+    if column.family is Family.INTEGER:
+        return _whole(text)
+    if column.family is Family.BOOLEAN:
+        return {"true": (1, 1), "false": (0, 0)}.get(text.lower())
+    return statistics_span(column, text)
+
+
+def statistics_span(column: ColumnType, value: Any) -> Span | None:
+    """What a value is that statistics say (delta-sharing-protocol.md, "Per-file Statistics")."""
+    read = _STATISTICS.get(column.family)
+    return None if read is None else read(column, value)
+
+
+def maximum(column: ColumnType, value: Any) -> Any:
+    """No value of the file is larger than this, where statistics say that maximum; or `None`.
+
+    Timestamps are cut to milliseconds, strings to a prefix.
+    """
+    if column.family is Family.STRING:
+        return _string_maximum(value)
+    span = statistics_span(column, value)
+    if span is None:
+        return None
+    if column.family in (Family.TIMESTAMP, Family.TIMESTAMP_NTZ):
+        return span[1] + BELOW_A_MILLISECOND
+    return span[1]
+
+
+def number(text: str) -> Decimal | None:
+    """A finite number of usable size."""
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    usable = value.is_finite() and "_" not in text and abs(value.adjusted()) <= _MAX_EXPONENT
+    return value if usable and len(value.as_tuple().digits) <= _MAX_EXPONENT else None
+
+
+def units(value: Decimal, scale: int) -> tuple[int, int]:
+    """Between which two numbers of units of 10^-scale a number lies; twice the same if it is one."""
+    sign, digits, exponent = value.as_tuple()
+    whole = int("".join(map(str, digits))) * (-1 if sign else 1)
+    shift = int(exponent) + scale
+    if shift >= 0:
+        return (whole * 10**shift,) * 2
+    floor, rest = divmod(whole, 10**-shift)
+    return floor, floor + bool(rest)
+
+
+def with_single_precision(value: float) -> Span | None:
+    """A number and all that round to the same single precision; `None` if it is too large."""
+    if math.isinf(value):
+        return value, value
+    try:
+        bits = struct.unpack("i", struct.pack("f", abs(value)))[0]
+    except OverflowError:
+        return None
+    farther = struct.unpack("f", struct.pack("i", bits + 1))[0]
+    nearer = struct.unpack("f", struct.pack("i", bits - 1))[0] if bits else -farther
+    return (nearer, farther) if value >= 0 else (-farther, -nearer)
+
+
+def _boolean(_: ColumnType, value: Any) -> Span | None:
+    return (int(value), int(value)) if isinstance(value, bool) else None
+
+
+def _integer(_: ColumnType, value: Any) -> Span | None:
+    return (value, value) if type(value) is int and value in INT64 else None
+
+
+def _whole(text: str) -> Span | None:
+    return _integer(_NO_COLUMN, int(text)) if _WHOLE.fullmatch(text) else None
+
+
+def _float(column: ColumnType, value: Any) -> Span | None:
+    """A float as double: its text is short for a number of single precision, and so not that double."""
+    try:
+        exact = float(value)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    if math.isnan(exact) or isinstance(value, bool):
+        return None
+    return with_single_precision(exact) if column.was_float else (exact, exact)
+
+
+def _exact_decimal(column: ColumnType, text: str) -> Span | None:
+    value = number(text)
+    return None if value is None else _within_decimals(units(value, column.scale))
+
+
+def _decimal(column: ColumnType, value: Any) -> Span | None:
+    """A decimal of the statistics, which some writers round to a double first (delta-rs)."""
+    if isinstance(value, bool):
+        return None
+    exact = number(str(value))
+    if exact is None:
+        return None
+    low, high = units(exact, column.scale)
+    if len(exact.as_tuple().digits) <= _DOUBLE_DIGITS:
+        error = max(abs(low), abs(high)) >> 49
+        low, high = low - error, high + error
+    return _within_decimals((low, high))
+
+
+def _within_decimals(span: tuple[int, int]) -> Span | None:
+    return span if span[0] > -_DECIMAL_LIMIT and span[1] < _DECIMAL_LIMIT else None
+
+
+def _string(_: ColumnType, value: Any) -> Span | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        encoded = value.encode()
+    except UnicodeEncodeError:
+        return None
+    return encoded, encoded
+
+
+def _string_maximum(value: Any) -> bytes | None:
+    span = _string(_NO_COLUMN, value)
+    if span is None:
+        return None
+    if len(value) > _MAX_UNCUT or value.endswith(tuple(_TIE_BREAKERS)):
+        return bytes(value.rstrip(_TIE_BREAKERS + "?").encode() + _AFTER_ALL_TEXT)
+    return bytes(span[1])
+
+
+def _date(_: ColumnType, value: Any) -> Span | None:
+    day = days(value) if isinstance(value, str) else None
+    return None if day is None else (day, day)
+
+
+def _timestamp(_: ColumnType, value: Any) -> Span | None:
+    return instant(value) if isinstance(value, str) else None
+
+
+def _timestamp_ntz(_: ColumnType, value: Any) -> Span | None:
+    return wall_clock(value) if isinstance(value, str) else None
+
+
+_NO_COLUMN = ColumnType("", Family.OTHER)
+_STATISTICS: Mapping[Family, Callable[[ColumnType, Any], Span | None]] = {
+    Family.BOOLEAN: _boolean,
+    Family.INTEGER: _integer,
+    Family.FLOAT: _float,
+    Family.DECIMAL: _decimal,
+    Family.STRING: _string,
+    Family.DATE: _date,
+    Family.TIMESTAMP: _timestamp,
+    Family.TIMESTAMP_NTZ: _timestamp_ntz,
+}
