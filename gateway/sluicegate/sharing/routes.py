@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from sluicegate.access.authentication import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.api import Principal, Schema, Share, SharedTable
-from sluicegate.errors import PayloadTooLarge
+from sluicegate.bodies import read_body
 from sluicegate.late import Late
 from sluicegate.responses import json_response, ndjson_response, send_error
 from sluicegate.sharing import listing
@@ -126,7 +126,7 @@ class SharingDoor:
         return _stream(await steps.answers.metadata(principal, table, travel, form))
 
     async def _query(self, request: Request, principal: Principal) -> Response:
-        body = json_object(await _body(request, self._max_body))
+        body = json_object(await read_body(request, self._max_body))
         stream = ChangesRequest.of_stream(body)
         if stream is not None:
             return await self._answer_changes(request, principal, stream)
@@ -151,7 +151,7 @@ class SharingDoor:
         return _stream(await steps.changes.answer(principal, table, asked, form))
 
     async def _query_info(self, request: Request, principal: Principal) -> Response:
-        paging = QueryRequest.parse(json_object(await _body(request, self._max_body)))
+        paging = QueryRequest.parse(json_object(await read_body(request, self._max_body)))
         form = Form.parse(request.headers)
         table = await self._table(request, principal)
         query_id = request.path_params["query_id"]
@@ -201,12 +201,3 @@ def _version_response(version: int) -> Response:
 
 def _stream(answer: Answer) -> Response:
     return ndjson_response(answer.lines, answer.headers)
-
-
-async def _body(request: Request, limit: int) -> bytes:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > limit:
-            raise PayloadTooLarge(f"the body is larger than {limit} bytes")
-    return bytes(body)

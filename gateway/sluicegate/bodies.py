@@ -1,0 +1,25 @@
+"""Reads the bodies of requests, up to a limit."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from sluicegate.errors import PayloadTooLarge
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """The whole body.
+
+    Args:
+        request: Its body was not read yet.
+        limit: Most bytes that are read.
+
+    Raises:
+        PayloadTooLarge: It is longer.
+    """
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limit:
+            raise PayloadTooLarge(f"the body is larger than {limit} bytes")
+    return bytes(body)
