@@ -84,7 +84,8 @@ def encode(method: str, url: str, headers: Mapping[str, str] | None = None, body
     if body:
         lines["content-length"] = str(len(body))
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-    return f"{method} {parts.path} HTTP/1.1\r\n{head}\r\n".encode() + body
+    target = f"{parts.path}?{parts.query}" if parts.query else parts.path
+    return f"{method} {target} HTTP/1.1\r\n{head}\r\n".encode() + body
 
 
 class _Reading:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,18 +26,26 @@ class SharedTable:
     store: CountingProxy
 
 
+def shared_table(files: int, **settings: Any) -> AbstractContextManager[SharedTable]:
+    """A table of so many live files; `settings` are further sections of `gateway.yaml`."""
+    return shared_log(SyntheticTable(files).log(), {}, **settings)
+
+
 @contextmanager
-def shared_table(files: int, **settings: Any) -> Iterator[SharedTable]:
+def shared_log(
+    log: Iterable[tuple[str, bytes]], options: Mapping[str, Any], **settings: Any
+) -> Iterator[SharedTable]:
     """Write a table's log into a fresh SeaweedFS and share it, until the block ends.
 
     Args:
-        files: Live files of the table.
+        log: Names below `_delta_log/` and their content.
+        options: How the table is shared, as in `shares.yaml`.
         settings: Further sections of `gateway.yaml`.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sluicegate-bench-")))
         store = stack.enter_context(SeaweedFS.start(folder / "store"))
-        for name, content in SyntheticTable(files).log():
+        for name, content in log:
             store.put(f"{_KEY}/_delta_log/{name}", content)
         proxy = stack.enter_context(counting_proxy(store.endpoint))
         prefix = f"s3://{store.bucket}/"
@@ -49,7 +57,7 @@ def shared_table(files: int, **settings: Any) -> Iterator[SharedTable]:
             "access_key_id": store.signer.access_key_id,
             "secret_access_key": store.signer.secret_access_key,
         }
-        orders = {"catalog": "raw", "table": prefix + _KEY}
+        orders = {"catalog": "raw", "table": prefix + _KEY, **options}
         shares = {"sales": {"schemas": {"eu": {"tables": {"orders": orders}}}}}
         served = stack.enter_context(gateway(folder / "gateway", shares, storage, **settings))
         yield SharedTable(served, proxy)

@@ -77,6 +77,35 @@ class SyntheticTable:
         return sink.getvalue()
 
 
+@dataclass(frozen=True)
+class ChangingTable:
+    """The log of a table with a change data feed: each commit behind the first changes some files.
+
+    Every other commit is an append; those between are merges, told by `cdc` files beside their adds
+    and removes.
+
+    Attributes:
+        commits: How many follow the first.
+        files: Files that each of them tells its changes by.
+    """
+
+    commits: int
+    files: int
+
+    def log(self) -> Iterable[tuple[str, bytes]]:
+        """Names below `_delta_log/` and their content."""
+        metadata = {**_metadata(), "configuration": {"delta.enableChangeDataFeed": "true"}}
+        metadata["format"] = {"provider": "parquet", "options": {}}
+        yield f"{0:020}.json", _lines({"protocol": _PROTOCOL}, {"metaData": metadata})
+        for version in range(1, self.commits + 1):
+            rows = range(version * self.files, (version + 1) * self.files)
+            actions = [{"add": _add(row)} for row in rows]
+            if version % 2 == 0:
+                actions += [{"remove": _remove(row - self.files)} for row in rows]
+                actions += [{"cdc": _cdc(row)} for row in rows]
+            yield f"{version:020}.json", _lines({"commitInfo": {"operation": "MERGE"}}, *actions)
+
+
 def _schema() -> pa.Schema:
     metadata = {
         "id": pa.string(),
@@ -121,6 +150,28 @@ def _add(row: int) -> dict[str, Any]:
         "modificationTime": _modified(row),
         "dataChange": True,
         "stats": _stats(row),
+    }
+
+
+def _remove(row: int) -> dict[str, Any]:
+    add = _add(row)
+    return {
+        "path": add["path"],
+        "deletionTimestamp": _modified(row),
+        "dataChange": True,
+        "extendedFileMetadata": True,
+        "partitionValues": add["partitionValues"],
+        "size": add["size"],
+    }
+
+
+def _cdc(row: int) -> dict[str, Any]:
+    add = _add(row)
+    return {
+        "path": f"_change_data/{add['path']}",
+        "partitionValues": add["partitionValues"],
+        "size": 40_000,
+        "dataChange": False,
     }
 
 
