@@ -7,7 +7,7 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from pydantic import BaseModel, BeforeValidator, SecretStr
 from pydantic.fields import FieldInfo
@@ -43,8 +43,7 @@ def _lines(registry: Registry) -> Iterator[str]:
     for name, model in models.items():
         if model is None:
             continue
-        yield from (f"## `{name}`", "", inspect.cleandoc(model.__doc__ or ""), "")
-        yield from (*_table(model.model_fields), "")
+        yield from _section(name, model)
     for title, known in (("catalogs", registry.catalog_types()), ("storage", registry.storage_types())):
         for name, kind in known.items():
             yield from (
@@ -56,6 +55,16 @@ def _lines(registry: Registry) -> Iterator[str]:
             yield from (*_table(kind.config.model_fields), "")
 
 
+def _section(name: str, model: type[BaseModel]) -> Iterator[str]:
+    """A section, and after it the sections that its lists hold."""
+    yield from (f"## `{name}`", "", inspect.cleandoc(model.__doc__ or ""), "")
+    yield from (*_table(model.model_fields), "")
+    for key, info in model.model_fields.items():
+        for inner in typing.get_args(info.annotation):
+            if _is_model(inner) and inner is not PluginSection:
+                yield from _section(f"{name}.{key}[]", inner)
+
+
 def _table(fields: Mapping[str, FieldInfo]) -> Iterator[str]:
     yield HEADER
     for name, info in fields.items():
@@ -65,7 +74,11 @@ def _table(fields: Mapping[str, FieldInfo]) -> Iterator[str]:
 
 def _model(info: FieldInfo) -> type[BaseModel] | None:
     kind = info.annotation
-    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+    return kind if _is_model(kind) else None
+
+
+def _is_model(kind: Any) -> TypeGuard[type[BaseModel]]:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def _value(info: FieldInfo) -> str:
@@ -89,7 +102,7 @@ def _words(kind: Any) -> str:
         return f"list of {_words(arguments[0])}"
     if origin is not None:
         return f"mapping of {_words(arguments[1])}"
-    return "section" if kind is PluginSection else WORDS[kind]
+    return "section" if _is_model(kind) else WORDS[kind]
 
 
 def _default(info: FieldInfo) -> str:

@@ -13,8 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from sluicegate.access.authentication import Authentication
-from sluicegate.access.bearer import BearerTokens
+from sluicegate.access.assemble import Access
 from sluicegate.access.grants import Grants
 from sluicegate.api import FormatType, LinkSigner, TableFormat
 from sluicegate.config import Settings
@@ -41,6 +40,7 @@ class Gateway:
     store: Store
     grants: Grants
     reader: TableReader
+    access: Access
 
     @classmethod
     @asynccontextmanager
@@ -66,7 +66,10 @@ class Gateway:
             stack.push_async_callback(store.aclose)
             reader = TableReader(instances.formats, settings.cache.snapshots)
             stack.push_async_callback(reader.aclose)
-            gateway = cls(settings, registry, instances, store, Grants(store), reader)
+            grants = Grants(store)
+            access = Access(settings, keys, grants)
+            stack.push_async_callback(access.aclose)
+            gateway = cls(settings, registry, instances, store, grants, reader, access)
             for lifespan in registry.lifespans(gateway):
                 await stack.enter_async_context(lifespan)
             yield gateway
@@ -88,13 +91,14 @@ class Gateway:
         sharing = sharing_routes(
             self.settings,
             keys,
-            authentication=Authentication([BearerTokens(self.grants)]),
+            authentication=self.access.authentication,
             grants=self.grants,
             instances=self.instances,
             reader=self.reader,
         )
         return [
             Route("/healthz", self._health, methods=["GET"]),
+            *self.access.routes(),
             *sharing,
             *content_routes(self.instances.storage, keys.derive(_LINKS)),
             *self.registry.routes(self),

@@ -23,6 +23,11 @@ class Late(Generic[T]):
         self._making = asyncio.Lock()
         self._made: T | None = None
 
+    @property
+    def made(self) -> T | None:
+        """The value, if anybody has asked for it yet."""
+        return self._made
+
     async def get(self) -> T:
         """The value; raises what making it raises."""
         if self._made is None:

@@ -1,9 +1,10 @@
 """`gateway.yaml` becomes frozen settings; every key is typed, described and defaulted once."""
 
+from sluicegate.config.authentication import AuthenticationSettings, OidcSettings
 from sluicegate.config.load import load_settings
+from sluicegate.config.model import PluginSection
 from sluicegate.config.settings import (
     CacheSettings,
-    PluginSection,
     RecipientSettings,
     ServerSettings,
     Settings,
@@ -12,7 +13,9 @@ from sluicegate.config.settings import (
 )
 
 __all__ = [
+    "AuthenticationSettings",
     "CacheSettings",
+    "OidcSettings",
     "PluginSection",
     "RecipientSettings",
     "ServerSettings",

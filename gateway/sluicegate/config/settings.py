@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Self
-from urllib.parse import urlsplit
+from typing import Annotated, Literal, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    SecretStr,
-    StringConstraints,
-)
+from pydantic import AfterValidator, Field, PrivateAttr, SecretStr, StringConstraints
 
+from sluicegate.config.authentication import AuthenticationSettings
+from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel
 from sluicegate.config.secrets import SecretInUrl
 from sluicegate.config.source import Source, source_of
 from sluicegate.units import ByteSize, Duration
@@ -24,15 +16,7 @@ from sluicegate.yamlfile import Location
 DEFAULT_DATABASE = "sqlite:///sluicegate.db"
 MINIMUM_KEY_LENGTH = 32
 LONGEST_SIGNED_URL = 7 * 86_400
-
-
-def _http_url(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise ValueError("expected an http:// or https:// address")
-    if parts.username is not None or parts.query or parts.fragment:
-        raise ValueError("expected an address without user, query and fragment")
-    return value.rstrip("/")
+LONGEST_ACCESS_TOKEN = 86_400
 
 
 def _signing_key(value: SecretStr) -> SecretStr:
@@ -43,35 +27,9 @@ def _signing_key(value: SecretStr) -> SecretStr:
     return value
 
 
-HttpUrl = Annotated[str, AfterValidator(_http_url)]
 DatabaseUrl = Annotated[SecretStr, SecretInUrl()]
 SigningKey = Annotated[SecretStr, AfterValidator(_signing_key)]
 CatalogName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+$")]
-
-
-class SettingsModel(BaseModel):
-    """Base of the gateway's own sections: frozen, unknown keys refused."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_default=True, hide_input_in_errors=True
-    )
-
-
-class PluginSection(BaseModel):
-    """A section that the plugin of its `type` understands; kept unread until that plugin is loaded."""
-
-    model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
-
-    type: str = Field(description="Name of the plugin.")
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """What the plugin's own model checks: everything but `type`."""
-        return dict(self.model_extra or {})
-
-    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """Only the type: the options may hold secrets."""
-        yield "type", self.type
 
 
 class ServerSettings(SettingsModel):
@@ -121,15 +79,24 @@ class SharingSettings(SettingsModel):
 
 
 class RecipientSettings(SettingsModel):
-    """The bearer tokens of recipients."""
+    """The bearer tokens and OAuth clients of recipients."""
 
     token_lifetime: Duration = Field(
         default=90 * 86_400,
         ge=1,
-        description="How long a new token is valid, unless the recipient says.",
+        description="How long a new token or OAuth client is valid, unless the recipient says.",
     )
     rotation_grace: Duration = Field(
-        default=86_400, ge=0, description="How long the old token still works after a rotation."
+        default=86_400, ge=0, description="How long the old one still works after a rotation."
+    )
+    access_token_lifetime: Duration = Field(
+        default=3600,
+        ge=1,
+        le=LONGEST_ACCESS_TOKEN,
+        description=(
+            "How long the access tokens of OAuth clients live. Clients get a new one at 10 minutes "
+            "left, so below that at each request."
+        ),
     )
 
 
@@ -204,6 +171,10 @@ class Settings(SettingsModel):
     sharing: SharingSettings = Field(default=SharingSettings(), description="What recipients get.")
     recipients: RecipientSettings = Field(
         default=RecipientSettings(), description="Tokens of recipients."
+    )
+    authentication: AuthenticationSettings = Field(
+        default=AuthenticationSettings(),
+        description="Further ways for recipients to prove themselves.",
     )
     cache: CacheSettings = Field(default=CacheSettings(), description="What is kept in memory.")
     telemetry: TelemetrySettings = Field(

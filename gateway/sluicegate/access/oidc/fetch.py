@@ -1,0 +1,76 @@
+"""Fetches JSON documents over HTTP: a few, small, never redirected. Loads aiohttp."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aiohttp
+import orjson
+
+_TIMEOUT = aiohttp.ClientTimeout(total=10, connect=5)
+_LONGEST = 1_000_000
+_CHUNK = 65_536
+# What is small uncompressed cannot be a bomb.
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity"}
+
+
+class FetchFailed(Exception):
+    """A document could not be had; the reason is for operators and holds no secret."""
+
+
+class JsonFetcher:
+    """Keeps connections open between requests, once there was one."""
+
+    def __init__(self) -> None:
+        self._session: aiohttp.ClientSession | None = None
+
+    async def get(self, url: str) -> dict[str, Any]:
+        """The JSON object at an address.
+
+        Raises:
+            FetchFailed: The server does not answer, or answers something else.
+        """
+        try:
+            async with self._open().get(url, allow_redirects=False) as response:
+                if response.status != 200:
+                    raise FetchFailed(f"{url} answered with status {response.status}")
+                return _parsed(url, await _read(url, response))
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise FetchFailed(f"{url} cannot be fetched: {_reason(error)}") from error
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                timeout=_TIMEOUT, headers=_HEADERS, auto_decompress=False
+            )
+        return self._session
+
+
+async def _read(url: str, response: aiohttp.ClientResponse) -> bytes:
+    content = bytearray()
+    async for chunk in response.content.iter_chunked(_CHUNK):
+        content += chunk
+        if len(content) > _LONGEST:
+            raise FetchFailed(f"{url} answered more than {_LONGEST} bytes")
+    return bytes(content)
+
+
+def _parsed(url: str, content: bytes) -> dict[str, Any]:
+    try:
+        document = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        document = None
+    if not isinstance(document, dict):
+        raise FetchFailed(f"{url} did not answer a JSON object")
+    return document
+
+
+def _reason(error: Exception) -> str:
+    return (
+        "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
+    )
