@@ -185,3 +185,40 @@ def test_names_are_found_in_any_case(client: httpx.Client) -> None:
 
 def test_answers_carry_a_request_id(client: httpx.Client) -> None:
     assert client.get("/shares", headers={"x-request-id": "abc-1"}).headers["x-request-id"] == "abc-1"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"predicateHints": ["country = 'DE'"]}, [1, 11, 21, 31]),
+        ({"predicateHints": ["country = 'DE'", "id >= 21"]}, [21, 31]),
+        ({"predicateHints": ["id > 1000"]}, []),
+        ({"predicateHints": ["not understood at all"]}, [1, 2, 11, 12, 21, 22, 31, 32]),
+        ({"predicateHints": ["id <= 11"], "limitHint": 1}, [1]),
+        ({"predicateHints": ["id = 12"], "version": 1}, [12]),
+        ({"jsonPredicateHints": "{"}, [1, 2, 11, 12, 21, 22, 31, 32]),
+        (
+            {
+                "jsonPredicateHints": json.dumps(
+                    {
+                        "op": "equal",
+                        "children": [
+                            {"op": "column", "name": "country", "valueType": "string"},
+                            {"op": "literal", "value": "FR", "valueType": "string"},
+                        ],
+                    }
+                )
+            },
+            [2, 12, 22, 32],
+        ),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("response_format", ["parquet", "delta"])
+def test_hints_leave_out_files_that_cannot_match(
+    client: httpx.Client, body: dict[str, Any], expected: list[int], response_format: str
+) -> None:
+    capable = f"responseformat={response_format}"
+    _, metadata, *files = lines(ask(client, body, delta_sharing_capabilities=capable))
+    assert ids(files) == expected
+    assert metadata["metaData"]["numFiles"] == (4 if "version" in body else 8)

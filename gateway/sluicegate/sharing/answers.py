@@ -17,11 +17,12 @@ from sluicegate.sharing.continuation import Continuation, Continuations
 from sluicegate.sharing.end_stream import end_stream, ended
 from sluicegate.sharing.file_lines import FileLines
 from sluicegate.sharing.pages import page
-from sluicegate.sharing.prune import BATCH_ROWS, FIRST_BATCH_ROWS, RowLimit
+from sluicegate.sharing.prune import BATCH_ROWS, FIRST_BATCH_ROWS, RowLimit, pruned
 from sluicegate.sharing.question import Form, QueryRequest, Travel
 from sluicegate.sharing.signing import Signer
 from sluicegate.sharing.view import View, Viewer
 from sluicegate.tables.snapshot import FileSet
+from sluicegate.telemetry import span
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,9 @@ class TableAnswers:
         view = await self._viewer.view(
             principal, shared, form, travel=request.travel, pinned=start.version
         )
-        selection = _select(view.files, request, start)
+        with span("prune"):
+            files = await pruned(view.files, view.snapshot.metadata, request)
+            selection = _select(files, request, start)
         lines = FileLines(self._signer, view)
         first = next(selection.batches, None)
         head = view.head() + (b"" if first is None else await lines.encode(first))

@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import anyio.to_thread
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sluicegate.sharing.question import QueryRequest
 from sluicegate.sharing.values import texts
+from sluicegate.tables.predicates import from_hints, prune
+from sluicegate.tables.snapshot import FileSet, TableMetadata
 
 FIRST_BATCH_ROWS = 64
 BATCH_ROWS = 1024
+
+
+async def pruned(files: FileSet, metadata: TableMetadata, request: QueryRequest) -> FileSet:
+    """The files that may have rows for which the request's predicate hints hold.
+
+    A hint can be long, and the statistics of a column are read when it is first asked for: that is
+    nothing for the event loop.
+    """
+    if request.json_hints is None and not request.sql_hints:
+        return files
+    return await anyio.to_thread.run_sync(_prune, files, metadata, request)
+
+
+def _prune(files: FileSet, metadata: TableMetadata, request: QueryRequest) -> FileSet:
+    predicate = from_hints(request.json_hints, request.sql_hints)
+    return files if predicate is None else prune(files, metadata, predicate)
 
 
 class RowLimit:
