@@ -10,7 +10,7 @@ import pytest
 from support.docs import PAGES, ROOT
 
 LINK = re.compile(r"\]\((?!https?://|mailto:)(?P<target>[^)\s]+)\)")
-FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 INDEX = ROOT / "docs" / "index.md"
 
 
@@ -27,7 +27,7 @@ def links(page: Path) -> Iterator[tuple[Path, str]]:
 
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub makes them."""
-    headings = re.findall(r"^#+ (.*)$", prose(page), re.M)
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 

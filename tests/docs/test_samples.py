@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from support.docs import PAGES, ROOT, Reader, blocks
-from support.gateway import running_gateway, sluicegate
 
 # Pages whose reader has a gateway of somebody's already: it serves what the README shares.
 SERVED = "From your table to a recipient's rows"

@@ -21,25 +21,29 @@ import shlex
 import socket
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
-import tomllib
 from support.gateway import running_gateway
-from support.installs import check_installation
+from support.installs import install
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
 
-_FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w-]*)\n(?P<text>.*?)^(?P=indent)```$", re.M | re.S)
+_FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<language>[\w-]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
+)
 _COMMENT = re.compile(r"<!-- (?P<text>[^>]*) -->\n\s*\Z")
 _TITLE = re.compile(r"# (?P<file>[\w.-]+)(?P<more>.*)\n")
 _REFERENCE = re.compile(r"\{(?P<kind>env|file): (?P<target>[^}]+)\}")
 _CHECKS = {"gateway.yaml": ("config", "check"), "shares.yaml": ("apply", "--dry-run")}
 _NOT_RUN = "not run: "
+# Threads of the official client's libraries may abort the process after the script's end.
+_RUN_FILE = "import os, runpy, sys; runpy.run_path(sys.argv[1]); sys.stdout.flush(); os._exit(0)"
 _ENVIRONMENT = {
     "DATABASE_URL": "postgresql://sluicegate@db.internal/sluicegate",
     "SIGNING_KEY": "0123456789abcdef" * 4,
@@ -84,7 +88,7 @@ def blocks(page: Path) -> Iterator[Block]:
             before.count("\n") + 1,
             before.rpartition("\n## ")[2].partition("\n")[0],
             found["language"],
-            re.sub(rf"^{found['indent']}", "", found["text"], flags=re.M),
+            re.sub(rf"^{found['indent']}", "", found["text"], flags=re.MULTILINE),
             comment["text"] if comment else "",
         )
 
@@ -111,7 +115,7 @@ class Reader:
         }
         self._running = ExitStack()
         self._printed = ""
-        self._runs: Mapping[str, Callable[[Block, str], None]] = {
+        self._runs: Mapping[str, Callable[[Block, str], object]] = {
             "yaml": self._yaml,
             "console": self._console,
             "python": self._python,
@@ -150,8 +154,9 @@ class Reader:
         assert title, f"{block.place}: begin with '# gateway.yaml' or '# shares.yaml'"
         name = f"variant-{block.line}.yaml" if title["more"].strip() else title["file"]
         self._provide_references(text)
-        path = self.folder / name
-        path.write_text(text, encoding="utf-8")
+        (self.folder / name).write_text(text, encoding="utf-8")
+        if not (self.folder / "gateway.yaml").exists():
+            (self.folder / "gateway.yaml").write_text("catalogs: {raw: {type: paths}}")
         self._sh(block, shlex.join(["sluicegate", *_CHECKS[title["file"]], name]))
 
     def _provide_references(self, text: str) -> None:
@@ -165,7 +170,7 @@ class Reader:
                 path.chmod(0o600)
 
     def _console(self, block: Block, text: str) -> None:
-        for step in re.split(r"^\$ ", text, flags=re.M)[1:]:
+        for step in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
             command, _, expected = step.partition("\n")
             while command.endswith("\\"):
                 line, _, expected = expected.partition("\n")
@@ -178,7 +183,8 @@ class Reader:
         self._printed = ""
         if command.startswith("pip install "):
             installation, _, command = command.partition(" && ")
-            check_installation(shlex.split(installation)[2:], (ROOT, self.folder))
+            for path in install(shlex.split(installation)[2:], self.folder):
+                self._environment["PYTHONPATH"] = str(path)
         if command == "sluicegate serve":
             self._serve()
         elif command:
@@ -192,8 +198,10 @@ class Reader:
     def _python(self, block: Block, text: str) -> None:
         name = block.title["file"] if block.title else "sample.py"
         (self.folder / name).write_text(text, encoding="utf-8")
-        run = "pytest -q -p no:cacheprovider" if name.startswith("test_") else ""
-        self._sh(block, f"python {run and '-m ' + run} {name}")
+        if name.startswith("test_"):
+            self._sh(block, f"python -m pytest -q -p no:cacheprovider {name}")
+        else:
+            self._sh(block, shlex.join(["python", "-c", _RUN_FILE, name]))
 
     def _text(self, block: Block, text: str) -> None:
         if block.comment == "output":
@@ -201,7 +209,7 @@ class Reader:
 
     def _sh(self, block: Block, command: str) -> None:
         done = subprocess.run(
-            ["bash", "-c", command],
+            ["/bin/bash", "-c", command],
             cwd=self.folder,
             env=self._environment,
             stdout=subprocess.PIPE,
@@ -216,7 +224,7 @@ class Reader:
 
 def _compare(block: Block, expected: str, printed: str) -> None:
     pattern = ".*".join(re.escape(part) for part in expected.strip().split("…"))
-    found = re.fullmatch(pattern, printed.strip(), re.S)
+    found = re.fullmatch(pattern, printed.strip(), re.DOTALL)
     assert found, f"{block.place}: expected\n{expected}\nbut it printed\n{printed}"
 
 
