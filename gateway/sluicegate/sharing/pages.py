@@ -22,13 +22,20 @@ def page(files: FileSet, after: str | None, size: int) -> tuple[pa.Table, bool]:
     Returns:
         Rows of `FILE_SCHEMA`, sorted by path, and whether there are more behind them.
     """
-    paths = files.table.column("path")
-    wanted = files.live
-    if after is not None:
-        behind = pc.greater(paths, after)
-        wanted = behind if wanted is None else pc.and_(behind, wanted)
-    rows = pa.array(range(len(paths))) if wanted is None else pc.indices_nonzero(wanted)
-    candidates = pa.table({"path": paths.take(rows), "row": rows})
+    rows = _candidates(files, after)
+    if not len(rows):  # over no rows, Arrow's compute functions crash the process
+        return files.table.slice(0, 0), False
+    candidates = pa.table({"path": files.table.column("path").take(rows), "row": rows})
     chosen = pc.select_k_unstable(candidates, size + 1, sort_keys=[("path", "ascending")])
     picked = candidates.column("row").take(chosen)
     return files.table.take(picked.slice(0, size)), len(picked) > size
+
+
+def _candidates(files: FileSet, after: str | None) -> pa.Array:
+    """Rows of the files behind a path."""
+    paths, wanted = files.table.column("path"), files.live
+    if after is not None and len(paths):
+        behind = pc.greater(paths, after)
+        wanted = behind if wanted is None else pc.and_(behind, wanted)
+    everything = pa.array(range(len(paths)), pa.int64())
+    return everything if wanted is None else pc.indices_nonzero(wanted)
