@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime, parsedate_to_datetime
 from enum import Enum
 
-_SINGLE_RANGE = re.compile(r"bytes=\s*([0-9]*)-([0-9]*)\s*", re.IGNORECASE)
+_SINGLE_RANGE = re.compile(r"bytes=\s*([0-9]{0,18})-([0-9]{0,18})\s*", re.IGNORECASE)
 
 
 class Outcome(Enum):
@@ -54,7 +54,7 @@ class Validators:
         """Whether the object changed after an HTTP date; `None` if that is no date."""
         try:
             return self._seconds > _http_date(date)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
 
     def check(self, headers: Mapping[str, str]) -> Outcome:
