@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
-from sluicegate.errors import PayloadTooLarge
+from sluicegate.errors import MalformedRequest, PayloadTooLarge
 
 
 async def read_body(request: Request, limit: int) -> bytes:
@@ -16,10 +16,14 @@ async def read_body(request: Request, limit: int) -> bytes:
 
     Raises:
         PayloadTooLarge: It is longer.
+        MalformedRequest: The client went away before its end.
     """
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > limit:
-            raise PayloadTooLarge(f"the body is larger than {limit} bytes")
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > limit:
+                raise PayloadTooLarge(f"the body is larger than {limit} bytes")
+    except ClientDisconnect:
+        raise MalformedRequest("the body ended before its announced length") from None
     return bytes(body)
