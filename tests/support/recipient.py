@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import requests
-from delta_sharing.protocol import DeltaSharingProfile, Table
+from delta_sharing.protocol import CdfOptions, DeltaSharingProfile, Table
 from delta_sharing.reader import DeltaSharingReader
 from delta_sharing.rest_client import DataSharingRestClient
 
@@ -50,6 +50,19 @@ class Recipient:
                 self.named(table), client, use_delta_format=use_delta_format, **options
             )
             return reader.to_pandas()
+
+    def changes(self, table: str, *, use_delta_format: bool, **bounds: Any) -> pd.DataFrame:
+        """What `delta_sharing.load_table_changes_as_pandas` does, without its ten retries.
+
+        Args:
+            table: Name of the table.
+            use_delta_format: Read by the client's Delta kernel.
+            bounds: `starting_version`, `ending_timestamp`, … of `CdfOptions`.
+        """
+        options = CdfOptions(**bounds, include_historical_metadata=use_delta_format)
+        with self.client() as client:
+            reader = DeltaSharingReader(self.named(table), client, use_delta_format=use_delta_format)
+            return reader.table_changes_to_pandas(options)
 
     def negotiated_format(self, table: str) -> str:
         """The format that the client chooses by default."""

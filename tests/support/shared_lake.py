@@ -74,7 +74,7 @@ class SharedLake:
 
 
 @contextmanager
-def shared_lake(folder: Path, *, tables: int = 300) -> Iterator[SharedLake]:
+def shared_lake(folder: Path, *, tables: int = 240) -> Iterator[SharedLake]:
     """Serve a lake of so many tables, none of them written yet, until the block ends."""
     lake = folder / "lake"
     lake.mkdir()
