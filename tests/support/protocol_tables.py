@@ -15,6 +15,7 @@ VECTORS, MAPPED, FUTURE = (
     "table-with-columnmapping-mode-name",
     "deltalog-invalid-protocol-version",
 )
+_FEED = {"delta.enableChangeDataFeed": "true"}
 
 
 def write_tables(lake: Path, golden: GoldenTables) -> None:
@@ -22,6 +23,9 @@ def write_tables(lake: Path, golden: GoldenTables) -> None:
     for version in range(4):
         rows = pa.table({"id": [version * 10 + 1, version * 10 + 2], "country": ["DE", "FR"]})
         write_deltalake(lake / "orders", rows, mode="append", partition_by=["country"])
+        write_deltalake(
+            lake / "fed", rows, mode="append", partition_by=["country"], configuration=_FEED
+        )
     for number in range(4):
         write_deltalake(lake / "moving", pa.table({"id": [number]}), mode="append")
     for name in (VECTORS, MAPPED, FUTURE):
@@ -57,7 +61,7 @@ def shares(lake: Path) -> dict[str, Any]:
         "moving": table("moving"),
         "nowhere": {"catalog": "raw", "table": "s3://unserved/t"},
         "directory": table("orders", access_modes=["dir"]),
-        "part": table("orders", history=True, partition_filter="country = 'DE'"),
+        "part": table("fed", history=True, change_feed=True, partition_filter="country = 'DE'"),
         "mine": table("orders", partition_filter="COUNTRY = recipient.country"),
         "misfiltered": table("orders", partition_filter="id = '1'"),
     }
