@@ -87,6 +87,30 @@ def test_a_declared_recipient_gets_its_first_profile_by_rotate(command: Command,
     assert (folder / "given.share").stat().st_mode & 0o777 == 0o600
 
 
+def test_oauth_writes_a_profile_of_version_2(command: Command, folder: Path) -> None:
+    code, shown, _ = command("recipient", "create", "acme", "--oauth")
+    assert (code, shown.startswith("acme: profile written to acme.share; it expires ")) == (0, True)
+    first = json.loads((folder / "acme.share").read_text())
+    assert (first["shareCredentialsVersion"], first["type"]) == (2, "oauth_client_credentials")
+    assert first["clientSecret"] not in shown
+    command("recipient", "rotate", "acme", "--oauth", "--force")
+    second = json.loads((folder / "acme.share").read_text())
+    assert second["clientId"] != first["clientId"]
+    assert command("recipient", "rotate", "acme", "--profile", "v1.share")[0] == 0
+    assert json.loads((folder / "v1.share").read_text())["shareCredentialsVersion"] == 1
+    assert json.loads(command("recipient", "list", "--json")[1])[0]["kinds"] == ["bearer", "oauth"]
+
+
+def test_a_revoked_recipient_is_listed_so_until_it_is_let_in_again(command: Command) -> None:
+    command("recipient", "create", "acme", "--profile", "-")
+    revoked = command("recipient", "revoke", "acme")
+    assert revoked[:2] == (0, "acme: 1 valid token revoked\n")
+    row = command("recipient", "list")[1].splitlines()[1].split()
+    assert row == ["acme", "-", "0", "revoked", "-"]
+    assert command("recipient", "restore", "acme")[:2] == (0, "acme: let in again\n")
+    assert json.loads(command("recipient", "list", "--json")[1])[0]["revoked_at"] is None
+
+
 def test_a_profile_can_be_printed_instead(command: Command, folder: Path) -> None:
     code, shown, errors = command("recipient", "create", "acme", "--profile", "-")
     assert (code, json.loads(shown)["shareCredentialsVersion"], errors) == (0, 1, "")
@@ -111,10 +135,10 @@ def test_recipients_are_listed_for_people_and_programs(command: Command) -> None
     command("recipient", "create", "beta", "--token-lifetime", "30d", "--comment", "Beta Ltd")
     _, shown, _ = command("recipient", "list")
     rows = [line.split() for line in shown.splitlines()]
-    assert [row[:3] for row in rows] == [
-        ["NAME", "SHARES", "TOKENS"],
-        ["acme", "sales", "0"],
-        ["beta", "-", "1"],
+    assert [row[:4] for row in rows] == [
+        ["NAME", "SHARES", "TOKENS", "ACCESS"],
+        ["acme", "sales", "0", "-"],
+        ["beta", "-", "1", "bearer"],
     ]
     listed = json.loads(command("recipient", "list", "--json")[1])
     assert [(each["name"], each["shares"], each["comment"]) for each in listed] == [
@@ -132,6 +156,7 @@ def test_recipients_are_listed_for_people_and_programs(command: Command) -> None
         (("create", "x", "--profile", "absent/x.share"), 1, "error: absent/x.share cannot be written"),
         (("rotate", "absent"), 1, "error: there is no recipient 'absent'"),
         (("revoke", "absent"), 1, "error: there is no recipient 'absent'"),
+        (("restore", "absent"), 1, "error: there is no recipient 'absent'"),
         (("create",), 2, "Missing argument 'NAME'"),
     ],
 )

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from delta_sharing.protocol import DeltaSharingProfile
 
 from sluicegate.access.credentials import IssuedCredential
 from sluicegate.access.profile import new_private_file, profile_text
@@ -21,6 +22,25 @@ def test_a_profile_is_a_version_1_profile(public_url: str) -> None:
         "bearerToken": "slg_x",
         "expirationTime": "2027-01-15T08:00:00.007Z",
     }
+
+
+@pytest.mark.parametrize("public_url", ["https://share.example.com", "https://share.example.com/"])
+def test_a_clients_profile_is_a_version_2_profile(public_url: str) -> None:
+    text = profile_text(IssuedCredential("acme", "slgs_x", 1_800_000_000_007, "an-id"), public_url)
+    assert json.loads(text) == {
+        "shareCredentialsVersion": 2,
+        "type": "oauth_client_credentials",
+        "endpoint": "https://share.example.com/delta-sharing",
+        "tokenEndpoint": "https://share.example.com/oauth/token",
+        "clientId": "an-id",
+        "clientSecret": "slgs_x",
+    }
+    read = DeltaSharingProfile.from_json(text)
+    assert (read.type, read.client_id, read.client_secret) == (
+        "oauth_client_credentials",
+        "an-id",
+        "slgs_x",
+    )
 
 
 @pytest.mark.parametrize("overwrite", [False, True])

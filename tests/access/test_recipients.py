@@ -135,6 +135,58 @@ async def test_recipients_are_listed_by_name_with_their_valid_tokens(
         ("beta", None, 0, None),
         ("Zeta", None, 1, clock() + 100 * SECOND),
     ]
+    assert [each.revoked_at for each in listed] == [None, clock(), None]
+
+
+async def test_recipients_are_listed_with_the_kinds_of_their_credentials(
+    recipients: Recipients, clock: Clock
+) -> None:
+    await recipients.create("none")
+    await recipients.revoke("none")
+    await recipients.create("bearer")
+    client = await recipients.create("oauth", kind="oauth", token_lifetime=50)
+    await recipients.create("both", token_lifetime=5)
+    await recipients.rotate("both", kind="oauth", token_lifetime=500)
+    listed = {each.name: (each.tokens, each.kinds, each.expires_at) for each in await recipients.list()}
+    assert listed == {
+        "none": (0, (), None),
+        "bearer": (1, ("bearer",), clock() + 100 * SECOND),
+        "oauth": (1, ("oauth",), client.expires_at),
+        "both": (2, ("bearer", "oauth"), clock() + 500 * SECOND),
+    }
+
+
+async def test_a_client_has_an_id_that_is_no_secret_and_a_secret_that_is_never_shown(
+    recipients: Recipients, grants: Grants
+) -> None:
+    issued = await recipients.create("acme", kind="oauth")
+    assert re.fullmatch(r"slgs_[A-Za-z0-9_-]{43}", issued.secret)
+    assert str(issued.client_id) in repr(issued)
+    assert issued.secret not in repr(issued)
+    client = await grants.client(str(issued.client_id))
+    assert client is not None
+    assert client.recipient.name == "acme"
+    assert await grants.token(client.digest) is None
+
+
+async def test_a_rotation_replaces_a_token_by_a_client(
+    recipients: Recipients, grants: Grants, clock: Clock
+) -> None:
+    token = await recipients.create("acme")
+    assert (await recipients.rotate("acme", kind="oauth")).client_id
+    assert await _why_refused(grants, clock, token) is None
+    clock.advance(10 * SECOND)
+    assert await _why_refused(grants, clock, token) == "expired"
+
+
+async def test_a_restored_recipients_old_tokens_stay_revoked(
+    recipients: Recipients, grants: Grants, clock: Clock
+) -> None:
+    token = await recipients.create("acme")
+    await recipients.revoke("acme")
+    await recipients.restore("acme")
+    assert [each.revoked_at for each in await recipients.list()] == [None]
+    assert await _why_refused(grants, clock, token) == "revoked"
 
 
 @pytest.mark.parametrize(
@@ -157,18 +209,19 @@ async def test_bad_recipients_are_refused(
 
 async def test_unknown_recipients_are_refused_with_the_nearest_name(recipients: Recipients) -> None:
     await recipients.create("acme")
-    for work in (recipients.rotate, recipients.revoke):
+    for work in (recipients.rotate, recipients.revoke, recipients.restore):
         with pytest.raises(NotFound, match="there is no recipient 'acne'; did you mean 'acme'"):
             await work("acne")
 
 
 async def _issue(folder: Path, clock: Clock) -> list[bytes]:
-    """The random parts of two tokens, issued by a store in a folder and still open."""
+    """The random parts of three secrets, issued by a store in a folder and still open."""
     store = await Store.open(f"sqlite:///{folder}/x.db")
     service = Recipients(store, token_lifetime=100, rotation_grace=10, now=clock)
     issued = [await service.create("acme"), await service.rotate("acme")]
+    issued.append(await service.rotate("acme", kind="oauth"))
     await store.aclose()
-    return [each.secret.removeprefix("slg_").encode() for each in issued]
+    return [each.secret.partition("_")[2].encode() for each in issued]
 
 
 def test_the_database_never_holds_a_token(tmp_path: Path, clock: Clock) -> None:

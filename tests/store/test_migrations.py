@@ -15,6 +15,7 @@ from sqlalchemy import Connection, text
 
 from sluicegate.errors import ConfigurationError
 from sluicegate.store import Store, migrate
+from sluicegate.store.reads import load_token
 from sluicegate.store.tables import metadata
 
 _START = """
@@ -28,6 +29,12 @@ async def main():
 
 asyncio.run(main())
 """
+_STORED_BEFORE = (
+    "INSERT INTO recipients (id, key, name, allow_from, properties, created_at)"
+    " VALUES ('1', 'acme', 'acme', '[]', '{}', 0)",
+    "INSERT INTO tokens (id, recipient_id, digest, created_at, expires_at)"
+    " VALUES ('2', '1', :digest, 0, 9)",
+)
 
 
 def _differences(connection: Connection) -> list[Any]:
@@ -100,3 +107,25 @@ async def test_a_migration_that_fails_leaves_nothing_behind(
     store = await Store.open(database_url)
     assert await store.revision() == 0
     await store.aclose()
+
+
+async def test_what_was_stored_before_there_were_oauth_clients_still_works(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from alembic import command
+
+    upgrade = command.upgrade
+    with monkeypatch.context() as patched:
+        patched.setattr(migrate, "HEAD", "0001")
+        patched.setattr(command, "upgrade", lambda config, _: upgrade(config, "0001"))
+        old = await Store.open(database_url)
+    async with old.write() as connection:
+        for statement in _STORED_BEFORE:
+            await connection.execute(text(statement), {"digest": b"digest"})
+    await old.aclose()
+    new = await Store.open(database_url)
+    async with new.read() as connection:
+        token = await load_token(connection, b"digest")
+    await new.aclose()
+    assert token is not None
+    assert (token.recipient.name, token.recipient.revoked_at, token.expires_at) == ("acme", None, 9)

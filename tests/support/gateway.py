@@ -42,12 +42,19 @@ class RunningGateway:
         """Run a `sluicegate` command on the same configuration."""
         return sluicegate(self.folder, *arguments)
 
-    def profile(self, recipient: str) -> Path:
-        """A fresh profile of a declared recipient, with its endpoint pointing at this process."""
+    def profile(self, recipient: str, *options: str) -> Path:
+        """A fresh profile of a declared recipient, with its endpoint pointing at this process.
+
+        Args:
+            recipient: Its name.
+            options: Further ones of `recipient rotate`, such as `--oauth`.
+        """
         path = self.folder / f"{recipient}.share"
-        self.command("recipient", "rotate", recipient, "--profile", str(path), "--force")
+        self.command("recipient", "rotate", recipient, "--profile", str(path), "--force", *options)
         content = json.loads(path.read_text())
         content["endpoint"] = self.endpoint
+        if "tokenEndpoint" in content:
+            content["tokenEndpoint"] = f"{self.address}/oauth/token"
         path.write_text(json.dumps(content))
         return path
 

@@ -7,7 +7,6 @@ from typing import Any
 import aiohttp
 import orjson
 
-_TIMEOUT = aiohttp.ClientTimeout(total=10, connect=5)
 _LONGEST = 1_000_000
 _CHUNK = 65_536
 # What is small uncompressed cannot be a bomb.
@@ -19,9 +18,14 @@ class FetchFailed(Exception):
 
 
 class JsonFetcher:
-    """Keeps connections open between requests, once there was one."""
+    """Keeps connections open between requests, once there was one.
 
-    def __init__(self) -> None:
+    Args:
+        timeout: Seconds for a whole document.
+    """
+
+    def __init__(self, timeout: float = 10) -> None:
+        self._timeout = aiohttp.ClientTimeout(total=timeout)
         self._session: aiohttp.ClientSession | None = None
 
     async def get(self, url: str) -> dict[str, Any]:
@@ -46,7 +50,7 @@ class JsonFetcher:
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                timeout=_TIMEOUT, headers=_HEADERS, auto_decompress=False
+                timeout=self._timeout, headers=_HEADERS, auto_decompress=False
             )
         return self._session
 
