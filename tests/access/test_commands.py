@@ -104,7 +104,7 @@ def test_oauth_writes_a_profile_of_version_2(command: Command, folder: Path) -> 
 def test_a_revoked_recipient_is_listed_so_until_it_is_let_in_again(command: Command) -> None:
     command("recipient", "create", "acme", "--profile", "-")
     revoked = command("recipient", "revoke", "acme")
-    assert revoked[:2] == (0, "acme: 1 valid token revoked\n")
+    assert revoked[:2] == (0, "acme: refused from now on, 1 valid token revoked\n")
     row = command("recipient", "list")[1].splitlines()[1].split()
     assert row == ["acme", "-", "0", "revoked", "-"]
     assert command("recipient", "restore", "acme")[:2] == (0, "acme: let in again\n")

@@ -124,7 +124,7 @@ def rotate(
 def revoke(ctx: click.Context, name: str) -> None:
     """Refuse NAME at once, however it proves itself; `rotate` or `restore` lets it in again."""
     ended = _run(load_settings(ctx), lambda service: service.revoke(name))
-    click.echo(f"{name}: {ended} valid token{'' if ended == 1 else 's'} revoked")
+    click.echo(f"{name}: refused from now on, {ended} valid token{'' if ended == 1 else 's'} revoked")
 
 
 @recipient.command()
