@@ -5,7 +5,17 @@ Sources: delta-sharing-protocol.md, "API Response Actions in Parquet Format" and
 
 from __future__ import annotations
 
-from sluicegate.sharing.openapi.pieces import Schema, choice, flag, many, mapping, record, text, whole
+from sluicegate.sharing.openapi.pieces import (
+    Schema,
+    choice,
+    flag,
+    many,
+    mapping,
+    only,
+    record,
+    text,
+    whole,
+)
 
 
 def schemas() -> dict[str, Schema]:
@@ -16,7 +26,12 @@ def schemas() -> dict[str, Schema]:
         ),
         "ParquetMetadata": _parquet_metadata(),
         "ParquetFile": _parquet_file(),
-        "DeltaProtocol": record("Wraps the log's `protocol`.", {"deltaProtocol": _delta_protocol()}),
+        "ParquetChange": _parquet_change(),
+        "DeltaProtocol": record(
+            "Wraps the log's `protocol`.",
+            {"deltaProtocol": _delta_protocol()},
+            {"version": whole("The version that brought it, where historical ones are told.")},
+        ),
         "DeltaMetadata": record(
             "Wraps the log's `metaData`.", {"deltaMetadata": _delta_metadata()}, _totals()
         ),
@@ -73,7 +88,7 @@ def _named() -> dict[str, Schema]:
 
 def _totals() -> dict[str, Schema]:
     return {
-        "version": whole("The version that was asked for by time travel."),
+        "version": whole("Its version, in answers to time travel, in streams and change feeds."),
         "size": whole("Bytes of all files that the recipient may see."),
         "numFiles": whole("Number of these files."),
     }
@@ -92,13 +107,31 @@ def _parquet_file() -> Schema:
     )
 
 
+def _parquet_change() -> Schema:
+    told = _content()
+    return record(
+        "A changed file. Removes of old logs tell neither partition values nor size.",
+        {
+            "url": text("Where to read it.", format="uri"),
+            **_identified(),
+            "version": whole("The version that changed it."),
+            "timestamp": whole("When that version was made, epoch milliseconds."),
+            "expirationTimestamp": _expiration(),
+        },
+        {**told, **_stats()},
+    )
+
+
 def _delta_file() -> Schema:
     return record(
         "Wraps one of the log's actions; its path is a URL.",
         {
             **_identified(),
             "expirationTimestamp": _expiration(),
-            "deltaSingleAction": record("One action.", {"add": _add()}),
+            "deltaSingleAction": {
+                "description": "One action; `remove` and `cdc` only in streams and change feeds.",
+                "oneOf": [only("add", _add()), only("remove", _remove()), only("cdc", _cdc())],
+            },
         },
         {"deletionVectorFileId": text("Id of the deletion vector's file."), **_travelled()},
     )
@@ -111,17 +144,46 @@ def _add() -> Schema:
             "path": text("Where to read it.", format="uri"),
             **_content(),
             "modificationTime": whole("Epoch milliseconds."),
-            "dataChange": flag("Always true in a snapshot."),
+            "dataChange": flag("Always true here."),
+        },
+        {**_stats(), **_marks(), "clusteringProvider": text("What clustered the file.")},
+    )
+
+
+def _remove() -> Schema:
+    return record(
+        "The log's action.",
+        {
+            "path": text("Where to read it.", format="uri"),
+            "dataChange": flag("Always true here."),
         },
         {
+            **_content(),
             **_stats(),
-            "tags": mapping({"type": ["string", "null"]}, "The log's own."),
-            "baseRowId": whole("First row's id, for row tracking."),
-            "defaultRowCommitVersion": whole("Version that added the rows, for row tracking."),
-            "clusteringProvider": text("What clustered the file."),
-            "deletionVector": {"$ref": "#/components/schemas/DeletionVector"},
+            **_marks(),
+            "deletionTimestamp": whole("Epoch milliseconds."),
+            "extendedFileMetadata": flag("Partition values and size are told."),
         },
     )
+
+
+def _cdc() -> Schema:
+    path = {"path": text("Where to read it.", format="uri")}
+    always = {"dataChange": flag("Always false here.")}
+    return record("The log's action: changed rows.", {**path, **_content(), **always}, _tags())
+
+
+def _tags() -> dict[str, Schema]:
+    return {"tags": mapping({"type": ["string", "null"]}, "The log's own.")}
+
+
+def _marks() -> dict[str, Schema]:
+    return {
+        **_tags(),
+        "baseRowId": whole("First row's id, for row tracking."),
+        "defaultRowCommitVersion": whole("Version that added the rows, for row tracking."),
+        "deletionVector": {"$ref": "#/components/schemas/DeletionVector"},
+    }
 
 
 def _deletion_vector() -> Schema:
@@ -159,6 +221,6 @@ def _expiration() -> Schema:
 
 def _travelled() -> dict[str, Schema]:
     return {
-        "version": whole("The version that was asked for by time travel."),
+        "version": whole("The version that was asked for, or that changed the file."),
         "timestamp": whole("When that version was made, epoch milliseconds."),
     }

@@ -51,6 +51,22 @@ def _query() -> Schema:
             "limitHint": whole("Rows that are wanted. Best effort.", 0, INT32_MAX),
             "version": whole(f"The version that is asked for. {travel}"),
             "timestamp": instant(f"The version that was the latest then. {travel}"),
+            "startingVersion": whole(
+                "Asks for the files added and removed from this version on (streaming), not for those of "
+                "one version; hints are ignored then."
+            ),
+            "endingVersion": whole("With `startingVersion`: the last version."),
+            "includeHistoricalProtocol": flag(
+                "With `startingVersion`, in delta format: tell where the protocol changes."
+            ),
+            "startingVersion": whole(
+                "Instead of a snapshot, the files added and removed from this version on: hints are "
+                "ignored. Only with shared history, and without `version` and `timestamp`."
+            ),
+            "endingVersion": whole("With `startingVersion`: the last version."),
+            "includeHistoricalProtocol": flag(
+                "With `startingVersion`, in delta format: tell where the protocol changes."
+            ),
             "includeRefreshToken": flag("The last line shall carry a `refreshToken`."),
             "refreshToken": text("Signs the version anew that the token came with."),
             "idempotencyKey": text("Of an asynchronous query: the same key has the same query id."),

@@ -6,6 +6,8 @@ since-the-seed.md, "Protocol additions".
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sluicegate.sharing.openapi.pieces import Schema, choice, only, record, schema_ref, text, whole
 
 _NOTE = "Each item of this array is one line of the NDJSON answer."
@@ -17,7 +19,8 @@ def schemas() -> dict[str, Schema]:
         "EndStreamAction": _end_stream_action(),
         "QueryStatus": _query_status(),
         "MetadataAnswer": _either(*map(_metadata, ("Parquet", "Delta"))),
-        "QueryAnswer": _either(*map(_query, ("Parquet", "Delta")), _pending()),
+        "QueryAnswer": _either(_parquet(("file", "add", "remove")), _delta(), _pending()),
+        "ChangesAnswer": _either(_parquet(("add", "remove", "cdf")), _delta()),
     }
 
 
@@ -50,9 +53,20 @@ def _metadata(form: str) -> Schema:
     return {"type": "array", "prefixItems": _head(form), "minItems": 2, "maxItems": 2}
 
 
-def _query(form: str) -> Schema:
-    behind = [only("file", schema_ref(f"{form}File")), _last()]
-    return {"type": "array", "prefixItems": _head(form), "items": {"oneOf": behind}, "minItems": 2}
+def _parquet(kinds: tuple[str, ...]) -> Schema:
+    files = {kind: "ParquetFile" if kind == "file" else "ParquetChange" for kind in kinds}
+    return _answer("Parquet", {**files, "metaData": "ParquetMetadata"})
+
+
+def _delta() -> Schema:
+    historical = {"metaData": "DeltaMetadata", "protocol": "DeltaProtocol"}
+    return _answer("Delta", {"file": "DeltaFile", **historical})
+
+
+def _answer(form: str, behind: Mapping[str, str]) -> Schema:
+    """Protocol and metadata, then lines of these kinds."""
+    lines = [*(only(kind, schema_ref(name)) for kind, name in behind.items()), _last()]
+    return {"type": "array", "prefixItems": _head(form), "items": {"oneOf": lines}, "minItems": 2}
 
 
 def _pending() -> Schema:

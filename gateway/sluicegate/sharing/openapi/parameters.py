@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from sluicegate.sharing.capabilities import HEADER
 from sluicegate.sharing.openapi.listings import name
-from sluicegate.sharing.openapi.pieces import Schema, choice, instant, text, whole
+from sluicegate.sharing.openapi.pieces import (
+    INT32_MAX,
+    Schema,
+    choice,
+    flag,
+    instant,
+    text,
+    whole,
+)
 from sluicegate.sharing.parameters import MAX_RESULTS
 from sluicegate.sharing.question import FILE_ID_HASH
 
@@ -36,6 +44,22 @@ def starting() -> list[Schema]:
     """Of "Query Table Version"."""
     asked = instant("Answers the earliest version at or after it, instead of the latest.")
     return [in_query("startingTimestamp", asked)]
+
+
+def changes() -> list[Schema]:
+    """The range of a change data feed, its historical lines and its pages."""
+    start, end = "One of both has to be given.", "Not both; without one it is the latest version."
+    metadata, protocol = "includeHistoricalMetadata", "includeHistoricalProtocol"
+    return [
+        in_query("startingVersion", whole(f"The first version. {start}")),
+        in_query("startingTimestamp", instant(f"The first version at or after it. {start}")),
+        in_query("endingVersion", whole(f"The last version. {end}")),
+        in_query("endingTimestamp", instant(f"The last version at or before it. {end}")),
+        in_query(metadata, flag("Tell where the metadata changes.")),
+        in_query(protocol, flag("Tell where the protocol changes; in delta format only.")),
+        in_query("maxFiles", whole("Most files of one page.", 1, INT32_MAX)),
+        in_query("pageToken", text("`nextPageToken` of the page before, with the same range.")),
+    ]
 
 
 def form() -> list[Schema]:

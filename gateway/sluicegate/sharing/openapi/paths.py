@@ -111,7 +111,17 @@ def _queries() -> dict[str, Schema]:
     )
     queries = _item(given.TABLE, post=info)
     queries["parameters"].append(identity)
-    return {f"{_TABLE}/query": _item(given.TABLE, post=query), f"{_TABLE}/queries/{{queryId}}": queries}
+    changes = operation(
+        "queryTableChanges",
+        "Read Change Data Feed from a Table",
+        lines_answer("Protocol, metadata, changed files.", "ChangesAnswer"),
+        parameters=[*given.changes(), *given.form()],
+    )
+    return {
+        f"{_TABLE}/query": _item(given.TABLE, post=query),
+        f"{_TABLE}/changes": _item(given.TABLE, get=changes),
+        f"{_TABLE}/queries/{{queryId}}": queries,
+    }
 
 
 def _item(names: tuple[str, ...], **operations: Schema) -> Schema:
