@@ -88,9 +88,9 @@ class FileSet:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the columns hold, and what was derived from them."""
+        """Bytes of memory that the columns hold, each buffer once, and what was derived from them."""
         live = 0 if self.live is None else int(self.live.nbytes)
-        return int(self.table.nbytes) + live + self.derived.nbytes
+        return int(self.table.get_total_buffer_size()) + live + self.derived.nbytes
 
     @property
     def size(self) -> int:

@@ -116,7 +116,7 @@ def _parse(source: Any, name: str, root: str, with_files: bool) -> CheckpointSta
 
     with damaged(f"The Delta log's {name}"):
         parquet = pq.ParquetFile(source, pre_buffer=True)
-        add_columns = AddColumns(root, CHUNK_ROWS)
+        add_columns = AddColumns(root, min(parquet.metadata.num_rows, CHUNK_ROWS))
         files: list[pa.RecordBatch] = []
         others: dict[str, list[Any]] = {kind: [] for kind in _OTHER_ACTIONS}
         for batch in _batches(parquet, _columns(parquet, with_files)):
