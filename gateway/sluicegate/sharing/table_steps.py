@@ -21,6 +21,7 @@ from sluicegate.sharing.resolve import Resolver
 from sluicegate.sharing.signing import Signer
 from sluicegate.sharing.tokens import TokenSigner
 from sluicegate.sharing.view import Viewer
+from sluicegate.tables.memory import return_freed_memory
 from sluicegate.tables.reader import TableReader
 
 
@@ -54,6 +55,7 @@ class TableSteps:
             instances: Catalogs and storage.
             reader: Reads tables.
         """
+        return_freed_memory()
         pa.array([])  # imports pandas where that is installed
         dict(instances.formats)  # each is built by being looked up
         sharing = settings.sharing
