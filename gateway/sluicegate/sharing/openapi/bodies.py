@@ -52,14 +52,6 @@ def _query() -> Schema:
             "version": whole(f"The version that is asked for. {travel}"),
             "timestamp": instant(f"The version that was the latest then. {travel}"),
             "startingVersion": whole(
-                "Asks for the files added and removed from this version on (streaming), not for those of "
-                "one version; hints are ignored then."
-            ),
-            "endingVersion": whole("With `startingVersion`: the last version."),
-            "includeHistoricalProtocol": flag(
-                "With `startingVersion`, in delta format: tell where the protocol changes."
-            ),
-            "startingVersion": whole(
                 "Instead of a snapshot, the files added and removed from this version on: hints are "
                 "ignored. Only with shared history, and without `version` and `timestamp`."
             ),
