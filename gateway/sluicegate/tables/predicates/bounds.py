@@ -19,6 +19,7 @@ from sluicegate.tables.predicates.values import maximum, partition_span, statist
 
 _Row = tuple[Any, Any, bool, bool]
 _MISSING = object()
+_DOUBLE_PRECISION = 15  # decimals of so many digits survive being read as doubles
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ def file_bounds(
         stats: JSON texts, or null.
         columns: Data columns.
     """
-    exact = any(column.type.family is Family.DECIMAL for column in columns)
+    exact = any(column.type.precision > _DOUBLE_PRECISION for column in columns)
     loads = _loads_exactly if exact else orjson.loads
     return derived.get(stats, columns, partial(_derive, stats, loads, _statistics))
 
@@ -137,8 +138,9 @@ def _statistics(column: TableColumn, stats: Any) -> _Row:
 
 
 def _at(document: Any, path: Sequence[str], missing: object = None) -> Any:
-    for name in path:
-        if not isinstance(document, dict) or name not in document:
-            return missing
-        document = document[name]
+    try:
+        for name in path:
+            document = document[name]
+    except (KeyError, TypeError):
+        return missing
     return document

@@ -58,12 +58,14 @@ class ColumnType:
 
     Attributes:
         name: Delta's name for it.
-        scale: Digits behind the point of a decimal.
+        precision: Digits of a decimal.
+        scale: Those of them behind the point.
         was_float: The column may hold values that were written with single precision.
     """
 
     name: str
     family: Family
+    precision: int = 0
     scale: int = 0
     was_float: bool = False
 
@@ -77,7 +79,7 @@ class ColumnType:
         if not isinstance(name, str):
             return cls("nested", Family.OTHER)
         if decimal := _DECIMAL.fullmatch(name):
-            return cls(name, Family.DECIMAL, scale=int(decimal[2]))
+            return cls(name, Family.DECIMAL, int(decimal[1]), int(decimal[2]))
         family = _FAMILIES.get(name, Family.OTHER)
         if family is Family.STRING and _compares_otherwise(metadata):
             family = Family.OTHER

@@ -20,12 +20,14 @@ from sluicegate.tables.predicates.moments import (
     wall_clock,
 )
 from sluicegate.tables.predicates.values import (
+    DECIMALS,
     INT64,
     Span,
     number,
     statistics_span,
     units,
     with_single_precision,
+    within,
 )
 
 _BITS = {"byte": 8, "short": 16, "int": 32, "long": 64, "integer": 32}
@@ -92,7 +94,7 @@ def _integer(_: ColumnType, __: str, text: str) -> Span | None:
         value = int(text)
     except ValueError:
         return None
-    return (value, value) if value in INT64 else None
+    return within(INT64, (value, value))
 
 
 def _number(column: ColumnType, compared_as: str, text: str) -> Span | None:
@@ -109,8 +111,7 @@ def _number(column: ColumnType, compared_as: str, text: str) -> Span | None:
     if not exact and (size >= 10**digits or len(value.as_tuple().digits) > digits):
         error = (size >> _ROUNDED_BITS.get(compared_as, 50)) + 1
         low, high = low - error, high + error
-    limit = 10**38 if column.family is Family.DECIMAL else INT64.stop
-    return (low, high) if -limit < low and high < limit else None
+    return within(DECIMALS if column.family is Family.DECIMAL else INT64, (low, high))
 
 
 def _double(column: ColumnType, compared_as: str, text: str) -> Span | None:

@@ -18,9 +18,13 @@ from sluicegate.tables.predicates.moments import BELOW_A_MILLISECOND, days, inst
 Span = tuple[Any, Any]
 
 INT64 = range(-(1 << 63), 1 << 63)
-_DECIMAL_LIMIT = 10**38
+DECIMALS = range(1 - 10**38, 10**38)
 _MAX_EXPONENT = 100
-_DOUBLE_DIGITS = 17  # more digits than a double can have are not rounded to one
+# Numbers of more digits were never rounded to a double; others by less than this many of their bits,
+# which is nothing for up to 15 digits.
+_DOUBLE_DIGITS = 17
+_ROUNDED_BITS = 50
+_INFINITY = 0x7F800000  # as the bits of single precision
 _WHOLE = re.compile(r"[+-]?\d{1,19}")
 # Delta cuts maxima to 32 characters and appends the largest character as a tie-breaker, by its
 # version U+FFFD or U+10FFFF; a character cut in halves became a question mark before it.
@@ -88,17 +92,25 @@ def units(value: Decimal, scale: int) -> tuple[int, int]:
     return floor, floor + bool(rest)
 
 
-def with_single_precision(value: float) -> Span | None:
-    """A number and all that round to the same single precision; `None` if it is too large."""
-    if math.isinf(value):
-        return value, value
+def within(values: range, span: tuple[int, int]) -> Span | None:
+    """The span where both of its ends are in a range."""
+    return span if span[0] in values and span[1] in values else None
+
+
+def with_single_precision(value: float) -> Span:
+    """A number and all that are rounded to the same single precision, up to infinity."""
     try:
         bits = struct.unpack("i", struct.pack("f", abs(value)))[0]
     except OverflowError:
-        return None
-    farther = struct.unpack("f", struct.pack("i", bits + 1))[0]
-    nearer = struct.unpack("f", struct.pack("i", bits - 1))[0] if bits else -farther
+        bits = _INFINITY
+    farther = _single(min(bits + 1, _INFINITY))
+    nearer = _single(bits - 1) if bits else -farther
     return (nearer, farther) if value >= 0 else (-farther, -nearer)
+
+
+def _single(bits: int) -> float:
+    value: float = struct.unpack("f", struct.pack("i", bits))[0]
+    return value
 
 
 def _boolean(_: ColumnType, value: Any) -> Span | None:
@@ -126,7 +138,7 @@ def _float(column: ColumnType, value: Any) -> Span | None:
 
 def _exact_decimal(column: ColumnType, text: str) -> Span | None:
     value = number(text)
-    return None if value is None else _within_decimals(units(value, column.scale))
+    return None if value is None else within(DECIMALS, units(value, column.scale))
 
 
 def _decimal(column: ColumnType, value: Any) -> Span | None:
@@ -138,13 +150,9 @@ def _decimal(column: ColumnType, value: Any) -> Span | None:
         return None
     low, high = units(exact, column.scale)
     if len(exact.as_tuple().digits) <= _DOUBLE_DIGITS:
-        error = max(abs(low), abs(high)) >> 49
+        error = max(abs(low), abs(high)) >> _ROUNDED_BITS
         low, high = low - error, high + error
-    return _within_decimals((low, high))
-
-
-def _within_decimals(span: tuple[int, int]) -> Span | None:
-    return span if span[0] > -_DECIMAL_LIMIT and span[1] < _DECIMAL_LIMIT else None
+    return within(DECIMALS, (low, high))
 
 
 def _string(_: ColumnType, value: Any) -> Span | None:
