@@ -1,7 +1,8 @@
 """Writes the pages that are made from the code: `python docs/generate.py`, or `--check` them.
 
-`reference/configuration.md` comes from the models of the configuration, `plugins/hooks.md` from the
-hooks and base classes that plugins implement.
+`reference/configuration.md` comes from the models of the configuration, `reference/openapi.json` is the
+document that the gateway serves, `plugins/hooks.md` comes from the hooks and base classes that plugins
+implement.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ sys.path.insert(0, str(DOCS))
 
 from generators.configuration import configuration_page  # noqa: E402 - found beside this script
 from generators.hooks import hooks_page  # noqa: E402
+from generators.openapi import openapi_page  # noqa: E402
 
 PAGES = {
     "reference/configuration.md": configuration_page,
+    "reference/openapi.json": openapi_page,
     "plugins/hooks.md": hooks_page,
 }
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from sluicegate import __version__
+from sluicegate.access.oauth.requests import SCOPE
+from sluicegate.access.profile import TOKEN_ENDPOINT_PATH
 from sluicegate.sharing.openapi import actions, bodies, elsewhere, lines, listings, paths
-from sluicegate.sharing.openapi.pieces import Schema, choice, only, record
+from sluicegate.sharing.openapi.pieces import Schema, record
 from sluicegate.sharing.openapi.responses import (
     error_responses,
     error_schema,
@@ -42,10 +44,10 @@ def document(public_url: str, prefix: str) -> dict[str, Any]:
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": public_url}],
-        "security": [{"bearerToken": []}],
+        "security": [{"bearerToken": []}, {"accessToken": [SCOPE]}],
         "paths": {**door, prefix + DOCUMENT: {"get": _document()}, **elsewhere.paths()},
         "components": {
-            "securitySchemes": {"bearerToken": _bearer()},
+            "securitySchemes": {"bearerToken": _bearer(), "accessToken": _oauth(public_url)},
             "responses": error_responses(),
             "schemas": _schemas(),
         },
@@ -69,6 +71,16 @@ def _bearer() -> Schema:
     }
 
 
+def _oauth(public_url: str) -> Schema:
+    scopes = {SCOPE: "What the recipient was granted."}
+    flow = {"tokenUrl": public_url + TOKEN_ENDPOINT_PATH, "scopes": scopes}
+    return {
+        "type": "oauth2",
+        "description": "For profiles of version 2 with client credentials.",
+        "flows": {"clientCredentials": flow},
+    }
+
+
 def _schemas() -> dict[str, Schema]:
     return {
         "Error": error_schema(),
@@ -76,6 +88,6 @@ def _schemas() -> dict[str, Schema]:
         **bodies.schemas(),
         **lines.schemas(),
         **actions.schemas(),
+        **elsewhere.schemas(),
         "Document": record("An OpenAPI document.", {"openapi": {"const": "3.1.0"}}),
-        "Health": only("status", choice("Always this.", "ok")),
     }

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from sluicegate.access.oauth.requests import FORM, SCOPE
+from sluicegate.access.profile import TOKEN_ENDPOINT_PATH
 from sluicegate.sharing.openapi.parameters import in_header, in_path, in_query
-from sluicegate.sharing.openapi.pieces import Schema, choice, text
+from sluicegate.sharing.openapi.pieces import (
+    Schema,
+    choice,
+    only,
+    record,
+    schema_ref,
+    text,
+    whole,
+)
 from sluicegate.sharing.openapi.responses import json_answer, refusal, refusals, request_id
 
 _BYTES: Schema = {"application/octet-stream": {}}
@@ -20,6 +30,7 @@ def paths() -> dict[str, Schema]:
     """Path items, by whole addresses."""
     return {
         "/healthz": {"get": _health()},
+        TOKEN_ENDPOINT_PATH: {"post": _token()},
         "/content/{storage}/{path}": {
             "parameters": [
                 in_path("storage", text("Name of the storage.")),
@@ -40,6 +51,54 @@ def _health() -> Schema:
         "summary": "Whether the gateway can serve",
         "security": [],
         "responses": {"200": json_answer("It can.", "Health"), **refusals(("500", "503"))},
+    }
+
+
+def schemas() -> dict[str, Schema]:
+    """What these addresses take and answer (RFC 6749, sections 4.4 and 5.2)."""
+    return {
+        "Health": only("status", choice("Always this.", "ok")),
+        "TokenRequest": record(
+            "The client proves itself here, or by HTTP Basic.",
+            {"grant_type": choice("The one that there is.", "client_credentials")},
+            {
+                "scope": choice("The one that there is.", SCOPE),
+                "client_id": text("`clientId` of the profile."),
+                "client_secret": text("`clientSecret` of the profile."),
+            },
+        ),
+        "AccessToken": record(
+            "A short-lived bearer token.",
+            {
+                "access_token": text("Send it as `Authorization: Bearer`."),
+                "token_type": choice("Always this.", "bearer"),
+                "expires_in": whole("Seconds."),
+                "scope": choice("Always this.", SCOPE),
+            },
+        ),
+        "OAuthError": record(
+            "Why there is no token.",
+            {"error": text("A code of RFC 6749."), "error_description": text("For people.")},
+        ),
+    }
+
+
+def _token() -> Schema:
+    return {
+        "operationId": "token",
+        "summary": "Get an access token for OAuth client credentials",
+        "security": [],
+        "requestBody": {
+            "required": True,
+            "content": {FORM: {"schema": schema_ref("TokenRequest")}},
+        },
+        "responses": {
+            "200": json_answer("A token.", "AccessToken"),
+            "400": json_answer("The request is malformed.", "OAuthError"),
+            "401": json_answer("Not a client, or not its secret.", "OAuthError"),
+            "429": json_answer("Too many refused attempts.", "OAuthError"),
+            **refusals(("413", "500", "503")),
+        },
     }
 
 
