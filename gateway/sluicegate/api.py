@@ -298,7 +298,7 @@ class TableFormat(ABC):
             Unavailable: The store does not answer.
             UnsupportedOperation: Tables of this format do not tell their changes.
         """
-        raise UnsupportedOperation(f"Tables of format '{table.format}' do not tell their changes.")
+        raise UnsupportedOperation(f"tables of format '{table.format}' do not tell their changes")
 
 
 class Authenticator(ABC):

@@ -69,7 +69,7 @@ class Freshness:
                 if self._clock() >= self._check_at:
                     await self._check()
         if now >= self._usable_until and self._clock() >= self._usable_until:
-            raise Unavailable("The gateway's database does not answer; try again later.")
+            raise Unavailable("the gateway's database does not answer; try again later")
 
     def accepts(self, revision: int) -> bool:
         """Whether what was read at a revision is still current; a newer one empties the caches."""

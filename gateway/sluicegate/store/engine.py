@@ -113,5 +113,5 @@ def _translated() -> Iterator[None]:
         yield
     except (SQLAlchemyError, OSError) as error:
         raise Unavailable(
-            "The gateway's database does not answer; try again later.", detail=reason(error)
+            "the gateway's database does not answer; try again later", detail=reason(error)
         ) from error

@@ -127,7 +127,7 @@ class TableReader:
             return self._formats[table.format]
         except KeyError:
             raise UnsupportedOperation(
-                f"Tables of format '{table.format}' cannot be read: no enabled plugin reads them."
+                f"tables of format '{table.format}' cannot be read: no enabled plugin reads them"
             ) from None
 
 

@@ -102,7 +102,7 @@ def as_files(actions: pa.RecordBatch, source: str) -> pa.RecordBatch:
         TableUnreadable: An add has no path or no size; `source` says where.
     """
     if actions.column("path").null_count or actions.column("size").null_count:
-        raise TableUnreadable(f"{source} adds a file without a path or a size.")
+        raise TableUnreadable(f"{source} adds a file without a path or a size")
     columns = {name: actions.column(name) for name in FILE_SCHEMA.names}
     partitions = columns["partition_values"]
     if partitions.null_count:

@@ -38,7 +38,7 @@ def _check(actions: Actions, source: str) -> None:
     for batch, what in ((actions.adds, "adds"), (actions.removes, "removes"), (actions.cdc, "adds")):
         sized = batch is actions.removes or not batch.column("size").null_count
         if batch.column("path").null_count or not sized:
-            raise TableUnreadable(f"{source} {what} a file without a path or a size.")
+            raise TableUnreadable(f"{source} {what} a file without a path or a size")
 
 
 def _that_change(actions: pa.RecordBatch) -> pa.RecordBatch:

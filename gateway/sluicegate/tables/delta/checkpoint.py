@@ -96,7 +96,7 @@ class _Reader:
         if file.name.endswith(".parquet"):
             return await self.read_parquet(file)
         actions = await read_actions(self._store, file, self._root)
-        files = (as_files(actions.adds, f"The Delta log's {file.name}"),)
+        files = (as_files(actions.adds, f"the Delta log's {file.name}"),)
         return CheckpointState(files, actions.protocol, actions.metadata, actions.sidecars)
 
     async def read_parquet(self, file: LogFile | Sidecar) -> CheckpointState:
@@ -114,7 +114,7 @@ class _Reader:
 def _parse(source: Any, name: str, root: str, with_files: bool) -> CheckpointState:
     import pyarrow.parquet as pq  # late: a gateway at rest has no use for it
 
-    with damaged(f"The Delta log's {name}"):
+    with damaged(f"the Delta log's {name}"):
         parquet = pq.ParquetFile(source, pre_buffer=True)
         add_columns = AddColumns(root, min(parquet.metadata.num_rows, CHUNK_ROWS))
         files: list[pa.RecordBatch] = []

@@ -58,7 +58,7 @@ def parse_actions(data: Any, file: LogFile, root: str) -> Actions:
     Raises:
         TableUnreadable: It is damaged.
     """
-    with damaged(f"The Delta log's {file.name}"):
+    with damaged(f"the Delta log's {file.name}"):
         return _Parser().parse(data, file.last, root)
 
 
@@ -69,7 +69,7 @@ def damaged(what: str) -> Iterator[None]:
         yield
     except _PARSER_ERRORS as error:
         detail = f"{type(error).__name__}: {error}"
-        raise TableUnreadable(f"{what} is damaged.", detail=detail) from None
+        raise TableUnreadable(f"{what} is damaged", detail=detail) from None
 
 
 class _Parser:

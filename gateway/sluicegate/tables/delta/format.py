@@ -46,8 +46,8 @@ class DeltaFormat(TableFormat):
             first, last = _range(listing)
             if not first <= version <= last:
                 raise InvalidRequest(
-                    f"Version {version} of the table does not exist or cannot be rebuilt any more: "
-                    f"versions {first} to {last} can be read."
+                    f"version {version} of the table does not exist or cannot be rebuilt any more: "
+                    f"versions {first} to {last} can be read"
                 )
             return await log.load(listing, version)
 
@@ -89,8 +89,8 @@ class DeltaFormat(TableFormat):
                 began = await history.start(await log.listing(), commits[0])
             if began is None:
                 raise InvalidRequest(
-                    f"Version {start} of the table cannot be rebuilt any more, so changes cannot be "
-                    "told from it on."
+                    f"version {start} of the table cannot be rebuilt any more, so changes cannot be "
+                    "told from it on"
                 )
             outlines = await history.outlines(commits)
             files = {file.version: file for file in commits}
@@ -121,11 +121,11 @@ async def _load_latest(log: DeltaLog) -> Snapshot:
 def _range(listing: LogListing) -> tuple[int, int]:
     """The first version that can be rebuilt, and the last one."""
     if listing.latest is None:
-        raise NotFound("There is no Delta table: its location has no _delta_log with commits.")
+        raise NotFound("there is no Delta table: its location has no _delta_log with commits")
     if listing.earliest is None:
         raise TableUnreadable(
-            "The Delta log has no complete checkpoint "
-            f"and lacks commit {listing.missing(listing.latest)}."
+            "the Delta log has no complete checkpoint "
+            f"and lacks commit {listing.missing(listing.latest)}"
         )
     return listing.earliest, listing.latest
 
@@ -145,11 +145,11 @@ def _unbroken(listing: LogListing, start: int, end: int) -> list[LogFile]:
     while first > start and first - 1 in listing.commits:
         first -= 1
     if first > end:
-        raise InvalidRequest(f"The table's log lacks commit {end}, so its changes cannot be told.")
+        raise InvalidRequest(f"the table's log lacks commit {end}, so its changes cannot be told")
     if first > start:
         raise InvalidRequest(
-            f"The changes of version {first - 1} cannot be told any more, as the table's log was "
-            f"cleaned up: version {first} is the earliest to start from."
+            f"the changes of version {first - 1} cannot be told any more, as the table's log was "
+            f"cleaned up: version {first} is the earliest to start from"
         )
     return [listing.commits[version] for version in range(start, end + 1)]
 

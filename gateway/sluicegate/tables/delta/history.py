@@ -137,7 +137,7 @@ class History:
             protocol, metadata = outline.protocol or protocol, outline.metadata or metadata
         if protocol is None or metadata is None:
             raise TableUnreadable(
-                f"The Delta log up to version {segment.version} has no protocol or no metadata action."
+                f"the Delta log up to version {segment.version} has no protocol or no metadata action"
             )
         return TableState(segment.version, protocol, metadata)
 
@@ -150,7 +150,7 @@ class History:
             head = await read_checkpoint_head(self._store, segment.checkpoint, self._root)
         except ObjectMissing as error:
             raise TableUnreadable(
-                f"The Delta log's checkpoint of version {segment.checkpoint.version} is incomplete.",
+                f"the Delta log's checkpoint of version {segment.checkpoint.version} is incomplete",
                 detail=error.detail,
             ) from None
         return head.protocol, head.metadata
@@ -163,9 +163,9 @@ class History:
             actions = await read_actions(self._store, file, self._root)
         except ObjectMissing as error:
             raise Unavailable(
-                "The table's log changed while it was read; try again.", detail=error.detail
+                "the table's log changed while it was read; try again", detail=error.detail
             ) from None
-        source = f"The Delta log's {file.name}"
+        source = f"the Delta log's {file.name}"
         if actions.adds.num_rows + actions.removes.num_rows + actions.cdc.num_rows <= _INLINE_ROWS:
             files = commit_files(actions, source)
         else:

@@ -79,8 +79,8 @@ class DeltaLog:
             else:
                 return await self._replay(listing, segment, base)
         raise failure or TableUnreadable(
-            f"The Delta log lacks commit {listing.missing(version)}, without which "
-            f"version {version} cannot be rebuilt."
+            f"the Delta log lacks commit {listing.missing(version)}, without which "
+            f"version {version} cannot be rebuilt"
         )
 
     async def advance(self, previous: Snapshot) -> Snapshot | None:
@@ -118,7 +118,7 @@ class DeltaLog:
             return await read_checkpoint(self.store, segment.checkpoint, self._root)
         except ObjectMissing as error:
             raise TableUnreadable(
-                f"The Delta log's checkpoint of version {segment.checkpoint.version} is incomplete.",
+                f"the Delta log's checkpoint of version {segment.checkpoint.version} is incomplete",
                 detail=error.detail,
             ) from None
 
@@ -193,4 +193,4 @@ def _newest(values: Sequence[_T | None], what: str) -> _T:
     for value in reversed(values):
         if value is not None:
             return value
-    raise TableUnreadable(f"The Delta log has no {what} action: the table was not written completely.")
+    raise TableUnreadable(f"the Delta log has no {what} action: the table was not written completely")

@@ -73,18 +73,18 @@ def check_readable(protocol: TableProtocol, *, by_catalog: bool) -> None:
     """
     if not 1 <= protocol.min_reader_version <= _MAX_READER_VERSION:
         raise TableUnreadable(
-            f"The table needs Delta reader version {protocol.min_reader_version}; "
-            f"the gateway reads versions 1 to {_MAX_READER_VERSION}."
+            f"the table needs Delta reader version {protocol.min_reader_version}; "
+            f"the gateway reads versions 1 to {_MAX_READER_VERSION}"
         )
     features = frozenset(protocol.reader_features or ())
     if unknown := sorted(features - READER_FEATURES):
         raise TableUnreadable(
-            f"The table needs Delta reader features unknown to the gateway: {', '.join(unknown)}."
+            f"the table needs Delta reader features unknown to the gateway: {', '.join(unknown)}"
         )
     if features & CATALOG_FEATURES and not by_catalog:
         raise TableUnreadable(
-            "The table is managed by its catalog, which alone knows its commits: "
-            "it has to be shared from that catalog, not by its path."
+            "the table is managed by its catalog, which alone knows its commits: "
+            "it has to be shared from that catalog, not by its path"
         )
 
 

@@ -39,7 +39,7 @@ def reconcile(commits: Sequence[Actions]) -> Changes:
     touched = pa.concat_tables([_keys(adds), _keys(removes)])
     newest = touched.group_by("key").aggregate([("line", "max")])
     kept = adds.filter(pc.is_in(adds.column("line"), value_set=newest.column("line_max")))
-    files = tuple(as_files(batch, "A commit of the Delta log") for batch in _joined(kept.to_batches()))
+    files = tuple(as_files(batch, "a commit of the Delta log") for batch in _joined(kept.to_batches()))
     return Changes(
         paths=pc.unique(touched.column("path")),
         keys=newest.column("key").combine_chunks(),

@@ -118,7 +118,7 @@ def cleaned_up_meanwhile() -> Iterator[None]:
     try:
         yield
     except ObjectMissing as error:
-        message = "The table's log changed while it was read; try again."
+        message = "the table's log changed while it was read; try again"
         raise Unavailable(message, detail=error.detail) from None
 
 
@@ -136,10 +136,10 @@ def _store_errors(what: str) -> Iterator[None]:
     except (BaseError, OSError) as error:
         detail, text = _private(what, error), str(error)
         if isinstance(error, FileNotFoundError) or _MISSING_TEXT.search(text):
-            raise ObjectMissing("A file of the table's log is missing.", detail=detail) from None
-        message = "The table's storage does not answer; try again later."
+            raise ObjectMissing("a file of the table's log is missing", detail=detail) from None
+        message = "the table's storage does not answer; try again later"
         if isinstance(error, _REFUSALS) or _REFUSAL_TEXT.search(text):
-            message = "The gateway may not read the table's storage: its operator has to grant access."
+            message = "the gateway may not read the table's storage: its operator has to grant access"
         raise StorageError(message, detail=detail) from None
 
 

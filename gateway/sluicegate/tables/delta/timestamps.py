@@ -30,7 +30,7 @@ def in_commit_since(metadata: TableMetadata) -> int | None:
         return int(configuration.get("delta.inCommitTimestampEnablementVersion", "0"))
     except ValueError:
         raise TableUnreadable(
-            "The table property delta.inCommitTimestampEnablementVersion is no version number."
+            "the table property delta.inCommitTimestampEnablementVersion is no version number"
         ) from None
 
 
@@ -98,8 +98,8 @@ class Timeline:
         version = await self._first_after(timestamp, first, last) - 1
         if version < first:
             raise InvalidRequest(
-                f"The timestamp {_iso(timestamp)} is before the earliest version of the table that "
-                f"can be read: version {first} of {_iso(await self._timestamp(first))}."
+                f"the timestamp {_iso(timestamp)} is before the earliest version of the table that "
+                f"can be read: version {first} of {_iso(await self._timestamp(first))}"
             )
         if version == last and timestamp > await self._timestamp(last):
             raise await self._too_late(timestamp, last)
@@ -118,8 +118,8 @@ class Timeline:
 
     async def _too_late(self, timestamp: int, last: int) -> InvalidRequest:
         return InvalidRequest(
-            f"The timestamp {_iso(timestamp)} is after the latest version of the table: "
-            f"version {last} of {_iso(await self._timestamp(last))}."
+            f"the timestamp {_iso(timestamp)} is after the latest version of the table: "
+            f"version {last} of {_iso(await self._timestamp(last))}"
         )
 
     async def _first_after(self, timestamp: int, low: int, high: int) -> int:

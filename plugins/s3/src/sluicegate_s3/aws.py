@@ -65,7 +65,7 @@ class DefaultChain(CredentialSource):
         found = botocore.session.Session(profile=self._profile).get_credentials()
         if found is None:
             raise StorageError(
-                "The gateway has no AWS credentials for this storage; ask its operator to set some.",
+                "the gateway has no AWS credentials for this storage; ask its operator to set some",
                 detail="botocore's chain is empty: set access_key_id and secret_access_key, a profile, "
                 "the environment, or give the gateway a container or instance role",
             )
@@ -161,16 +161,16 @@ def _translated_errors() -> Iterator[None]:
         yield
     except ClientError as error:
         raise StorageError(
-            "The token service refuses the gateway's credentials for this storage; ask its operator.",
+            "the token service refuses the gateway's credentials for this storage; ask its operator",
             detail=str(error),
         ) from error
     except (ConnectionFailed, HTTPClientError) as error:
         raise StorageError(
-            "The service that gives credentials for this storage does not answer; try again later.",
+            "the service that gives credentials for this storage does not answer; try again later",
             detail=str(error),
         ) from error
     except BotoCoreError as error:
         raise StorageError(
-            "The gateway's AWS configuration for this storage does not work; ask its operator.",
+            "the gateway's AWS configuration for this storage does not work; ask its operator",
             detail=str(error),
         ) from error

@@ -65,7 +65,7 @@ class S3Storage(Storage):
             TableUnreadable: A location is no valid Unicode.
         """
         if expires_in < 1:
-            raise InvalidRequest("A presigned URL must live for at least one second.")
+            raise InvalidRequest("a presigned URL must live for at least one second")
         keys = self._keys(locations)
         credentials = await self._credentials.get()
         presigner = self._presigner_with(credentials)
@@ -111,7 +111,7 @@ class S3Storage(Storage):
             canonical = ""
         if not canonical.startswith(self._prefix):
             raise PermissionDenied(
-                "The table refers to a file outside of its storage, which the gateway does not serve.",
+                "the table refers to a file outside of its storage, which the gateway does not serve",
                 detail=f"{location} is not below {self._prefix}",
             )
         return canonical
@@ -121,8 +121,8 @@ class S3Storage(Storage):
         key = self._keys([f"{directory}/"])[0].removesuffix("/")
         if _UNLISTABLE.search(f"/{key}/" if key else ""):
             raise TableUnreadable(
-                "The name of the table's directory has an empty, '.' or '..' segment or a control "
-                "character, so the table cannot be read; its owner should move it to a plain name.",
+                "the name of the table's directory has an empty, '.' or '..' segment or a control "
+                "character, so the table cannot be read; its owner should move it to a plain name",
                 detail=ascii(location),
             )
         return key
@@ -138,7 +138,7 @@ def _signed(presigner: Presigner, keys: Sequence[str], at: int, lifetime: int) -
         return presigner.sign(keys, at, lifetime)
     except UnicodeEncodeError as error:
         raise TableUnreadable(
-            "The table names a file by text that is no valid Unicode; no store can hold such a file.",
+            "the table names a file by text that is no valid Unicode; no store can hold such a file",
             detail=ascii(error.object[error.start - 40 : error.end]),
         ) from error
 
@@ -149,7 +149,7 @@ def _lifetime(credentials: Credentials, at: int, expires_in: int) -> int:
     if credentials.expires_at is not None:
         lifetime = min(lifetime, credentials.expires_at // 1000 - at)
     if lifetime < 1:
-        raise StorageError("The gateway's session with this storage has ended; try again in a moment.")
+        raise StorageError("the gateway's session with this storage has ended; try again in a moment")
     return lifetime
 
 

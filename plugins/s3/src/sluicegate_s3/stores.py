@@ -105,7 +105,7 @@ def _of_aws(given: TemporaryCredentials) -> Credentials:
     secret = given.secret
     if given.kind != "aws" or not {"access_key_id", "secret_access_key"} <= secret.keys():
         raise StorageError(
-            "The credentials given for this table do not open its storage; ask the gateway's operator.",
+            "the credentials given for this table do not open its storage; ask the gateway's operator",
             detail=f"{given.kind} credentials ({sorted(secret)}) for {given.location}",
         )
     return Credentials(
