@@ -34,13 +34,22 @@ def load_signing_key(settings: Settings) -> bytes:
     """
     if settings.signing_key is not None:
         return settings.signing_key.get_secret_value().encode()
+    return _key_file(signing_key_path(settings))
+
+
+def signing_key_path(settings: Settings) -> Path:
+    """Where the key is that no configuration names.
+
+    Raises:
+        ConfigurationError: The database is PostgreSQL, which has no place beside it.
+    """
     database = DatabaseUrl.parse(settings.database.get_secret_value())
     if database.dialect != "sqlite":
         raise ConfigurationError(
             "with PostgreSQL, 'signing_key' must be set, the same on every replica: make one with "
             "'openssl rand -hex 32' and configure it as {env: NAME} or {file: PATH}"
         )
-    return _key_file(Path(database.target).with_suffix(".key"))
+    return Path(database.target).with_suffix(".key")
 
 
 def _key_file(path: Path) -> bytes:

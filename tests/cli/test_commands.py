@@ -91,6 +91,10 @@ def test_plugins_works_without_a_configuration_and_tells_twins(
         ("catalogs: {main: {type: uc}}", "error: gateway.yaml:1:18: catalogs.main: 'uri' is missing"),
         ("plugins: [absent]", "error: gateway.yaml:1:11: plugin 'absent' is enabled but not installed"),
         ("database: mysql://x", "error: gateway.yaml:1:11: the database URL has an unknown scheme"),
+        (
+            "database: postgresql://h/d",
+            "error: gateway.yaml:1:11: with PostgreSQL, 'signing_key' must be",
+        ),
     ],
 )
 def test_config_check_tells_what_is_wrong_and_where(
@@ -152,6 +156,15 @@ def test_tables_of_one_catalog_are_listed_though_another_fails(
     assert captured.err == (
         "error: catalog 'a': does not answer: timed out\nerror: schema 'eu' of catalog 'b': is gone\n"
     )
+
+
+def test_tables_tells_of_a_catalog_that_lists_nothing(
+    installed: Site, folder: Path, capsys: Capture
+) -> None:
+    installed.install("bare", CATALOG.replace('return ["eu"]', "return []"))
+    configure(folder, "catalogs: {a: {type: bare, uri: x}}")
+    assert run(["tables"]) == 0
+    assert capsys.readouterr() == ("", "note: catalog 'a' lists no schemas\n")
 
 
 def test_tables_of_an_unknown_catalog_is_an_error(

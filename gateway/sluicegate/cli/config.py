@@ -35,6 +35,7 @@ def check(ctx: click.Context, file: Path | None) -> None:
 
 def _problems(path: Path) -> list[str]:
     from sluicegate.config import load_settings
+    from sluicegate.keys import signing_key_path
     from sluicegate.registry import Registry, configure
     from sluicegate.store.urls import DatabaseUrl
 
@@ -42,6 +43,8 @@ def _problems(path: Path) -> list[str]:
     problems: list[str] = []
     try:
         DatabaseUrl.parse(settings.database.get_secret_value())
+        if settings.signing_key is None:
+            signing_key_path(settings)
     except ConfigurationError as error:
         problems.append(settings.problem(("database",), error.message))
     try:

@@ -56,6 +56,8 @@ async def _print_catalog(name: str, catalog: Catalog, schema: str | None) -> boo
         schemas = [schema] if schema else await catalog.list_schemas()
     except SluicegateError as error:
         return _failed(f"catalog '{name}'", error)
+    if not schemas:
+        click.echo(f"note: catalog '{name}' lists no schemas", err=True)
     complete = True
     for each in schemas:
         try:
