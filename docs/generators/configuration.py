@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 from pydantic import BaseModel, BeforeValidator, SecretStr
 from pydantic.fields import FieldInfo
 
+from sluicegate.api import AuthenticatorType, CatalogType, StorageType
 from sluicegate.config import PluginSection, Settings
 from sluicegate.registry import Registry
 from sluicegate.units import format_duration, parse_duration, parse_size
@@ -44,7 +45,12 @@ def _lines(registry: Registry) -> Iterator[str]:
         if model is None:
             continue
         yield from _section(name, model)
-    for title, known in (("catalogs", registry.catalog_types()), ("storage", registry.storage_types())):
+    plugged: dict[str, Mapping[str, CatalogType | StorageType | AuthenticatorType]] = {
+        "catalogs": registry.catalog_types(),
+        "storage": registry.storage_types(),
+        "authentication.authenticators": registry.authenticator_types(),
+    }
+    for title, known in plugged.items():
         for name, kind in known.items():
             yield from (
                 f"## `{title}`, `type: {name}`",

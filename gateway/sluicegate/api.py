@@ -308,9 +308,20 @@ class Authenticator(ABC):
     async def authenticate(self, authorization: str, address: str | None) -> Principal | None:
         """The principal, or `None` for "not mine".
 
+        Of the answer only `name`, a recipient's in any spelling, and `method` count: whether that
+        recipient is let in, and its id and properties, the gateway looks up itself.
+
+        Args:
+            authorization: The header's value; never empty.
+            address: IP address of the caller, or `None` where it is not known.
+
         Raises:
             Unauthenticated: Mine, and bad.
+            Unavailable: Mine, but it cannot be checked now.
         """
+
+    async def aclose(self) -> None:  # noqa: B027 (having nothing to release is the usual case)
+        """Release connections; called once at the end."""
 
 
 class Policy(ABC):

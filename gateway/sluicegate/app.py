@@ -67,7 +67,7 @@ class Gateway:
             reader = TableReader(instances.formats, settings.cache.snapshots)
             stack.push_async_callback(reader.aclose)
             grants = Grants(store)
-            access = Access(settings, keys, grants)
+            access = Access(settings, keys, grants, instances.authenticators)
             stack.push_async_callback(access.aclose)
             gateway = cls(settings, registry, instances, store, grants, reader, access)
             for lifespan in registry.lifespans(gateway):

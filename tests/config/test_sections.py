@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.installed import CATALOG, STORAGE, Site
+from support.installed import AUTHENTICATOR, CATALOG, STORAGE, Site
 
 from sluicegate.config import load_settings
 from sluicegate.errors import ConfigurationError
@@ -14,12 +14,14 @@ from sluicegate.registry import ConfiguredInstances, Registry, configure
 
 Check = Callable[..., ConfiguredInstances]
 S = "storage:\n- "
+A = "authentication:\n  authenticators:\n  - "
 
 
 @pytest.fixture
 def check(site: Site, tmp_path: Path) -> Check:
     site.install("uc", CATALOG)
     site.install("mem", STORAGE)
+    site.install("own", AUTHENTICATOR)
 
     def check(text: str, *, mode: int = 0o600) -> ConfiguredInstances:
         path = tmp_path / "gateway.yaml"
@@ -48,6 +50,12 @@ def check(site: Site, tmp_path: Path) -> Check:
         (
             S + "{type: mem, prefix: memory://x/}\n- {type: mem, prefix: mem://x}",
             "3:23: the prefix 'memory://x/' is served by another entry already",
+        ),
+        (A + "{type: own}", "3:5: authentication.authenticators.0: 'password' is missing"),
+        (A + "{type: uc, uri: x}", "3:12: plugin 'uc' offers no authenticator"),
+        (
+            A + "{type: own, password: x, user: y}",
+            "3:30: authentication.authenticators.0: unknown key 'user'",
         ),
     ],
 )  # fmt: skip

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from support.installed import CATALOG, STORAGE, Site
+from support.installed import AUTHENTICATOR, CATALOG, STORAGE, Site
 
 from sluicegate.api import ConfigurationError, FormatType, LinkSigner, NotFound, UnsupportedOperation
 from sluicegate.config import Settings
@@ -18,10 +18,18 @@ Build = Callable[..., Instances]
 def build(site: Site) -> Build:
     site.install("uc", CATALOG)
     site.install("mem", STORAGE)
+    site.install("own", AUTHENTICATOR)
 
-    def make(*prefixes: str, **catalogs: Any) -> Instances:
+    def make(*prefixes: str, passwords: Sequence[str] = (), **catalogs: Any) -> Instances:
         storage = [{"type": "mem", "prefix": prefix} for prefix in prefixes]
-        settings = Settings.model_validate({"catalogs": catalogs, "storage": storage})
+        authenticators = [{"type": "own", "password": password} for password in passwords]
+        settings = Settings.model_validate(
+            {
+                "catalogs": catalogs,
+                "storage": storage,
+                "authentication": {"authenticators": authenticators},
+            }
+        )
         registry = Registry.load(settings)
         return Instances(registry, configure(settings, registry), links=links)
 
@@ -153,3 +161,14 @@ def test_formats_of_the_gateway_and_of_plugins_stand_side_by_side(site: Site) ->
     own = FormatType("delta", object)  # type: ignore[arg-type]
     instances = Instances(registry, configure(settings, registry), links=links, formats=[own])
     assert list(instances.formats) == ["delta", "hudi"]
+
+
+async def test_authenticators_are_built_in_order_and_closed_at_the_end(build: Build) -> None:
+    instances = build(passwords=["one", "other"])
+    first, second = instances.authenticators
+    assert (await first.authenticate("own-1 acme:one", None)).name == "acme"  # type: ignore[union-attr]
+    assert await second.authenticate("own-1 acme:one", None) is None
+    with pytest.raises(UnsupportedOperation, match="authenticator 'own-1' has no locations"):
+        first.context.links.sign([], 1)  # type: ignore[attr-defined]
+    await instances.aclose()
+    assert second.closed  # type: ignore[attr-defined]

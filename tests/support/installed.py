@@ -45,6 +45,32 @@ def sluicegate_register_storage():
     return [StorageType(__name__.removeprefix("plugin_"), ("memory", "mem"), StorageConfig, build)]
 """
 
+AUTHENTICATOR = """
+from sluicegate.api import Authenticator, AuthenticatorType, PluginConfig, Principal, SecretStr
+from sluicegate.api import Unauthenticated, hookimpl
+
+class Config(PluginConfig):
+    password: SecretStr
+
+class Fake(Authenticator):
+    def __init__(self, config, context):
+        self.config, self.context, self.closed = config, context, False
+    async def authenticate(self, authorization, address):
+        scheme, _, rest = authorization.partition(" ")
+        if scheme != self.context.name:
+            return None
+        name, _, password = rest.partition(":")
+        if password != self.config.password.get_secret_value():
+            raise Unauthenticated("the password is wrong")
+        return Principal("", name, "password", address)
+    async def aclose(self):
+        self.closed = True
+
+@hookimpl
+def sluicegate_register_authenticators():
+    return [AuthenticatorType(__name__.removeprefix("plugin_"), Config, Fake)]
+"""
+
 
 class Site:
     """A folder of installed distributions.

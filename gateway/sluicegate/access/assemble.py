@@ -11,6 +11,7 @@ from sluicegate.access.authentication import Authentication
 from sluicegate.access.bearer import BearerTokens
 from sluicegate.access.grants import Grants
 from sluicegate.access.oauth.endpoint import TokenEndpoint
+from sluicegate.access.plugged import Plugged
 from sluicegate.access.web_tokens import TokenJudge, VerifiedTokens, WebTokens
 from sluicegate.api import Authenticator
 from sluicegate.config import Settings
@@ -52,7 +53,11 @@ class Access:
         self._judges = Late(judges)
         self._token_endpoint = TokenEndpoint(grants, self._own_tokens)
         self.authentication = Authentication(
-            [BearerTokens(grants), WebTokens(self._all_judges, verified), *plugins]
+            [
+                BearerTokens(grants),
+                WebTokens(self._all_judges, verified),
+                *(Plugged(plugin, grants) for plugin in plugins),
+            ]
         )
 
     def routes(self) -> list[Route]:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from sluicegate.config.model import SettingsModel
+from sluicegate.config.model import PluginSection, SettingsModel
 from sluicegate.units import Duration
 
 OidcAlgorithm = Literal[
@@ -100,4 +100,8 @@ class AuthenticationSettings(SettingsModel):
 
     oidc: Annotated[tuple[OidcSettings, ...], AfterValidator(_each_once)] = Field(
         default=(), description="Issuers whose tokens are accepted as bearer tokens."
+    )
+    authenticators: tuple[PluginSection, ...] = Field(
+        default=(),
+        description="Plugins that recognise recipients by something else, asked last, in this order.",
     )

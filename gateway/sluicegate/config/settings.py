@@ -145,7 +145,7 @@ class Settings(SettingsModel):
     )
     plugins: tuple[str, ...] = Field(
         default=(),
-        description="Plugins to enable beside those that `catalogs` and `storage` name, in this order.",
+        description="Plugins to enable beside those that other sections name, in this order.",
     )
     database: DatabaseUrl = Field(
         default=SecretStr(DEFAULT_DATABASE),
@@ -204,6 +204,10 @@ class Settings(SettingsModel):
             *((name, ("plugins", index)) for index, name in enumerate(self.plugins)),
             *((section.type, ("catalogs", name, "type")) for name, section in self.catalogs.items()),
             *((section.type, ("storage", index, "type")) for index, section in enumerate(self.storage)),
+            *(
+                (section.type, ("authentication", "authenticators", index, "type"))
+                for index, section in enumerate(self.authentication.authenticators)
+            ),
         ]
         found: dict[str, Location] = {}
         for name, location in named:

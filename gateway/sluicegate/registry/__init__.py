@@ -4,6 +4,7 @@ from sluicegate.registry.installed import InstalledPlugin, installed_plugins
 from sluicegate.registry.instances import Instances
 from sluicegate.registry.registry import Registry
 from sluicegate.registry.sections import (
+    ConfiguredAuthenticator,
     ConfiguredCatalog,
     ConfiguredInstances,
     ConfiguredStorage,
@@ -11,6 +12,7 @@ from sluicegate.registry.sections import (
 )
 
 __all__ = [
+    "ConfiguredAuthenticator",
     "ConfiguredCatalog",
     "ConfiguredInstances",
     "ConfiguredStorage",

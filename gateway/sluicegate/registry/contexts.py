@@ -48,15 +48,19 @@ class InstanceContext:
 
 
 class NoLinks:
-    """The links of a catalog, which has no locations of its own."""
+    """The links of an instance that has no locations of its own.
 
-    def __init__(self, catalog: str) -> None:
-        self._catalog = catalog
+    Args:
+        owner: What it is called in messages: "catalog 'main'".
+    """
+
+    def __init__(self, owner: str) -> None:
+        self._owner = owner
 
     def sign(self, paths: Sequence[str], expires_in: int) -> Presigned:
-        """Refuse: storage instances sign links, catalogs do not.
+        """Refuse: only storage instances sign links.
 
         Raises:
             UnsupportedOperation: Always.
         """
-        raise UnsupportedOperation(f"catalog '{self._catalog}' has no locations to sign links for")
+        raise UnsupportedOperation(f"{self._owner} has no locations to sign links for")

@@ -1,4 +1,4 @@
-"""The configured instances: catalogs by name, storage by location, formats by what tables carry."""
+"""The configured instances: catalogs by name, storage by location, formats, authenticators."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from sluicegate.api import (
+    Authenticator,
     Catalog,
     FormatType,
     LinkSigner,
@@ -19,7 +20,12 @@ from sluicegate.late import LateMapping
 from sluicegate.registry.contexts import InstanceContext, NoLinks
 from sluicegate.registry.locations import bucket_of, canonical_schemes, with_canonical_scheme
 from sluicegate.registry.registry import Registry
-from sluicegate.registry.sections import ConfiguredCatalog, ConfiguredInstances, ConfiguredStorage
+from sluicegate.registry.sections import (
+    ConfiguredAuthenticator,
+    ConfiguredCatalog,
+    ConfiguredInstances,
+    ConfiguredStorage,
+)
 
 Instance = TypeVar("Instance")
 
@@ -29,7 +35,7 @@ class Instances:
 
     Args:
         registry: The loaded plugins.
-        configured: The checked sections of `catalogs:` and `storage:`.
+        configured: The checked sections of plugins.
         links: Makes the signer of one storage instance's links, given its name.
         formats: The gateway's own table formats, beside those that plugins register.
 
@@ -57,9 +63,17 @@ class Instances:
             reverse=True,
         )
         self._catalogs: Mapping[str, Catalog] = {
-            entry.name: _build(entry, entry.type.factory, self._catalog_context(entry.name))
+            entry.name: _build(
+                entry, entry.type.factory, self._context(entry.name, f"catalog '{entry.name}'")
+            )
             for entry in configured.catalogs
         }
+        self._authenticators: Sequence[Authenticator] = [
+            _build(
+                entry, entry.type.factory, self._context(entry.name, f"authenticator '{entry.name}'")
+            )
+            for entry in configured.authenticators
+        ]
         types = {known.name: known for known in (*formats, *registry.format_types().values())}
         self._formats = LateMapping({name: known.factory for name, known in types.items()})
         for name in registry.format_types():
@@ -109,13 +123,22 @@ class Instances:
         """The readers of table formats, by the name that `CatalogTable.format` has."""
         return self._formats
 
+    @property
+    def authenticators(self) -> Sequence[Authenticator]:
+        """The configured authenticators, in the order of the configuration."""
+        return self._authenticators
+
     async def aclose(self) -> None:
         """Close every instance, also when one of them fails at it; a second call does nothing."""
         if not self._open:
             return
         self._open = False
         failures: list[Exception] = []
-        instances: list[Catalog | Storage] = [*self._catalogs.values(), *self._storage.values()]
+        instances: list[Catalog | Storage | Authenticator] = [
+            *self._catalogs.values(),
+            *self._storage.values(),
+            *self._authenticators,
+        ]
         for instance in instances:
             try:
                 await instance.aclose()
@@ -127,8 +150,8 @@ class Instances:
     def _storage_context(self, entry: ConfiguredStorage) -> PluginContext:
         return InstanceContext(entry.name, self._open_location, lambda: self._links(entry.name))
 
-    def _catalog_context(self, name: str) -> PluginContext:
-        return InstanceContext(name, self._open_location, lambda: NoLinks(name))
+    def _context(self, name: str, owner: str) -> PluginContext:
+        return InstanceContext(name, self._open_location, lambda: NoLinks(owner))
 
     async def _open_location(self, location: str) -> ObjectDirectory:
         canonical, storage = self.storage_for(location)
@@ -136,7 +159,7 @@ class Instances:
 
 
 def _build(
-    entry: ConfiguredCatalog | ConfiguredStorage,
+    entry: ConfiguredCatalog | ConfiguredStorage | ConfiguredAuthenticator,
     factory: Callable[[Any, PluginContext], Instance],
     context: PluginContext,
 ) -> Instance:

@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from sluicegate.api import CatalogType, StorageType
-from sluicegate.config import PluginSection, Settings
+from sluicegate.api import AuthenticatorType, CatalogType, StorageType
+from sluicegate.config import AuthenticationSettings, PluginSection, Settings
 from sluicegate.registry.registry import Registry
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -34,13 +34,13 @@ _REFERENCE_SCHEMA = {
 
 Schema = dict[str, Any]
 Definitions = dict[str, Schema]
-_Type = CatalogType | StorageType
+_Type = AuthenticatorType | CatalogType | StorageType
 
 
 def configuration_schema(registries: Iterable[Registry]) -> Schema:
     """The schema of the whole file, with the sections of the plugins of these registries.
 
-    A catalog or storage section is one of its plugins' sections, told apart by `type`; each scalar
+    A section of a plugin is one of the plugins' sections, told apart by `type`; each scalar
     may also be a reference to the environment or to a file.
     """
     loaded = list(registries)
@@ -48,7 +48,15 @@ def configuration_schema(registries: Iterable[Registry]) -> Schema:
         known for registry in loaded for known in registry.catalog_types().values()
     ]
     storage: list[_Type] = [known for registry in loaded for known in registry.storage_types().values()]
-    models: list[type[BaseModel]] = [Settings, *(known.config for known in (*catalogs, *storage))]
+    authenticators: list[_Type] = [
+        known for registry in loaded for known in registry.authenticator_types().values()
+    ]
+    plugged = (*catalogs, *storage, *authenticators)
+    models: list[type[BaseModel]] = [
+        Settings,
+        AuthenticationSettings,
+        *(known.config for known in plugged),
+    ]
     targets, collected = models_json_schema([(model, _MODE) for model in dict.fromkeys(models)])
     definitions = {
         name: _with_references(definition)
@@ -63,7 +71,9 @@ def configuration_schema(registries: Iterable[Registry]) -> Schema:
     )
     catalogs_schema["additionalProperties"] = False
     root["properties"]["storage"]["items"] = _sections("storage", storage, names, definitions)
-    for name in {names[known.config] for known in (*catalogs, *storage)}:
+    section = definitions[names[AuthenticationSettings]]["properties"]["authenticators"]
+    section["items"] = _sections("authenticator", authenticators, names, definitions)
+    for name in {names[known.config] for known in plugged}:
         if repr(_DEFINITION + name) not in repr(definitions):
             del definitions[name]
     definitions[_REFERENCE] = _REFERENCE_SCHEMA
@@ -86,7 +96,8 @@ def _sections(
             "properties": {"type": {"const": known.name}, **model.get("properties", {})},
             "required": ["type", *model.get("required", ())],
         }
-    return {"oneOf": [{"$ref": f"{_DEFINITION}{kind}-{known.name}"} for known in types]}
+    alternatives = [{"$ref": f"{_DEFINITION}{kind}-{known.name}"} for known in types]
+    return {"oneOf": alternatives} if alternatives else {"not": {}}
 
 
 def _with_references(schema: Schema) -> Schema:

@@ -7,7 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from sluicegate.api import CatalogType, PluginConfig, StorageConfig, StorageType
+from sluicegate.api import (
+    AuthenticatorType,
+    CatalogType,
+    PluginConfig,
+    StorageConfig,
+    StorageType,
+)
 from sluicegate.config import PluginSection, Settings
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.errors import ConfigurationError
@@ -15,7 +21,7 @@ from sluicegate.registry.locations import as_prefix, canonical_schemes, with_can
 from sluicegate.registry.registry import Registry
 from sluicegate.yamlfile import Location, nearest, validate
 
-Type = TypeVar("Type", CatalogType, StorageType)
+Type = TypeVar("Type", CatalogType, StorageType, AuthenticatorType)
 Config = TypeVar("Config", bound=PluginConfig)
 
 
@@ -44,15 +50,29 @@ class ConfiguredStorage:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfiguredAuthenticator:
+    """An entry of `authentication.authenticators:`, checked.
+
+    Attributes:
+        name: Its type and its number among the entries of that type.
+    """
+
+    name: str
+    type: AuthenticatorType
+    config: PluginConfig
+
+
+@dataclass(frozen=True, slots=True)
 class ConfiguredInstances:
     """Every instance that the configuration asks for."""
 
     catalogs: tuple[ConfiguredCatalog, ...]
     storage: tuple[ConfiguredStorage, ...]
+    authenticators: tuple[ConfiguredAuthenticator, ...]
 
 
 def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
-    """Check the sections of `catalogs:` and `storage:`; nothing is opened.
+    """Check the sections of catalogs, storage and authenticators; nothing is opened.
 
     Raises:
         ConfigurationError: One line `file:line:column: message` for each problem.
@@ -61,6 +81,7 @@ def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
     configured = ConfiguredInstances(
         tuple(checker.catalogs(registry.catalog_types())),
         tuple(checker.storage(registry.storage_types())),
+        tuple(checker.authenticators(registry.authenticator_types())),
     )
     if checker.problems:
         raise ConfigurationError("\n".join(checker.problems))
@@ -93,6 +114,18 @@ class _Checker:
                 self._note((*location, "prefix"), prefixes.refuse(canonical, known))
                 name = f"{known.name}-{numbers[known.name]}"
                 yield ConfiguredStorage(name, known, config.model_copy(update={"prefix": canonical}))
+
+    def authenticators(
+        self, types: Mapping[str, AuthenticatorType]
+    ) -> Iterator[ConfiguredAuthenticator]:
+        numbers: Counter[str] = Counter()
+        for index, section in enumerate(self._settings.authentication.authenticators):
+            location: Location = ("authentication", "authenticators", index)
+            known = self._type(section, types, "authenticator", location)
+            config = known and self._config(section, known.config, location)
+            if known and config:
+                numbers[known.name] += 1
+                yield ConfiguredAuthenticator(f"{known.name}-{numbers[known.name]}", known, config)
 
     def _type(
         self, section: PluginSection, types: Mapping[str, Type], kind: str, location: Location
