@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -59,7 +60,7 @@ class Gateway:
                 registry,
                 configure(settings, registry),
                 links=_link_maker(settings, keys),
-                formats=[FormatType("delta", _delta_format)],
+                formats=[FormatType("delta", partial(_delta_format, settings.cache.commits))],
             )
             stack.push_async_callback(instances.aclose)
             store = await Store.open(settings.database.get_secret_value())
@@ -113,10 +114,10 @@ class Gateway:
 _LINKS = "content links"
 
 
-def _delta_format() -> TableFormat:
+def _delta_format(commits_bytes: int) -> TableFormat:
     from sluicegate.tables.delta import DeltaFormat  # loads Arrow
 
-    return DeltaFormat()
+    return DeltaFormat(commits_bytes)
 
 
 def _link_maker(settings: Settings, keys: KeyRing) -> Callable[[str], LinkSigner]:

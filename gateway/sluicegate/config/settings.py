@@ -106,6 +106,11 @@ class CacheSettings(SettingsModel):
     snapshots: ByteSize = Field(
         default=256_000_000, ge=0, description="Memory for snapshots of tables."
     )
+    commits: ByteSize = Field(
+        default=64_000_000,
+        ge=0,
+        description="Memory for commits, of which streams and change data feeds are made.",
+    )
 
 
 class TelemetrySettings(SettingsModel):
