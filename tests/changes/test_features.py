@@ -153,6 +153,41 @@ def test_mapped_columns_that_kept_their_names_can_be_said_in_parquet(
     assert "columnMapping" not in answer.lines[1]["metaData"]["schemaString"]
 
 
+def test_later_features_do_not_hinder_an_older_range(lake: SharedLake, table: LakeTable) -> None:
+    commit(table, 0, protocol(), metadata(**FEED), add("a"))
+    commit(table, 1, VECTORS)
+    commit(table, 2, full_remove("a"), add("a", deletionVector=inline_vector([1])))
+    plain = {"delta-sharing-capabilities": "responseformat=delta"}
+    answer = ChangeAnswer.of(feed(lake, table, startingVersion=0, endingVersion=0, headers=plain))
+    assert answer.said == [("protocol",), ("metaData", 2), ("add", 0, "a")]
+    told = answer.lines[0]["protocol"]["deltaProtocol"]
+    assert told["readerFeatures"] == []
+    assert told["writerFeatures"] == ["changeDataFeed"]
+    assert feed(lake, table, startingVersion=0, endingVersion=0).status_code == 200
+
+
+def test_a_later_rename_does_not_hinder_an_older_range(lake: SharedLake, table: LakeTable) -> None:
+    commit(table, 0, protocol(2), mapped(physical="id"), add("a"))
+    renamed = mapped(physical="id")
+    schema = json.loads(renamed["metaData"]["schemaString"])
+    schema["fields"].append(
+        {
+            "name": "new",
+            "type": "long",
+            "nullable": True,
+            "metadata": {
+                "delta.columnMapping.id": 2,
+                "delta.columnMapping.physicalName": "col-2",
+            },
+        }
+    )
+    renamed["metaData"]["schemaString"] = json.dumps(schema)
+    commit(table, 1, renamed, add("b"))
+    older = ChangeAnswer.of(feed(lake, table, startingVersion=0, endingVersion=0))
+    assert older.said == [("protocol",), ("metaData", 0), ("add", 0, "a")]
+    assert feed(lake, table, startingVersion=0).status_code == 400
+
+
 def test_features_of_the_log_alone_are_no_hindrance(
     lake: SharedLake, table: LakeTable, ask: Ask
 ) -> None:

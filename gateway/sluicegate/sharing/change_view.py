@@ -120,12 +120,7 @@ def view_changes(
     states = list(changes.states())
     if request.what == "feed":
         _check_recorded(states)
-    vectors = changes.vectors(request.what)
-    needs = spanning_needs(states, deletion_vectors=vectors)
-    shown = states[0]
-    if not request.historical_metadata:
-        last = TableState(changes.commits[-1].version, states[-1].protocol, states[-1].metadata)
-        shown = _newest_that_fits(last, latest, needs)
+    shown, needs = _shown(request, changes, states, latest)
     shared = table.shared
     agreement = negotiate(form.capabilities, needs, url_access="url" in shared.access_modes)
     return ChangeView(
@@ -141,17 +136,25 @@ def view_changes(
     )
 
 
-def _newest_that_fits(last: TableState, latest: TableState, needs: FeatureNeeds) -> TableState:
-    """Whose metadata stands for a whole range: the latest, or that of the range's last version.
+def _shown(
+    request: ChangesRequest, changes: Changes, states: Sequence[TableState], latest: TableState
+) -> tuple[TableState, FeatureNeeds]:
+    """Whose metadata stands for a range, and what reading its files by that metadata takes.
 
     Clients read all files by this one schema. Columns that were added within the range must be in it,
     or their values are lost. The Spark client also takes the latest schema for granted, so that is
-    answered as long as it only adds columns and takes no other features to read.
+    answered as long as it only adds columns and takes nothing more to read (docs/adr/0011).
     """
-    if not extends(latest.metadata, last.metadata):
-        return last
-    more = spanning_needs([latest], deletion_vectors=False)
-    return latest if set(more.required) <= set(needs.required) else last
+    vectors = changes.vectors(request.what)
+    needs = spanning_needs(states, deletion_vectors=vectors)
+    if request.historical_metadata:
+        return states[0], needs
+    last = states[-1]
+    if extends(latest.metadata, last.metadata):
+        wider = spanning_needs([*states, latest], deletion_vectors=vectors)
+        if (wider.required, wider.beyond_parquet) == (needs.required, needs.beyond_parquet):
+            return latest, wider
+    return TableState(changes.commits[-1].version, last.protocol, last.metadata), needs
 
 
 def _check_recorded(states: Sequence[TableState]) -> None:
