@@ -16,6 +16,10 @@ QUERY_10K_FILES: Mapping[str, Figures] = {
     LOWEST: {"cpu_seconds_per_request": 1.0, "total_seconds": 1.4, "first_byte_share_of_total": 0.85},
     HIGHEST: {"cpu_seconds_per_request": 1.3, "total_seconds": 2.3, "first_byte_share_of_total": 0.95},
 }
+PREDICATE: Mapping[str, Figures] = {
+    LOWEST: {"cpu_seconds_per_request": 0.25},
+    HIGHEST: {"cpu_seconds_per_request": 0.38},
+}
 METADATA: Mapping[str, Figures] = {
     LOWEST: {"cpu_seconds_per_request": 0.087, "store_requests_per_request": 12},
     HIGHEST: {"cpu_seconds_per_request": 0.177, "store_requests_per_request": 14},

@@ -15,6 +15,8 @@ import pyarrow.parquet as pq
 
 Store = Mapping[str, bytes]
 
+ORDER_IDS_A_FILE = 50_000  # one after the other, file by file
+
 _COMMITS = 5  # after the checkpoint: two files added and one removed by each
 _ROW_GROUP = 50_000
 _SLICE = 50_000
@@ -145,7 +147,7 @@ def _add_rows(rows: range) -> pa.Table:
 def _add(row: int) -> dict[str, Any]:
     return {
         "path": _path(row),
-        "partitionValues": {"date": _date(row)},
+        "partitionValues": {"date": partition_date(row)},
         "size": 90_000_000 + row * 37 % 10_000_000,
         "modificationTime": _modified(row),
         "dataChange": True,
@@ -177,10 +179,11 @@ def _cdc(row: int) -> dict[str, Any]:
 
 def _path(row: int) -> str:
     name = uuid.UUID(int=random.Random(row).getrandbits(128))
-    return f"date={_date(row)}/part-{row % 200:05d}-{name}.c000.snappy.parquet"
+    return f"date={partition_date(row)}/part-{row % 200:05d}-{name}.c000.snappy.parquet"
 
 
-def _date(row: int) -> str:
+def partition_date(row: int) -> str:
+    """The partition of a file."""
     day = row // 30 % 336
     return f"2026-{day // 28 + 1:02d}-{day % 28 + 1:02d}"
 
@@ -190,21 +193,26 @@ def _modified(row: int) -> int:
 
 
 def _stats(row: int) -> str:
-    first = row * 50_000
+    first = row * ORDER_IDS_A_FILE
     lowest = {
         "order_id": first,
         "customer": f"acme-{row % 977:05d}",
         "amount": round(0.01 + row % 91 / 7, 2),
-        "created": f"{_date(row)}T00:00:{row % 60:02d}.000Z",
+        "created": f"{partition_date(row)}T00:00:{row % 60:02d}.000Z",
     }
     highest = {
-        "order_id": first + 49_999,
+        "order_id": first + ORDER_IDS_A_FILE - 1,
         "customer": f"zeta-{row % 911:05d}",
         "amount": round(9_000 + row % 997 / 7, 2),
-        "created": f"{_date(row)}T23:59:{row % 60:02d}.000Z",
+        "created": f"{partition_date(row)}T23:59:{row % 60:02d}.000Z",
     }
     nulls = dict.fromkeys(_COLUMNS, 0)
-    stats = {"numRecords": 50_000, "minValues": lowest, "maxValues": highest, "nullCount": nulls}
+    stats = {
+        "numRecords": ORDER_IDS_A_FILE,
+        "minValues": lowest,
+        "maxValues": highest,
+        "nullCount": nulls,
+    }
     return orjson.dumps(stats).decode()
 
 

@@ -135,6 +135,10 @@ def test_a_column_of_one_value(hint: str, expected: bool) -> None:
         ("l", (1, 1 << 70), "l = 2", True),
         ("l", (1 << 32, 1 << 32), "CAST(l AS INT) = 5", True),  # Spark cuts off the upper bits
         ("l", (6, 9), "CAST(l AS INT) = 5", False),
+        ("l", ((1 << 53) + 1,) * 2, f"CAST(l AS DOUBLE) = {1 << 53}.0", True),  # when rounded
+        ("l", ((1 << 53) + 1,) * 2, f"CAST(l AS DECIMAL(20,0)) = {1 << 53}.0", True),
+        ("l", ((1 << 24) + 1,) * 2, f"CAST(l AS FLOAT) = {1 << 24}", True),
+        ("l", ((1 << 24) + 9,) * 2, f"CAST(l AS FLOAT) = {1 << 24}", False),
         ("x", (1.5, 2.5), "x < 1.5", False),
         ("x", (1.5, 2.5), "x = 2.6", False),
         ("x", (1.5, 2.5), "x > 3", True),  # NaN may be hidden, and is larger to Spark

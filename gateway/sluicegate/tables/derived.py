@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar, cast
 
 import pyarrow as pa
@@ -38,6 +38,7 @@ class DerivedColumns:
         self._entries: OrderedDict[tuple[_ChunkKey, Hashable], Derived] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
+        self._deriving = threading.Lock()  # takes long, and what is kept can be had meanwhile
 
     @property
     def nbytes(self) -> int:
@@ -57,43 +58,48 @@ class DerivedColumns:
 
         Args:
             chunk: A chunk of the table that this belongs to.
-            names: A name always stands for the same computation.
+            names: Different ones; a name always stands for the same computation.
             derive: Called with the names that are not kept; answers in their order.
         """
-        with self._lock:
-            key = _chunk_key(chunk)
-            found = {name: self._find((key, name)) for name in names}
-            missing = [name for name, value in found.items() if value is None]
-            if missing:
-                for name, value in zip(missing, derive(missing), strict=True):
-                    found[name] = value
-                    self._keep((key, name), value)
-            return [cast("_T", found[name]) for name in names]
+        key = _chunk_key(chunk)
+        found = self._kept(key, names)
+        if len(found) < len(names):
+            with self._deriving:
+                found = self._kept(key, names)
+                if missing := [name for name in names if name not in found]:
+                    new = dict(zip(missing, derive(missing), strict=True))
+                    self._keep(key, new)
+                    found |= new
+        return [cast("_T", found[name]) for name in names]
 
     def carried_to(self, table: pa.Table) -> DerivedColumns:
         """A new one for a table that has some of the same chunks, with what was derived from these."""
         living = set(_chunk_keys(table))
         carried = DerivedColumns(self._max_bytes)
         with self._lock:
-            for (chunk, name), value in self._entries.items():
-                if chunk in living:
-                    carried._keep((chunk, name), value)
+            entries = [(key, value) for key, value in self._entries.items() if key[0] in living]
+        for (chunk, name), value in entries:
+            carried._keep(chunk, {name: value})
         return carried
 
-    def _find(self, key: tuple[_ChunkKey, Hashable]) -> Derived | None:
-        value = self._entries.get(key)
-        if value is not None:
-            self._entries.move_to_end(key)
-        return value
+    def _kept(self, chunk: _ChunkKey, names: Iterable[Hashable]) -> dict[Hashable, Derived]:
+        with self._lock:
+            kept = {
+                name: self._entries[chunk, name] for name in names if (chunk, name) in self._entries
+            }
+            for name in kept:
+                self._entries.move_to_end((chunk, name))
+            return kept
 
-    def _keep(self, key: tuple[_ChunkKey, Hashable], value: Derived) -> None:
-        size = value.nbytes
-        if size > self._max_bytes:
-            return
-        self._entries[key] = value
-        self._bytes += size
-        while self._bytes > self._max_bytes:
-            self._bytes -= self._entries.popitem(last=False)[1].nbytes
+    def _keep(self, chunk: _ChunkKey, values: Mapping[Hashable, Derived]) -> None:
+        with self._lock:
+            for name, value in values.items():
+                size = value.nbytes
+                if size <= self._max_bytes:
+                    self._entries[chunk, name] = value
+                    self._bytes += size
+            while self._bytes > self._max_bytes:
+                self._bytes -= self._entries.popitem(last=False)[1].nbytes
 
 
 def _chunk_keys(table: pa.Table) -> Iterator[_ChunkKey]:
