@@ -74,12 +74,71 @@ def test_values_are_typed(write: Write) -> None:
         ("plugins: [1]", "1:11: plugins.0: expected a text"),
         ("signing_key: short", "1:14: signing_key: expected at least 32 characters"),
         ("telemetry: {log_level: loud}", "1:24: telemetry.log_level: input should be 'debug'"),
+        (
+            "authentication: {oidc: [{audience: a}]}",
+            "1:25: authentication.oidc.0: 'issuer' is missing",
+        ),
         ("- a", "1:1: expected a mapping"),
     ],
 )
 def test_a_wrong_value_is_refused_where_it_stands(write: Write, text: str, expected: str) -> None:
     (problem,) = problems(write(text))
     assert problem.startswith(expected)
+
+
+HTTPS = "authentication.oidc.0.{}: expected an https:// address"
+
+
+@pytest.mark.parametrize(
+    ("section", "expected"),
+    [
+        ("{issuer: https://i.example}", "authentication.oidc.0: 'audience' is missing"),
+        ("{issuer: i.example, audience: a}", HTTPS.format("issuer")),
+        ("{issuer: http://i.example, audience: a}", HTTPS.format("issuer")),
+        (
+            "{issuer: https://i.example, audience: a, jwks_uri: file:///keys}",
+            HTTPS.format("jwks_uri"),
+        ),
+        (
+            "{issuer: https://u:p@i.example, audience: a}",
+            "authentication.oidc.0.issuer: expected an address without user",
+        ),
+        (
+            "{issuer: https://i.example, audience: []}",
+            "authentication.oidc.0.audience: expected at least one",
+        ),
+        (
+            "{issuer: https://i.example, audience: 5}",
+            "authentication.oidc.0.audience: expected a list",
+        ),
+        *(
+            (
+                f"{{issuer: https://i.example, audience: a, algorithms: [{algorithm}]}}",
+                "authentication.oidc.0.algorithms.0: input should be 'RS256'",
+            )
+            for algorithm in ("none", "HS256", "rs256")
+        ),
+        (
+            "{issuer: https://i.example, audience: a, algorithms: []}",
+            "authentication.oidc.0.algorithms: expected at least one",
+        ),
+        (
+            "{issuer: https://i.example, audience: a}, {issuer: https://i.example, audience: b}",
+            "authentication.oidc: an issuer is named twice",
+        ),
+    ],
+)
+def test_a_wrong_issuer_is_refused(write: Write, section: str, expected: str) -> None:
+    (problem,) = problems(write(f"authentication: {{oidc: [{section}]}}"))
+    assert problem.partition(" ")[2].startswith(expected)
+
+
+@pytest.mark.parametrize("audience", ["a", "[a]", "[a, b]"])
+@pytest.mark.parametrize("issuer", ["https://i.example/realm/", "http://127.0.0.1:81", "http://[::1]"])
+def test_an_issuer_is_taken_as_it_is_written(write: Write, issuer: str, audience: str) -> None:
+    path = write(f"authentication: {{oidc: [{{issuer: '{issuer}', audience: {audience}}}]}}")
+    (oidc,) = load_settings(path).authentication.oidc
+    assert (oidc.issuer, oidc.audience[0], oidc.claim) == (issuer, "a", "sub")
 
 
 def test_all_problems_are_told_in_the_order_of_the_file(write: Write) -> None:

@@ -53,6 +53,10 @@ def test_a_gateway_at_rest_has_not_loaded_arrow() -> None:
     )
 
 
+def test_serving_loads_what_verifies_web_tokens_only_when_one_comes() -> None:
+    assert loaded_by("sluicegate.server") & {"jwt", "cryptography", "aiohttp"} == set()
+
+
 @pytest.mark.parametrize("module", ["sluicegate.testing.fakes", "sluicegate.testing.shape"])
 def test_the_kit_brings_no_part_of_a_running_gateway(module: str) -> None:
     assert loaded_by(module) & {"starlette", "uvicorn", "sqlalchemy", "pyarrow"} == set()

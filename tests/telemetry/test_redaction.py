@@ -48,6 +48,8 @@ SHAPES = {
     "OAuth form": "grant_type=client_credentials&client_secret={}&scope=all",
     "OAuth answer": '{{"access_token":"{}","token_type":"bearer"}}',
     "token parameter": "https://gate/console?token={}",
+    "token of the gateway's own": "profile of acme has slg_{}",
+    "client secret of the gateway's own": "unknown client slgs_{}",
     "JWT": "assertion eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJ4In0.{}",
     "private key": "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----",
 }

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from sluicegate.config.model import PluginSection, SettingsModel
 from sluicegate.units import Duration
 
+T = TypeVar("T")
 OidcAlgorithm = Literal[
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"
 ]
@@ -38,8 +39,20 @@ def _is_loopback(host: str | None) -> bool:
         return False
 
 
+def _not_empty(values: tuple[T, ...]) -> tuple[T, ...]:
+    if not values:
+        raise ValueError("expected at least one")
+    return values
+
+
 KeyAddress = Annotated[str, AfterValidator(check_key_address)]
 Words = Annotated[str, StringConstraints(min_length=1)]
+OneOrMore = Annotated[
+    tuple[Words, ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+    AfterValidator(_not_empty),
+    WithJsonSchema({"type": ["string", "array"], "minItems": 1, "items": {"type": "string"}}),
+]
 
 
 class OidcSettings(SettingsModel):
@@ -48,13 +61,15 @@ class OidcSettings(SettingsModel):
     issuer: KeyAddress = Field(
         description="Exactly what the tokens' claim `iss` says; `https://`, as is `jwks_uri`."
     )
-    audience: Words | Annotated[tuple[Words, ...], Field(min_length=1)] = Field(
-        description="What the claim `aud` must say, one of several: the gateway's name at the issuer."
+    audience: OneOrMore = Field(
+        description=(
+            "What the claim `aud` must say, or hold: the gateway's name at the issuer. One, or a list."
+        )
     )
     jwks_uri: KeyAddress | None = Field(
         default=None, description="Where the issuer's keys are; without it, they are discovered."
     )
-    algorithms: Annotated[tuple[OidcAlgorithm, ...], Field(min_length=1)] = Field(
+    algorithms: Annotated[tuple[OidcAlgorithm, ...], AfterValidator(_not_empty)] = Field(
         default=("RS256", "ES256"),
         description="What tokens may be signed by; each key only by what fits it.",
     )
@@ -82,11 +97,6 @@ class OidcSettings(SettingsModel):
             "are answered with 503."
         ),
     )
-
-    @property
-    def audiences(self) -> tuple[str, ...]:
-        """The accepted audiences."""
-        return (self.audience,) if isinstance(self.audience, str) else self.audience
 
 
 def _each_once(issuers: tuple[OidcSettings, ...]) -> tuple[OidcSettings, ...]:

@@ -63,6 +63,7 @@ _RULES = (
         rf"((?<![a-z0-9])(?:sig|signature|credential|token|awsaccesskeyid){_EQUALS}{_OPEN}){_VALUE}",
     ),
     _rule("://", r"(://[^\s/:@\[\"']*:)(?!\d+(?:[/?#]|$))[^\s\"'\\]+(?=@)"),
+    _rule("slg", rf"(\bslgs?_){_TOKEN}{{8,}}"),
     _rule("eyj", rf"(\beyJ)[\w-]+\.{_TOKEN}+"),
     _rule("key", r"(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(?=-----END|\Z)"),
 )
@@ -81,9 +82,9 @@ def is_suspicious(text: str) -> bool:
 def redact(text: str) -> str:
     """The text with every secret replaced by `***`.
 
-    Secrets are bearer tokens and JWTs, signatures and credentials in the query strings of signed URLs
-    (percent-encoded ones, too), passwords in URLs, private keys, and the values of keys that are named
-    like a secret, however these are quoted.
+    Secrets are the gateway's own tokens, bearer tokens and JWTs, signatures and credentials in the
+    query strings of signed URLs (percent-encoded ones, too), passwords in URLs, private keys, and the
+    values of keys that are named like a secret, however these are quoted.
     """
     lowered = text.lower()
     for rule in _RULES:

@@ -40,7 +40,7 @@ class OidcIssuer(TokenJudge):
         self._grants = grants
         self._clock = clock
         self._expected = Expectations(
-            settings.issuer, settings.audiences, (settings.claim,), settings.leeway
+            settings.issuer, settings.audience, (settings.claim,), settings.leeway
         )
 
     @classmethod
