@@ -1,0 +1,114 @@
+"""One gateway with tables of all kinds: every golden table, and those that cannot be served."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from support.fuzzing import Fuzzer
+from support.gateway import sluicegate, write_configuration
+from support.golden import GoldenTables, require_golden_tables
+from support.golden_gateway import HIVE, SCHEMA, SHARE, shared_tables
+from support.in_process import in_process_gateway
+from support.protocol_tables import settings, shares, write_tables
+
+from sluicegate.access.oauth import penalty
+from sluicegate.config import Settings, load_settings
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the configuration, with everything applied."""
+    require_golden_tables()
+    folder = tmp_path_factory.mktemp("fuzz")
+    lake = folder / "lake"
+    golden = GoldenTables(lake / "golden")
+    write_tables(lake, golden)
+    _write_feed(lake / "feed")
+    declared = shares(lake)
+    tables = shared_tables(golden) | {"feed": {"catalog": "raw", "table": f"file://{lake}/feed"}}
+    declared["shares"][SHARE] = {
+        "schemas": {
+            SCHEMA: {
+                "tables": {
+                    name: {**table, "history": True, "change_feed": True}
+                    for name, table in tables.items()
+                }
+            },
+            HIVE: {"from": {"catalog": "folders", "schema": HIVE}},
+        }
+    }
+    declared["recipients"]["acme"]["shares"].append(SHARE)
+    configured = settings(lake)
+    configured["catalogs"]["folders"] = {
+        "type": "paths",
+        "schemas": {HIVE: f"file://{lake}/golden/{HIVE}/delta/"},
+    }
+    configured["database"] = f"sqlite:///{folder}/sluicegate.db"
+    write_configuration(folder, configured, declared)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def token(folder: Path) -> str:
+    """Of a recipient that may read all but one share."""
+    return str(_profile(folder, "acme")["bearerToken"])
+
+
+@pytest.fixture(scope="session")
+def oauth_client(folder: Path) -> tuple[str, str]:
+    """Id and secret of another recipient's client."""
+    profile = _profile(folder, "rival", "--oauth")
+    return profile["clientId"], profile["clientSecret"]
+
+
+@pytest.fixture(scope="session")
+def configured(folder: Path) -> Settings:
+    """The gateway's settings."""
+    return load_settings(folder / "gateway.yaml")
+
+
+@pytest.fixture(scope="session")
+def fuzzer(
+    folder: Path, token: str, oauth_client: tuple[str, str], configured: Settings
+) -> Iterator[Fuzzer]:
+    """Asks the gateway in this process, where who guesses OAuth clients does not have to wait."""
+    with pytest.MonkeyPatch.context() as patch, in_process_gateway(configured) as gateway:
+        patch.setattr(penalty, "_DELAY_SECONDS", 0)
+        yield Fuzzer(gateway, token, (token, oauth_client[1], *_keys(folder), str(folder)))
+
+
+def _write_feed(location: Path) -> None:
+    """A table whose history has inserts, updates and deletes, with their change data."""
+    rows = pa.table({"id": list(range(20)), "part": [f"p{number % 3}" for number in range(20)]})
+    on = {"delta.enableChangeDataFeed": "true"}
+    write_deltalake(location, rows, partition_by=["part"], configuration=on)
+    table = DeltaTable(location)
+    for number in range(4):
+        table.update({"id": "id + 100"}, predicate=f"id = {number}")
+        table.delete(f"id = {number + 10}")
+
+
+def _profile(folder: Path, recipient: str, *options: str) -> dict[str, str]:
+    path = folder / f"{recipient}.share"
+    sluicegate(folder, "recipient", "rotate", recipient, "--profile", str(path), *options)
+    profile: dict[str, str] = json.loads(path.read_text())
+    return profile
+
+
+def _keys(folder: Path) -> list[str]:
+    return [path.read_text().strip() for path in folder.glob("*.key")]
+
+
+@pytest.fixture(scope="session")
+def places(fuzzer: Fuzzer) -> list[dict[str, str]]:
+    """Share, schema and table of everything that the recipient may name."""
+    return [
+        {"share": share, "schema": table["schema"], "table": table["name"]}
+        for share in ("sales", SHARE)
+        for table in fuzzer.ask("GET", f"/delta-sharing/shares/{share}/all-tables").json["items"]
+    ]
