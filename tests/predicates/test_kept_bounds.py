@@ -15,7 +15,7 @@ from support.filesets import file_set, kept, schema_field, table_metadata
 from support.snapshots import latest
 
 from sluicegate.tables.derived import DerivedColumns
-from sluicegate.tables.predicates import from_hints, prune
+from sluicegate.tables.predicates import from_hints, prune, pruning
 from sluicegate.tables.snapshot import Snapshot
 
 METADATA = table_metadata([schema_field("id", "long"), schema_field("p", "long")], ["p"])
@@ -131,6 +131,25 @@ async def test_a_chunk_that_was_rewritten_is_read_anew(tmp_path: Path) -> None:
         folder.commit(version, remove(f"f{version - 1}"))
         snapshot = await latest(folder, snapshot)
         assert left(snapshot, f"id = {10 * version - 10}") == []
+
+
+def test_statistics_are_read_only_where_partitions_leave_files() -> None:
+    files = file_set(
+        [(json.dumps({"p": str(day)}), stats(10 * day)) for day in range(10)], chunk_rows=1
+    )
+    assert kept(files, METADATA, "id >= 0 AND p = 7") == {7}
+    assert len(files.derived) == 10 + 1
+    nothing_lives = file_set([('{"p": "1"}', stats(0))])
+    nothing_lives = nothing_lives.where(pa.array([False]))
+    assert kept(nothing_lives, METADATA, "id = 1") == set()
+    assert len(nothing_lives.derived) == 0
+
+
+def test_terms_that_are_too_much_work_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = file_set([(json.dumps({"p": str(day)}), stats(10 * day)) for day in range(10)])
+    monkeypatch.setattr(pruning, "MAX_COMPARISONS", 40)
+    assert kept(files, METADATA, "id IN (1, 11, 21)", "p IN (0, 1, 5, 7)") == {0, 1}
+    assert kept(files, METADATA, "id IN (1, 11, 21, 31, 41)", "p IN (0, 1, 5, 7)") == {0, 1, 5, 7}
 
 
 def test_bounds_count_as_memory_of_the_files() -> None:

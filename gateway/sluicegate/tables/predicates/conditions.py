@@ -45,6 +45,11 @@ class Condition:
     columns: frozenset[TableColumn] = frozenset()
     comparisons: int = 0
 
+    @property
+    def needs_statistics(self) -> bool:
+        """Partition values are not all that it asks for."""
+        return not all(column.is_partition for column in self.columns)
+
 
 def condition(expression: Expression, metadata: TableMetadata) -> Condition:
     """Resolve a term against a table; of what does not fit to it nothing is known."""
@@ -93,7 +98,7 @@ def _comparison(comparison: Comparison, metadata: TableMetadata) -> Condition:
     return _test(
         column,
         partial(_compare, comparison.operator, tuple(spans), orderly),
-        min(len(spans), SEARCHED_LITERALS),
+        1 if column.is_partition else min(len(spans), SEARCHED_LITERALS),
     )
 
 

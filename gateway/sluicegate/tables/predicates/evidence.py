@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Mapping
 
 import pyarrow as pa
 
@@ -13,30 +13,35 @@ from sluicegate.tables.predicates.truth import Truth
 
 
 class Evidence:
-    """Bounds of the columns that a predicate speaks of, read at once.
+    """Bounds of the columns that a predicate speaks of; statistics are read when one is asked for.
 
     Args:
         chunk: Rows of a `FileSet`'s table.
         derived: Where bounds are kept from one request to the next.
-        columns: All columns that will be asked for.
+        columns: All columns that may be asked for.
     """
 
     def __init__(
-        self, chunk: pa.RecordBatch, derived: DerivedColumns, columns: Iterable[TableColumn]
+        self, chunk: pa.RecordBatch, derived: DerivedColumns, columns: Collection[TableColumn]
     ) -> None:
-        partitions = chunk.column("partition_values")
-        in_partitions = [column for column in columns if column.is_partition]
-        in_files = [column for column in columns if not column.is_partition]
-        self._rows = partitions.indices
+        self._partitions = chunk.column("partition_values")
+        self._stats = chunk.column("stats")
+        self._derived = derived
+        self._columns = columns
         self._bounds: dict[TableColumn, Bounds] = {}
-        if in_partitions:
-            found = partition_bounds(derived, partitions.dictionary, in_partitions)
-            self._bounds.update(zip(in_partitions, found, strict=True))
-        if in_files:
-            found = file_bounds(derived, chunk.column("stats"), in_files)
-            self._bounds.update(zip(in_files, found, strict=True))
 
     def truth(self, column: TableColumn, test: Callable[[Bounds], Truth]) -> Truth:
         """What a test of a column's values says of each file; partitions are tested once each."""
+        if column not in self._bounds:
+            self._bounds |= self._read(column.is_partition)
         truth = test(self._bounds[column])
-        return truth.taken(self._rows) if column.is_partition else truth
+        return truth.taken(self._partitions.indices) if column.is_partition else truth
+
+    def _read(self, partitions: bool) -> Mapping[TableColumn, Bounds]:
+        """Bounds of all columns of one kind: parsing a text once is less work than once for each."""
+        columns = [column for column in self._columns if column.is_partition is partitions]
+        if partitions:
+            bounds = partition_bounds(self._derived, self._partitions.dictionary, columns)
+        else:
+            bounds = file_bounds(self._derived, self._stats, columns)
+        return dict(zip(columns, bounds, strict=True))

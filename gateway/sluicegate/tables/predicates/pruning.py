@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
-from operator import and_
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sluicegate.tables.predicates.conditions import Condition, condition
 from sluicegate.tables.predicates.evidence import Evidence
-from sluicegate.tables.predicates.expressions import TRUE
 from sluicegate.tables.predicates.hints import Predicate
-from sluicegate.tables.predicates.truth import Truth
 from sluicegate.tables.snapshot import FileSet, TableMetadata
 
-# About a second of work; a hint that wants more is obeyed as far as that goes.
-MAX_COMPARISONS = 50_000_000
+# A second or two of work; of a hint that wants more, the terms are obeyed that are not too much.
+MAX_COMPARISONS = 100_000_000
 
 
 def prune(files: FileSet, metadata: TableMetadata, predicate: Predicate) -> FileSet:
     """Drop the files that surely have no row for which the predicate is true.
 
-    The first predicate on a column of a table reads it from the statistics, about 3 µs a file; what was
+    The first predicate on a column of a table reads it from the statistics, about 5 µs a file; what was
     read is kept with the files. Not for the event loop.
 
     Args:
@@ -34,28 +31,36 @@ def prune(files: FileSet, metadata: TableMetadata, predicate: Predicate) -> File
         The same table with fewer files living.
     """
     conditions = list(_affordable(files.table.num_rows, metadata, predicate))
+    conditions.sort(key=lambda each: each.needs_statistics)
     columns = {column for each in conditions for column in each.columns}
-    chunks = files.table.select(["partition_values", "stats"]).to_batches()
-    masks = [
-        _mask(conditions, chunk.num_rows, Evidence(chunk, files.derived, columns)) for chunk in chunks
-    ]
-    return files.where(pa.concat_arrays([*masks, _NO_FILES]))
+    masks, start = [_NO_FILES], 0
+    for chunk in files.table.select(["partition_values", "stats"]).to_batches():
+        rows = chunk.num_rows
+        live = pa.repeat(True, rows) if files.live is None else files.live.slice(start, rows)
+        masks.append(_kept(live, conditions, Evidence(chunk, files.derived, columns)))
+        start += rows
+    return files.where(pa.concat_arrays(masks))
 
 
 def _affordable(files: int, metadata: TableMetadata, predicate: Predicate) -> Iterator[Condition]:
     left = MAX_COMPARISONS
     for term in predicate.terms:
         resolved = condition(term, metadata)
-        left -= resolved.comparisons * files
-        if left < 0:
-            return
-        yield resolved
+        work = resolved.comparisons * files
+        if work <= left:
+            left -= work
+            yield resolved
 
 
-def _mask(conditions: Sequence[Condition], files: int, evidence: Evidence) -> pa.BooleanArray:
-    truth = reduce(and_, (each.ask(evidence) for each in conditions), Truth.of(TRUE))
-    kept = truth.can_be_true
-    return pa.repeat(kept, files) if isinstance(kept, pa.BooleanScalar) else kept
+def _kept(
+    live: pa.BooleanArray, conditions: Sequence[Condition], evidence: Evidence
+) -> pa.BooleanArray:
+    """Those of the living files that are kept; what does not matter any more is not read."""
+    for each in conditions:
+        if not live.true_count:
+            break
+        live = pc.and_(live, each.ask(evidence).can_be_true)
+    return live
 
 
 _NO_FILES = pa.array([], pa.bool_())
