@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from urllib.parse import quote_plus, urlencode
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
@@ -22,6 +25,7 @@ from sluicegate.access.grants import Grants
 from sluicegate.access.oauth.access_tokens import AccessTokens
 from sluicegate.access.oauth.endpoint import TokenEndpoint
 from sluicegate.access.oauth.penalty import Penalty
+from sluicegate.access.oauth.requests import OAuthError, TokenRequest
 from sluicegate.access.recipients import Recipients
 from sluicegate.access.web_tokens import TokenJudge, VerifiedTokens, WebTokens
 from sluicegate.errors import PayloadTooLarge
@@ -253,6 +257,25 @@ async def test_bad_requests_are_refused_as_rfc_6749_says(
     assert door.waits.waiting == (case.status == 401)
     assert secret[:-1] not in caplog.text
     assert "guess" not in caplog.text
+
+
+HEADERS = st.none() | st.text() | st.builds("Basic {}".format, st.text("abcXYZ019+/=", max_size=40))
+NAMES = st.sampled_from(["grant_type", "client_id", "client_secret", "scope"]) | st.text(max_size=9)
+BODIES = st.binary(max_size=200) | st.dictionaries(NAMES, st.text(max_size=30), max_size=5).map(
+    lambda form: urlencode(form).encode()
+)
+
+
+@given(st.sampled_from([FORM, f"{FORM}; charset=utf-8"]) | st.text(max_size=40), HEADERS, BODIES)
+def test_garbage_is_refused_and_nothing_else_happens(
+    content_type: str, authorization: str | None, body: bytes
+) -> None:
+    try:
+        TokenRequest.parse(content_type, authorization, body)
+    except OAuthError as error:
+        assert error.code.isidentifier()  # noqa: PT017  (what is well-formed by chance may pass)
+        assert re.fullmatch(r"[\x20-\x7e]+", error.description)  # noqa: PT017
+        assert not set('"\\') & set(error.description)  # noqa: PT017
 
 
 async def test_the_log_names_the_client_and_never_what_only_looks_like_one(
