@@ -119,8 +119,9 @@ class FileSet:
         start, size = 0, first or rows
         while start < self.table.num_rows:
             part = self.table.slice(start, size)
-            if self.live is not None:
-                part = part.filter(self.live.slice(start, size))
+            live = None if self.live is None else self.live.slice(start, size)
+            if live is not None and live.true_count < len(live):  # a filter copies what it keeps
+                part = part.filter(live)
             if part.num_rows:
                 yield part
             start, size = start + size, rows
