@@ -40,7 +40,6 @@ def run(options: argparse.Namespace) -> Report:
         with spent(pid) as cold:
             first = connection.ask(request)
         assert first.lines == options.files + 2, f"{first.lines} lines were answered"
-        cold_peak = peak_rss_mb(pid)
         cpu, answers = [], []
         for _ in range(options.rounds):
             with spent(pid) as used:
@@ -52,11 +51,10 @@ def run(options: argparse.Namespace) -> Report:
             "answer_mb": first.size / 1_000_000,
             "rss_at_rest_mb": rest,
             "rss_mb": rss_mb(pid),
-            "peak_rss_mb": peak_rss_mb(pid),
+            "peak_above_rest_mb": round(peak_rss_mb(pid) - rest, 1),
             "cold_cpu_seconds": cold.cpu_seconds,
             "cold_first_byte_seconds": first.first_byte_seconds,
             "cold_total_seconds": first.total_seconds,
-            "cold_peak_rss_mb": cold_peak,
             SHA256: sha256_per_cpu_second(),
         }
     return Report(figures, _peers(options.files))
