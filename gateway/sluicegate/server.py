@@ -14,6 +14,7 @@ import uvicorn
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
 from sluicegate.errors import ConfigurationError
+from sluicegate.http_protocol import JsonHttpProtocol
 
 
 async def serve_gateway(
@@ -71,7 +72,7 @@ def _uvicorn_config(gateway: Gateway) -> uvicorn.Config:
     return uvicorn.Config(
         gateway.asgi(),
         loop="none",  # the loop is running already
-        http="httptools",
+        http=JsonHttpProtocol,
         ws="none",
         lifespan="off",  # Gateway.running is the lifespan: what fails there fails the start
         access_log=False,

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from support.gateway import RunningGateway
+from support.raw_http import send_raw
 
 T = "/shares/sales/schemas/eu/tables/orders"
 QUERY = f"{T}/query"
@@ -251,6 +252,13 @@ def test_a_recipient_from_a_foreign_address_is_forbidden(
 ) -> None:
     answer = httpx.get(f"{gateway.endpoint}/shares", headers={"Authorization": f"Bearer {far_token}"})
     assert (answer.status_code, answer.json()["errorCode"]) == FORBIDDEN
+
+
+def test_what_is_no_http_is_refused_in_json_too(gateway: RunningGateway) -> None:
+    (answer,) = send_raw(gateway.address, b"\x16\x03\x01 this is no HTTP\r\n\r\n")
+    assert answer.status == 400
+    assert answer.is_error
+    assert b"connection: close" in answer.head
 
 
 def test_no_wrong_request_leaves_a_traceback_or_a_token_in_the_log(
