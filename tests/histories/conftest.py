@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from support.shared_lake import SharedLake, shared_lake
+
+
+@pytest.fixture(scope="session")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedLake]:
+    with shared_lake(tmp_path_factory.mktemp("histories"), tables=200) as running:
+        yield running

@@ -1,0 +1,76 @@
+"""Random histories of plain tables, with deltalake as their writer and as the oracle."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from histories.answers import PARQUET, GatewayTable
+from histories.checks import Comparison
+from histories.deltalake_table import DeltalakeTable
+from histories.fetching import Fetching
+from histories.generate import history
+from histories.history import Flavour
+from histories.oracle import FeedOff, Gone, NoAnswer
+from support.rows import assert_same_rows
+from support.shared_lake import SharedLake
+
+PLAIN = Flavour()
+SEEDS = range(150)
+LENGTH = 14
+RANGES = 4
+CLIENT_SEEDS = range(150, 156)
+
+pytestmark = [
+    # What the client does where a file has only nulls in a column.
+    pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning"),
+    # After an empty answer in delta format the client leaves its folder to the garbage collector.
+    pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning"),
+]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_recipient_gets_what_the_writer_says(lake: SharedLake, seed: int) -> None:
+    past = history(seed, PLAIN, LENGTH)
+    print(past)  # all that is needed to repeat it, where this fails
+    table, client = lake.table(), lake.client()
+    oracle = DeltalakeTable(table.root, past)
+    same = Comparison(oracle, GatewayTable(client, table, PARQUET), Fetching(client))
+    for operation in past.operations:
+        same.after(operation)
+    latest, dice = oracle.version(), random.Random(seed)
+    for version in range(latest + 1):
+        same.at_version(version)
+        later = dice.choice([0, 1, 30_000, 59_999]) if version < latest else 0
+        same.at_time(oracle.timestamp(version) + later)
+    for _ in range(RANGES):
+        first = dice.randint(0, latest)
+        last = dice.randint(first, latest)
+        same.changes(first, last)
+        same.stream(first, last)
+
+
+@pytest.mark.parametrize("seed", CLIENT_SEEDS)
+def test_the_official_client_gets_it_in_each_of_its_modes(lake: SharedLake, seed: int) -> None:
+    past = history(seed, PLAIN, LENGTH)
+    print(past)
+    table, recipient = lake.table(), lake.recipient()
+    oracle = DeltalakeTable(table.root, past)
+    for operation in past.operations:
+        oracle.apply(operation)
+    for version in range(oracle.version() + 1):
+        try:
+            expected = oracle.rows(version)
+        except Gone:
+            continue
+        for use_delta_format in (False, True):
+            frame = recipient.read(table.name, use_delta_format=use_delta_format, version=version)
+            assert_same_rows(expected, frame)
+    for first in range(oracle.version() + 1):
+        try:
+            expected = oracle.changes(first, oracle.version())
+        except (FeedOff, Gone, NoAnswer):
+            continue
+        # The client's kernel reads no range in which the schema changes.
+        frame = recipient.changes(table.name, use_delta_format=False, starting_version=first)
+        assert_same_rows(expected.select(list(frame.columns)), frame)
