@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -90,6 +91,13 @@ def test_query_answers_protocol_metadata_and_files_whose_links_are_read(client: 
         assert value.keys() == {"url", "id", "partitionValues", "size", "stats", "expirationTimestamp"}
         assert value["partitionValues"]["country"] in ("DE", "FR")
         assert json.loads(value["stats"])["numRecords"] == 1
+
+
+def test_urls_live_well_above_the_15_minutes_at_which_spark_refreshes_them(
+    client: httpx.Client,
+) -> None:
+    expires_at = min(file["file"]["expirationTimestamp"] for file in lines(ask(client))[2:])
+    assert expires_at / 1000 - time.time() > 2 * 15 * 60
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"unknown": [1]}', b'{"predicateHints": []}'])
