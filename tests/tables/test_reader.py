@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from sluicegate.api import (
     TableFormat,
     UnsupportedOperation,
 )
-from sluicegate.tables.cache import SnapshotCache
+from sluicegate.lru import LRU
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.reader import TableReader
 from sluicegate.tables.snapshot import Snapshot
@@ -194,32 +195,36 @@ async def snapshot_of(folder: Path, files: int) -> Snapshot:
     return await latest(table)
 
 
+def kept_snapshots(max_bytes: int) -> LRU[object, Snapshot]:
+    return LRU(max_bytes, attrgetter("nbytes"))
+
+
 async def small_and_large(folder: Path) -> tuple[Snapshot, Snapshot]:
     return await snapshot_of(folder / "small", 1), await snapshot_of(folder / "large", 50)
 
 
 async def test_the_cache_drops_what_was_not_used_for_longest(tmp_path: Path) -> None:
     snapshots = [await snapshot_of(tmp_path / str(number), 50) for number in range(3)]
-    cache = SnapshotCache(2 * snapshots[0].nbytes)
+    cache = kept_snapshots(2 * snapshots[0].nbytes)
     for number in (0, 1):
         cache.put(number, snapshots[number])
     assert cache.get(0) is snapshots[0]
     cache.put(2, snapshots[2])
     assert [cache.get(number) is not None for number in range(3)] == [True, False, True]
-    assert cache.nbytes == 2 * snapshots[0].nbytes
+    assert cache.weight == 2 * snapshots[0].nbytes
 
 
 async def test_a_replaced_snapshot_counts_once(tmp_path: Path) -> None:
     small, large = await small_and_large(tmp_path)
-    cache = SnapshotCache(MIB)
+    cache = kept_snapshots(MIB)
     cache.put("t", small)
     cache.put("t", large)
-    assert (len(cache), cache.nbytes) == (1, large.nbytes)
+    assert (len(cache), cache.weight) == (1, large.nbytes)
 
 
 async def test_a_snapshot_larger_than_the_cache_is_served_but_not_kept(tmp_path: Path) -> None:
     small, large = await small_and_large(tmp_path)
-    cache = SnapshotCache(large.nbytes - 1)
+    cache = kept_snapshots(large.nbytes - 1)
     cache.put("small", small)
     cache.put("large", large)
-    assert (cache.get("large"), len(cache), cache.nbytes) == (None, 1, small.nbytes)
+    assert (cache.get("large"), len(cache), cache.weight) == (None, 1, small.nbytes)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, UnsupportedOperation
-from sluicegate.tables.cache import SnapshotCache
+from sluicegate.lru import LRU
 from sluicegate.tables.singleflight import SingleFlight
 from sluicegate.telemetry import count
 
@@ -25,7 +26,7 @@ class TableReader:
 
     def __init__(self, formats: Mapping[str, TableFormat], max_bytes: int) -> None:
         self._formats = formats
-        self._cache = SnapshotCache(max_bytes)
+        self._cache: LRU[Hashable, Snapshot] = LRU(max_bytes, attrgetter("nbytes"))
         self._flights: SingleFlight[Snapshot] = SingleFlight()
         self._change_flights: SingleFlight[Changes] = SingleFlight()
 

@@ -7,10 +7,10 @@ time, moved behind that of the commit before it: timestamps grow with versions.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
 import orjson
 
+from sluicegate.clock import iso_utc
 from sluicegate.errors import InvalidRequest, TableUnreadable
 from sluicegate.tables.delta.commits import parse_actions
 from sluicegate.tables.delta.names import LogFile
@@ -98,8 +98,8 @@ class Timeline:
         version = await self._first_after(timestamp, first, last) - 1
         if version < first:
             raise InvalidRequest(
-                f"the timestamp {_iso(timestamp)} is before the earliest version of the table that "
-                f"can be read: version {first} of {_iso(await self._timestamp(first))}"
+                f"the timestamp {iso_utc(timestamp)} is before the earliest version of the table that "
+                f"can be read: version {first} of {iso_utc(await self._timestamp(first))}"
             )
         if version == last and timestamp > await self._timestamp(last):
             raise await self._too_late(timestamp, last)
@@ -118,8 +118,8 @@ class Timeline:
 
     async def _too_late(self, timestamp: int, last: int) -> InvalidRequest:
         return InvalidRequest(
-            f"the timestamp {_iso(timestamp)} is after the latest version of the table: "
-            f"version {last} of {_iso(await self._timestamp(last))}"
+            f"the timestamp {iso_utc(timestamp)} is after the latest version of the table: "
+            f"version {last} of {iso_utc(await self._timestamp(last))}"
         )
 
     async def _first_after(self, timestamp: int, low: int, high: int) -> int:
@@ -136,8 +136,3 @@ class Timeline:
         if self._in_commit_since is None or version < self._in_commit_since:
             return self._modified[version]
         return await in_commit_timestamp(self._store, self._commits[version])
-
-
-def _iso(timestamp: int) -> str:
-    moment = datetime.fromtimestamp(timestamp / 1000, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
