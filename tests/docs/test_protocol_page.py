@@ -1,0 +1,110 @@
+"""The protocol page has a row for each section of both documents, and a test for each row."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+from support.docs import ROOT
+
+PAGE = ROOT / "docs" / "protocol.md"
+SPECS = ROOT.parent / "shared" / "specs"
+SHARING, LATER = "delta-sharing-protocol.md", "since-the-seed.md"
+HEADING = re.compile(r"[A-Za-z][A-Za-z -]{2,60}")
+# Single words and captions inside of the sections' tables.
+CAPTIONS = frozenset(
+    (
+        "Method",
+        "GET",
+        "POST",
+        "URL",
+        "HEADER",
+        "Header",
+        "Headers",
+        "Body",
+        "Empty",
+        "Example",
+        "Examples",
+    )
+) | frozenset(("URL Parameters", "URL parameters", "Query Parameters", "Query parameters"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the page."""
+
+    document: str
+    section: str
+    what: str
+    tests: tuple[str, ...]
+
+
+def rows() -> list[Row]:
+    found, document = [], ""
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            document = line.removeprefix("## ")
+        elif line.startswith("| ") and not line.startswith("| section |"):
+            section, what, tests = (cell.strip() for cell in line.strip("|").split(" | "))
+            found.append(Row(document, section, what, tuple(re.findall("`([^`]+)`", tests))))
+    return found
+
+
+ROWS = rows()
+
+
+def specification(name: str) -> list[str]:
+    """The lines of a document; skips the test where it is not at hand, fails it in CI."""
+    if not (SPECS / name).exists():
+        message = f"{name} is not in {SPECS}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return (SPECS / name).read_text(encoding="utf-8").splitlines()
+
+
+def headings() -> list[str]:
+    """Headings of the protocol, which has lost its marks: they stand alone between empty lines."""
+    lines = specification(SHARING)
+    body = lines[lines.index("Overview") - 1 :]
+    return [
+        line
+        for (before, line), after in zip(pairwise(body), body[2:], strict=False)
+        if before in ("", "}") and not after and HEADING.fullmatch(line) and line not in CAPTIONS
+    ]
+
+
+def test_every_section_of_the_protocol_has_its_row_in_its_order() -> None:
+    found = headings()
+    assert len(found) > 50
+    assert [row.section for row in ROWS if row.document == SHARING] == found
+
+
+def test_every_section_of_what_came_since_has_rows() -> None:
+    sections = [
+        re.split(r" \(|: ", line.removeprefix("## "))[0]
+        for line in specification(LATER)
+        if line.startswith("## ")
+    ]
+    named = [row.section.partition(":")[0] for row in ROWS if row.document == LATER]
+    assert list(dict.fromkeys(named)) == sections
+
+
+def test_every_listed_fault_of_the_reference_server_has_its_row() -> None:
+    numbers = [found[1] for line in specification(LATER) if (found := re.match(r"(\d+)\. ", line))]
+    rows = [row.section.rpartition(" ")[2] for row in ROWS if row.section.startswith("Faults")]
+    assert rows == numbers
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.section)
+def test_every_row_names_tests_that_exist(row: Row) -> None:
+    assert row.what
+    assert row.tests
+    for test in row.tests:
+        file, _, name = test.partition("::")
+        assert re.search(
+            rf"^(async )?def {name}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE
+        ), test
