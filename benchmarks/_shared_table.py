@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +20,15 @@ _KEY = "lake/sales/orders"
 
 @dataclass(frozen=True)
 class SharedTable:
-    """The gateway, and the store that its requests go to."""
+    """The gateway, and the store that its requests go to.
+
+    Attributes:
+        write: Puts a file into the table's log, by its name below `_delta_log/`.
+    """
 
     gateway: ServedGateway
     store: CountingProxy
+    write: Callable[[str, bytes], None]
 
 
 def shared_table(files: int, **settings: Any) -> AbstractContextManager[SharedTable]:
@@ -45,8 +50,12 @@ def shared_log(
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sluicegate-bench-")))
         store = stack.enter_context(SeaweedFS.start(folder / "store"))
-        for name, content in log:
+
+        def write(name: str, content: bytes) -> None:
             store.put(f"{_KEY}/_delta_log/{name}", content)
+
+        for name, content in log:
+            write(name, content)
         proxy = stack.enter_context(counting_proxy(store.endpoint))
         prefix = f"s3://{store.bucket}/"
         storage = {
@@ -60,4 +69,4 @@ def shared_log(
         orders = {"catalog": "raw", "table": prefix + _KEY, **options}
         shares = {"sales": {"schemas": {"eu": {"tables": {"orders": orders}}}}}
         served = stack.enter_context(gateway(folder / "gateway", shares, storage, **settings))
-        yield SharedTable(served, proxy)
+        yield SharedTable(served, proxy, write)

@@ -17,6 +17,7 @@ Store = Mapping[str, bytes]
 
 ORDER_IDS_A_FILE = 50_000  # one after the other, file by file
 
+_CHECKPOINT = 10  # its version
 _COMMITS = 5  # after the checkpoint: two files added and one removed by each
 _ROW_GROUP = 50_000
 _SLICE = 50_000
@@ -45,9 +46,24 @@ class SyntheticTable:
 
     files: int
 
+    def next_commits(self, count: int) -> Iterable[tuple[str, bytes]]:
+        """Commits behind the log, each of which adds one file and removes one."""
+        first, row = _CHECKPOINT + _COMMITS + 1, self.files + _COMMITS
+        for number in range(count):
+            removed = {
+                "path": _path(2 * _COMMITS + number),
+                "deletionTimestamp": _modified(row + number),
+                "dataChange": True,
+            }
+            actions = ({"add": _add(row + number)}, {"remove": removed})
+            yield (
+                f"{first + number:020}.json",
+                _lines({"commitInfo": {"operation": "MERGE"}}, *actions),
+            )
+
     def log(self) -> Iterable[tuple[str, bytes]]:
         """Names below `_delta_log/` and their content: a checkpoint and the commits behind it."""
-        version, adds = 10, self.files - _COMMITS
+        version, adds = _CHECKPOINT, self.files - _COMMITS
         yield f"{version:020}.checkpoint.parquet", self._checkpoint(adds)
         yield f"{version:020}.json", _lines({"commitInfo": {"operation": "WRITE"}})
         yield "_last_checkpoint", orjson.dumps({"version": version, "size": adds + 2})
