@@ -13,8 +13,8 @@ import socket
 import subprocess
 import sysconfig
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,7 +93,7 @@ class SeaweedFS:
         """
         server = replace(self, process=_spawn(self.directory, self._port, self.bucket))
         try:
-            if not _ready(server):
+            if not _ready(server, _gives_what_it_kept):
                 raise ServerStartError(f"SeaweedFS did not start again:\n{_last_words(self.directory)}")
             yield server
         finally:
@@ -196,26 +196,32 @@ def _last_words(directory: Path) -> str:
     return (directory / _LOG_FILE).read_text(errors="replace")[-2000:]
 
 
-def _ready(server: SeaweedFS) -> bool:
-    """Wait until the server takes our own key: only the process that read our configuration can."""
-    deadline = time.monotonic() + _START_SECONDS
-    while server.process.poll() is None and time.monotonic() < deadline:
-        if _takes_our_key(server):
-            return True
-        time.sleep(0.1)
-    return False
+def _takes_our_key(server: SeaweedFS) -> None:
+    """Only the process that read our configuration can."""
+    server.store().list_with_delimiter()
 
 
-def _takes_our_key(server: SeaweedFS) -> bool:
+def _gives_what_it_kept(server: SeaweedFS) -> None:
+    """Volumes come back later than listings."""
+    import obstore
+
+    store = server.store()
+    for kept in next(iter(obstore.list(store)), ()):
+        obstore.get(store, kept["path"]).bytes()
+
+
+def _ready(server: SeaweedFS, proof: Callable[[SeaweedFS], None] = _takes_our_key) -> bool:
+    """Wait until the server gives a proof that it is ours, and well."""
     from obstore.exceptions import BaseError
 
-    if not _listening(server.endpoint):
-        return False
-    try:
-        server.store().list_with_delimiter()
-    except BaseError:
-        return False
-    return True
+    deadline = time.monotonic() + _START_SECONDS
+    while server.process.poll() is None and time.monotonic() < deadline:
+        if _listening(server.endpoint):
+            with suppress(BaseError):
+                proof(server)
+                return True
+        time.sleep(0.1)
+    return False
 
 
 def _listening(endpoint: str) -> bool:
