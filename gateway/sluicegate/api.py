@@ -32,6 +32,7 @@ from sluicegate.nouns import (
     AccessMode,
     CatalogCommit,
     CatalogTable,
+    EndedSessions,
     Event,
     ObjectDirectory,
     Presigned,
@@ -58,6 +59,7 @@ __all__ = [
     "CatalogType",
     "ConfigurationError",
     "CredentialVendor",
+    "EndedSessions",
     "Event",
     "FormatType",
     "InvalidRequest",
@@ -148,9 +150,31 @@ class PluginContext(Protocol):
 class CredentialVendor(ABC):
     """Gives temporary, read-only credentials for directories."""
 
+    def vends(self, location: str) -> bool:
+        """Whether credentials for a directory can be had, as far as the configuration tells.
+
+        Asked for every listed table, so it does no I/O.
+        """
+        return True
+
     @abstractmethod
     async def vend(self, scope: Scope) -> TemporaryCredentials:
-        """Credentials for exactly the scope's locations; `expires_at` is the real expiry."""
+        """Credentials for exactly the scope's locations; `expires_at` is the real expiry.
+
+        Raises:
+            PermissionDenied: A location lies outside of what the vendor serves, or the scope's
+                binding is not allowed by its configuration.
+            StorageError: The cloud does not give any now.
+            UnsupportedOperation: The cloud cannot limit credentials to these locations.
+        """
+
+    async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
+        """End the credentials that a recipient was given before a moment (epoch milliseconds).
+
+        Raises:
+            UnsupportedOperation: Credentials of this kind only end by themselves.
+        """
+        raise UnsupportedOperation("credentials of this storage cannot be ended before they expire")
 
 
 class Catalog(ABC):
@@ -197,12 +221,18 @@ class Storage(ABC):
         """The location prefix that this instance serves, ending with a slash."""
 
     @abstractmethod
-    async def presign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+    async def presign(
+        self,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
         """Presigned GET URLs, thousands at once.
 
         Args:
             locations: Objects below `prefix`.
             expires_in: Wanted lifetime in seconds; shorter where what signs them expires sooner.
+            credentials: Sign with these, which a catalog vended, instead of the instance's own.
 
         Raises:
             PermissionDenied: A location lies outside of `prefix`.

@@ -167,11 +167,20 @@ class Presigned:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What temporary credentials shall open: read only, these directories, for whom, how long."""
+    """What temporary credentials shall open: read only, these directories, for whom, how long.
+
+    Attributes:
+        locations: Directories, without trailing slashes; at least one, all of one bucket or container.
+        lifetime: Wanted life in seconds; the vendor may give less, never more.
+        principal: The recipient.
+        binding: How they are made, for vendors that know several ways: `role`, `session` or `full`
+            (s3a-delegation-tokens.md); `None` is the way that the vendor is configured for.
+    """
 
     locations: tuple[str, ...]
     lifetime: int
     principal: Principal
+    binding: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,17 +188,36 @@ class TemporaryCredentials:
     """One cloud's secret for one location prefix; `repr` shows no secret.
 
     Attributes:
-        location: The directory that the credentials open.
+        location: The directory that the credentials open; of several, the first.
         kind: `aws`, `azure`, `gcp` or `r2`.
         secret: The cloud's own fields: `access_key_id`, `secret_access_key`, `session_token`;
             `sas_token`; `oauth_token`.
-        expires_at: The real expiry, epoch milliseconds.
+        expires_at: The real expiry, epoch milliseconds; `None` where they do not end by themselves
+            (long-lived keys, binding `full`).
+        connection: What a client needs beside the secret, none of it secret, where it is known:
+            `region`, `endpoint` (URL), `path_style` (`true` or `false`), `role_arn`; `account`
+            (Azure's storage account); `encryption_algorithm` and `encryption_key` (a key's name or
+            ARN, never key material) as s3a-delegation-tokens.md spells them.
     """
 
     location: str
     kind: Literal["aws", "azure", "gcp", "r2"]
     secret: Mapping[str, str] = field(repr=False)
-    expires_at: int
+    expires_at: int | None
+    connection: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EndedSessions:
+    """What became of a wish to end the sessions that a recipient still has.
+
+    Attributes:
+        applied: The vendor did it; else `instructions` say how an administrator does.
+        instructions: What was done, or what to do, for people; may hold a policy document to paste.
+    """
+
+    applied: bool
+    instructions: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,22 +20,42 @@ TABLES = {
 
 
 class Sorts(MemoryStorage):
-    async def presign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+    async def presign(
+        self,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
         return await super().presign(sorted(locations), expires_in)
 
 
 class LivesLong(MemoryStorage):
-    async def presign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+    async def presign(
+        self,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
         return await super().presign(locations, expires_in * 2)
 
 
 class SignsAnything(MemoryStorage):
-    async def presign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+    async def presign(
+        self,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
         return FakeLinks().sign(locations, expires_in)
 
 
 class DropsDuplicates(MemoryStorage):
-    async def presign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+    async def presign(
+        self,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
         return await super().presign([*locations[:1000]], expires_in)
 
 

@@ -97,7 +97,12 @@ class MemoryStorage(Storage):
         """Keep an object."""
         await obstore.put_async(self.store, self._key(location), content)
 
-    async def presign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+    async def presign(
+        self,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
         """Fake links."""
         return self._links.sign([self._key(location) for location in locations], expires_in)
 

@@ -189,6 +189,7 @@ class StorageBehaviour:
         await put(f"{location}/file", b"content")
         before = time.time()
         vended = await vendor.vend(Scope((location,), 3600, PRINCIPAL))
+        assert vended.expires_at is not None
         assert before * 1000 < vended.expires_at <= (time.time() + 3600) * 1000
         directory = await subject.open(location, vended)
         answer = await obstore.get_async(directory.store, directory.key("file"))

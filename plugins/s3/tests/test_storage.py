@@ -38,6 +38,7 @@ KEYS = [
     'tables/$,:;=@/[]{}|^`"<>.parquet',
 ]
 AWS = S3Config(prefix="s3://lake/sales", region="eu-west-1")
+NEW_CENTURY = 4_102_444_800_000
 
 
 class Fixed(CredentialSource):
@@ -309,7 +310,7 @@ def vended(identity: Identity, **more: str) -> TemporaryCredentials:
         "secret_access_key": identity.secret_access_key,
         **more,
     }
-    return TemporaryCredentials("s3://lake/", "aws", secret, 2**60)
+    return TemporaryCredentials("s3://lake/", "aws", secret, NEW_CENTURY)
 
 
 async def test_given_credentials_are_the_ones_that_read(lake: SeaweedFS) -> None:
@@ -320,6 +321,20 @@ async def test_given_credentials_are_the_ones_that_read(lake: SeaweedFS) -> None
     assert await names_in(given) == set(KEYS)
     with pytest.raises(BaseError, match="403"):
         await names_in(own)
+
+
+async def test_given_credentials_sign_and_their_end_is_the_urls_end(
+    lake: SeaweedFS,
+) -> None:
+    soon = int(time.time() + 100) * 1000
+    nobodys = connected(lake, lake.nobody)
+    signed = await nobodys.presign(
+        [f"s3://{lake.bucket}/{KEYS[0]}"], 600, replace(vended(lake.signer), expires_at=soon)
+    )
+
+    assert signed.expires_at == soon
+    async with httpx.AsyncClient() as client:
+        assert (await client.get(signed.urls[0])).status_code == 200
 
 
 async def test_a_given_session_token_is_used(lake: SeaweedFS) -> None:
@@ -347,7 +362,7 @@ async def test_stores_of_given_credentials_are_kept_but_not_without_bound() -> N
     "given",
     [
         replace(vended(Identity("a", "AKIA", "hush")), kind="azure"),
-        TemporaryCredentials("s3://lake/", "aws", {"sas_token": "hush"}, 2**60),
+        TemporaryCredentials("s3://lake/", "aws", {"sas_token": "hush"}, NEW_CENTURY),
     ],
 )
 async def test_credentials_of_another_cloud_are_refused(given: TemporaryCredentials) -> None:

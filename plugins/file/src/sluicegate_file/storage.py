@@ -37,7 +37,12 @@ class FileStorage(Storage):
         """The location prefix that this instance serves, ending with a slash."""
         return self._prefix
 
-    async def presign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+    async def presign(
+        self,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
         """Links that the gateway serves itself; what they lead to is checked when they are opened."""
         if not all(location.startswith(self._prefix) for location in locations):
             raise PermissionDenied("a file of the table lies outside of the storage that may be shared")

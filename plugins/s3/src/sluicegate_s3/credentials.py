@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from sluicegate.api import SecretStr, StorageError
+from sluicegate.api import SecretStr, StorageError, TemporaryCredentials
 
 _logger = logging.getLogger(__name__)
 
@@ -117,3 +117,23 @@ class FreshCredentials:
         now = self._now()
         self._due = now + _RELOAD_MS if loaded.expires_at is None else (now + loaded.expires_at) // 2
         return loaded
+
+
+def given_credentials(given: TemporaryCredentials) -> Credentials:
+    """Credentials that a vendor gave, in the plugin's own form.
+
+    Raises:
+        StorageError: They are another cloud's, or incomplete.
+    """
+    secret = given.secret
+    if given.kind != "aws" or not {"access_key_id", "secret_access_key"} <= secret.keys():
+        raise StorageError(
+            "the credentials given for this table do not open its storage; ask the gateway's operator",
+            detail=f"{given.kind} credentials ({sorted(secret)}) for {given.location}",
+        )
+    return Credentials(
+        secret["access_key_id"],
+        secret["secret_access_key"],
+        secret.get("session_token"),
+        given.expires_at,
+    )

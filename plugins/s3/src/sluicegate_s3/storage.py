@@ -22,7 +22,13 @@ from sluicegate.api import (
 from sluicegate_s3.address import canonical_location
 from sluicegate_s3.aws import AssumedRole, BotocoreThreads, DefaultChain, Role
 from sluicegate_s3.config import S3Config
-from sluicegate_s3.credentials import Credentials, CredentialSource, FreshCredentials, StaticKey
+from sluicegate_s3.credentials import (
+    Credentials,
+    CredentialSource,
+    FreshCredentials,
+    StaticKey,
+    given_credentials,
+)
 from sluicegate_s3.signer import MAX_EXPIRES_IN, Presigner
 from sluicegate_s3.stores import Stores
 
@@ -55,7 +61,12 @@ class S3Storage(Storage):
         """The location prefix, with the scheme `s3` and a slash at its end."""
         return self._prefix
 
-    async def presign(self, locations: Sequence[str], expires_in: int) -> Presigned:
+    async def presign(
+        self,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
         """Presigned GET URLs, thousands at once; see `Storage.presign`.
 
         All are signed for one instant. They live `expires_in` seconds, but at most seven days and no
@@ -67,10 +78,12 @@ class S3Storage(Storage):
         if expires_in < 1:
             raise InvalidRequest("a presigned URL must live for at least one second")
         keys = self._keys(locations)
-        credentials = await self._credentials.get()
-        presigner = self._presigner_with(credentials)
+        signing = (
+            await self._credentials.get() if credentials is None else given_credentials(credentials)
+        )
+        presigner = self._presigner_with(signing)
         at = int(self._clock())
-        lifetime = _lifetime(credentials, at, expires_in)
+        lifetime = _lifetime(signing, at, expires_in)
         urls: list[str] = []
         for start in range(0, len(keys), _SIGN_BATCH):
             urls += _signed(presigner, keys[start : start + _SIGN_BATCH], at, lifetime)
@@ -128,7 +141,7 @@ class S3Storage(Storage):
         return key
 
     def _presigner_with(self, credentials: Credentials) -> Presigner:
-        if self._presigner is None or self._presigner[0] is not credentials:
+        if self._presigner is None or self._presigner[0] != credentials:
             self._presigner = (credentials, Presigner(self._address, self._region, credentials))
         return self._presigner[1]
 

@@ -6,9 +6,9 @@ from collections import OrderedDict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
-from sluicegate.api import StorageError, TemporaryCredentials
+from sluicegate.api import TemporaryCredentials
 from sluicegate_s3.config import S3Config
-from sluicegate_s3.credentials import Credentials, FreshCredentials
+from sluicegate_s3.credentials import Credentials, FreshCredentials, given_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -42,7 +42,7 @@ class Stores:
         Raises:
             StorageError: The credentials are another cloud's, or incomplete.
         """
-        credentials = _of_aws(given)
+        credentials = given_credentials(given)
         store = self._vended.pop(credentials, None) or self._store(_always(credentials))
         self._vended[credentials] = store
         if len(self._vended) > _MOST_VENDED:
@@ -99,18 +99,6 @@ def _for_obstore(credentials: Credentials) -> S3Credential:
 
 def _moment(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
-
-
-def _of_aws(given: TemporaryCredentials) -> Credentials:
-    secret = given.secret
-    if given.kind != "aws" or not {"access_key_id", "secret_access_key"} <= secret.keys():
-        raise StorageError(
-            "the credentials given for this table do not open its storage; ask the gateway's operator",
-            detail=f"{given.kind} credentials ({sorted(secret)}) for {given.location}",
-        )
-    return Credentials(
-        secret["access_key_id"], secret["secret_access_key"], secret.get("session_token")
-    )
 
 
 def _client_options(origin: str) -> ClientConfig:
