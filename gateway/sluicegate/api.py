@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pluggy
-from pydantic import BaseModel, ConfigDict, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from sluicegate.errors import (
     ConfigurationError,
@@ -116,6 +116,11 @@ class StorageConfig(PluginConfig):
     """Base of a storage plugin's configuration: which locations the instance serves."""
 
     prefix: str
+    absolute_paths: tuple[str, ...] = Field(
+        default=(),
+        description="Directories below `prefix` whose files the log of any shared table may name by "
+        "absolute paths, as those of shallow clones do. A table's own directories need no entry.",
+    )
 
 
 class LinkSigner(Protocol):

@@ -96,7 +96,21 @@ BAD_FILES = [
     ),
     (
         _table("table: x, partition_filter: \"a = 'b'\", access_modes: [url, dir]"),
-        [f"6:14: {IN_TABLE}: a partition_filter cannot be kept with access mode dir"],
+        [
+            f"6:14: {IN_TABLE}: a partition_filter cannot be kept with access mode dir, which opens "
+            "all files"
+        ],
+    ),
+    (
+        _table("table: x, history: true, start_version: 3, access_modes: [dir]"),
+        [
+            f"6:14: {IN_TABLE}: a start_version cannot be kept with access mode dir, which opens older "
+            "versions too"
+        ],
+    ),
+    (
+        _table("table: x, access_modes: [url, dir]"),
+        [f"6:14: {IN_TABLE}: access mode dir needs history: true, because it opens older versions too"],
     ),
     (
         _recipient("allow_from: [203.0.113.1/24]"),

@@ -60,7 +60,7 @@ def shares(lake: Path) -> dict[str, Any]:
         "gone": table("gone"),
         "moving": table("moving"),
         "nowhere": {"catalog": "raw", "table": "s3://unserved/t"},
-        "directory": table("orders", access_modes=["dir"]),
+        "directory": table("orders", history=True, access_modes=["dir"]),
         "part": table("fed", history=True, change_feed=True, partition_filter="country = 'DE'"),
         "mine": table("orders", partition_filter="COUNTRY = recipient.country"),
         "misfiltered": table("orders", partition_filter="id = '1'"),

@@ -11,6 +11,7 @@ from typing import Annotated, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
+from sluicegate.access.directory_limits import directory_obstacle
 from sluicegate.access.partition_filter import PartitionFilter
 from sluicegate.access.recipients import MAX_TOKEN_LIFETIME
 from sluicegate.nouns import AccessMode
@@ -92,9 +93,8 @@ class TableEntry(_Entry):
     def _can_be_honoured(self) -> Self:
         if self.change_feed and not self.history:
             raise ValueError("change_feed needs history: true")
-        if self.partition_filter and "dir" in self.access_modes:
-            # Credentials for a directory open all of its files.
-            raise ValueError("a partition_filter cannot be kept with access mode dir")
+        if "dir" in self.access_modes and (obstacle := directory_obstacle(self)):
+            raise ValueError(obstacle)
         return self
 
 

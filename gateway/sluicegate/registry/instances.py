@@ -18,7 +18,12 @@ from sluicegate.api import (
 from sluicegate.errors import ConfigurationError, NotFound, SluicegateError
 from sluicegate.late import LateMapping
 from sluicegate.registry.contexts import InstanceContext, NoLinks
-from sluicegate.registry.locations import bucket_of, canonical_schemes, with_canonical_scheme
+from sluicegate.registry.locations import (
+    as_prefix,
+    bucket_of,
+    canonical_schemes,
+    with_canonical_scheme,
+)
 from sluicegate.registry.registry import Registry
 from sluicegate.registry.sections import (
     ConfiguredAuthenticator,
@@ -61,6 +66,9 @@ class Instances:
             ((entry.config.prefix, self._storage[entry.name]) for entry in configured.storage),
             key=lambda pair: len(pair[0]),
             reverse=True,
+        )
+        self._absolute = tuple(
+            prefix for entry in configured.storage for prefix in entry.config.absolute_paths
         )
         self._catalogs: Mapping[str, Catalog] = {
             entry.name: _build(
@@ -117,6 +125,18 @@ class Instances:
             f"no configured storage serves {bucket_of(canonical)}: add it to 'storage:'",
             detail=location,
         )
+
+    def canonical(self, location: str) -> str:
+        """The location in the one spelling of its scheme, whether or not a storage serves it."""
+        return with_canonical_scheme(location, self._schemes)
+
+    def allows_absolute(self, location: str) -> bool:
+        """Whether any table's log may name files in this directory, by the storage's `absolute_paths`.
+
+        Args:
+            location: In its canonical spelling.
+        """
+        return as_prefix(location).startswith(self._absolute)
 
     @property
     def formats(self) -> Mapping[str, TableFormat]:

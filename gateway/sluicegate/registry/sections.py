@@ -41,7 +41,7 @@ class ConfiguredStorage:
     Attributes:
         name: Its type and its number among the entries of that type: `s3-1`. Adding storage at the
             end of the list renames none, so links that carry the name stay good.
-        config: Its prefix has its scheme's canonical spelling, and a slash at its end.
+        config: Its locations have their scheme's canonical spelling, and a slash at the end.
     """
 
     name: str
@@ -112,8 +112,14 @@ class _Checker:
                 numbers[known.name] += 1
                 canonical = prefixes.canonical(config.prefix)
                 self._note((*location, "prefix"), prefixes.refuse(canonical, known))
+                allowed = tuple(prefixes.canonical(each) for each in config.absolute_paths)
+                for number, each in enumerate(allowed):
+                    if not each.startswith(canonical):
+                        place = (*location, "absolute_paths", number)
+                        self._note(place, f"'{each}' does not lie in this storage, {canonical}")
+                spelled = {"prefix": canonical, "absolute_paths": allowed}
                 name = f"{known.name}-{numbers[known.name]}"
-                yield ConfiguredStorage(name, known, config.model_copy(update={"prefix": canonical}))
+                yield ConfiguredStorage(name, known, config.model_copy(update=spelled))
 
     def authenticators(
         self, types: Mapping[str, AuthenticatorType]

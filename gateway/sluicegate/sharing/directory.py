@@ -1,0 +1,103 @@
+"""Directory access: which tables temporary credentials can be had for, and what these open.
+
+Source: delta-sharing-protocol.md, "Access Modes"; directory-based-access.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sluicegate.access.directory_limits import directory_obstacle
+from sluicegate.api import (
+    AccessMode,
+    CatalogTable,
+    ConfigurationError,
+    CredentialVendor,
+    SharedTable,
+)
+from sluicegate.registry import Instances
+from sluicegate.sharing.reach import Reach, is_inside, without_nested
+
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot import Snapshot
+
+# Every one of them is credentials of its own to a recipient, and room in a cloud's policy.
+_MOST_DIRECTORIES = 16
+
+
+class DirectoryAccess:
+    """Decides about directory access, from the configuration and what is known of a table: no I/O."""
+
+    def __init__(self, instances: Instances) -> None:
+        self._instances = instances
+        self._reach = Reach(instances)
+
+    def modes(
+        self, shared: SharedTable, source: CatalogTable, snapshot: Snapshot | None = None
+    ) -> tuple[AccessMode, ...]:
+        """What the share allows and the gateway can serve, in the order of the share.
+
+        `dir` is served only where a recipient may have all that the table's directories hold
+        (`directory_obstacle`), where it can read the log that it finds there (a Delta table whose
+        commits the catalog does not keep back), and where credentials can be had for every directory.
+
+        Args:
+            shared: The table as it is shared.
+            source: The table as its catalog knows it.
+            snapshot: The version that is answered, where it was read; then directories of its absolute
+                paths count as well.
+        """
+        return tuple(
+            mode
+            for mode in shared.access_modes
+            if mode == "url" or self._serves_directories(shared, source, snapshot)
+        )
+
+    def locations(self, source: CatalogTable, snapshot: Snapshot | None = None) -> tuple[str, ...]:
+        """The directories that hold the table, root first, in canonical spelling, none inside another.
+
+        Behind the root come the catalog's auxiliary locations, then those that the snapshot's absolute
+        paths lead to, as far as the storage's `absolute_paths` allow.
+        """
+        own = self._reach.own(source)
+        return own + (self._scattered(source, own, snapshot) or ())
+
+    def _serves_directories(
+        self, shared: SharedTable, source: CatalogTable, snapshot: Snapshot | None
+    ) -> bool:
+        if directory_obstacle(shared) is not None or not _is_readable_log(source):
+            return False
+        own = self._reach.own(source)
+        scattered = self._scattered(source, own, snapshot)
+        return scattered is not None and all(
+            self._vends(source, location) for location in own + scattered
+        )
+
+    def _scattered(
+        self, source: CatalogTable, own: tuple[str, ...], snapshot: Snapshot | None
+    ) -> tuple[str, ...] | None:
+        """Directories of absolute paths elsewhere; `None` where some are not allowed, or too many."""
+        if snapshot is None:
+            return ()
+        from sluicegate.sharing.scattered import absolute_directories  # loads Arrow
+
+        named = (self._instances.canonical(each) for each in absolute_directories(snapshot))
+        elsewhere = [each for each in named if not any(is_inside(each, mine) for mine in own)]
+        if not all(self._reach.covers(source, each) for each in elsewhere):
+            return None
+        found = tuple(without_nested(elsewhere))
+        return found if len(own) + len(found) <= _MOST_DIRECTORIES else None
+
+    def _vends(self, source: CatalogTable, location: str) -> bool:
+        vendor: object = source.vendor
+        if vendor is None:
+            try:
+                _, vendor = self._instances.storage_for(location)
+            except ConfigurationError:
+                return False
+        return isinstance(vendor, CredentialVendor) and vendor.vends(location)
+
+
+def _is_readable_log(source: CatalogTable) -> bool:
+    """Whether the log in the directory is all of the table: commits that a catalog ratifies are not."""
+    return source.format == "delta" and not source.commits and source.latest_version is None

@@ -1,0 +1,65 @@
+"""Where the files of a table may lie: what its log may name by absolute paths.
+
+Whoever writes a table's log decides what it names, and the gateway signs with its own rights: a log
+could make it give away a neighbour's files. So an absolute path is served only in the table's own
+directories, which the catalog names, and where `absolute_paths` of the storage allows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sluicegate.api import CatalogTable, UnsupportedOperation
+from sluicegate.registry import Instances
+from sluicegate.registry.locations import as_prefix
+
+
+class Reach:
+    """Knows the locations that the configuration and the catalogs allow."""
+
+    def __init__(self, instances: Instances) -> None:
+        self._instances = instances
+
+    def own(self, source: CatalogTable) -> tuple[str, ...]:
+        """The table's own directories in canonical spelling, root first, none inside another."""
+        root, *others = (
+            self._instances.canonical(each).rstrip("/")
+            for each in (source.location, *source.auxiliary_locations)
+        )
+        return (root, *without_nested(each for each in others if not is_inside(each, root)))
+
+    def covers(self, source: CatalogTable, location: str) -> bool:
+        """Whether the log of a table may name a file or directory by its absolute path."""
+        canonical = self._instances.canonical(location)
+        if {".", ".."} & set(canonical.split("/")):
+            return False
+        own = any(is_inside(canonical, directory) for directory in self.own(source))
+        return own or self._instances.allows_absolute(canonical)
+
+    def check(self, source: CatalogTable, locations: Iterable[str]) -> None:
+        """Refuse files that the table may not name.
+
+        Raises:
+            UnsupportedOperation: One of them lies elsewhere.
+        """
+        directories = {location.rpartition("/")[0] for location in locations}
+        for directory in directories:
+            if not self.covers(source, directory):
+                raise UnsupportedOperation(
+                    "the table has files outside of its own directories, in a location that is not "
+                    "shared: ask the provider to allow it (absolute_paths of the storage)",
+                    detail=directory,
+                )
+
+
+def is_inside(location: str, directory: str) -> bool:
+    """Whether a location is the directory or lies in it; `s3://lake/t2` does not lie in `s3://lake/t`."""
+    return as_prefix(location).startswith(as_prefix(directory))
+
+
+def without_nested(directories: Iterable[str]) -> Iterator[str]:
+    """The directories in their order, without those that lie in an earlier or later one."""
+    distinct = list(dict.fromkeys(directories))
+    for each in distinct:
+        if not any(each != other and is_inside(each, other) for other in distinct):
+            yield each
