@@ -391,12 +391,22 @@ class CatalogType:
 
 @dataclass(frozen=True, slots=True)
 class StorageType:
-    """A kind of storage, and the URL schemes that it serves."""
+    """A kind of storage, and the URL schemes that it serves.
+
+    Attributes:
+        name: Its `type` in the configuration.
+        schemes: Interchangeable ones; the gateway spells locations with the first.
+        config: Model of the section.
+        factory: Builds an instance of a checked section.
+        canonical: Gives the one spelling of a location, where spellings of it differ in more than the
+            scheme; what it cannot read it returns as it is. By default only the scheme is replaced.
+    """
 
     name: str
     schemes: tuple[str, ...]
     config: type[StorageConfig]
     factory: Callable[[Any, PluginContext], Storage]
+    canonical: Callable[[str], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

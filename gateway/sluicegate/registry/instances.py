@@ -21,8 +21,8 @@ from sluicegate.registry.contexts import InstanceContext, NoLinks
 from sluicegate.registry.locations import (
     as_prefix,
     bucket_of,
-    canonical_schemes,
-    with_canonical_scheme,
+    canonical_location,
+    spellings_of,
 )
 from sluicegate.registry.registry import Registry
 from sluicegate.registry.sections import (
@@ -57,7 +57,7 @@ class Instances:
         formats: Sequence[FormatType] = (),
     ) -> None:
         self._links = links
-        self._schemes = canonical_schemes(registry.storage_types().values())
+        self._spellings = spellings_of(registry.storage_types().values())
         self._storage: Mapping[str, Storage] = {
             entry.name: _build(entry, entry.type.factory, self._storage_context(entry))
             for entry in configured.storage
@@ -117,7 +117,7 @@ class Instances:
         Raises:
             ConfigurationError: No configured storage serves the location.
         """
-        canonical = with_canonical_scheme(location, self._schemes)
+        canonical = canonical_location(location, self._spellings)
         for prefix, storage in self._by_prefix:
             if canonical.startswith(prefix) or canonical + "/" == prefix:
                 return canonical, storage
@@ -128,7 +128,7 @@ class Instances:
 
     def canonical(self, location: str) -> str:
         """The location in the one spelling of its scheme, whether or not a storage serves it."""
-        return with_canonical_scheme(location, self._schemes)
+        return canonical_location(location, self._spellings)
 
     def allows_absolute(self, location: str) -> bool:
         """Whether any table's log may name files in this directory, by the storage's `absolute_paths`.

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from sluicegate.api import StorageType
 
+Spelling = Callable[[str], str]
 
-def canonical_schemes(types: Iterable[StorageType]) -> dict[str, str]:
-    """Each scheme that storage types serve, and the first scheme of its type, which it stands for."""
-    schemes: dict[str, str] = {}
+
+def spellings_of(types: Iterable[StorageType]) -> dict[str, Spelling]:
+    """For each scheme that storage types serve, what gives the one spelling of its locations."""
+    spellings: dict[str, Spelling] = {}
     for known in types:
+        spelling = known.canonical or partial(_with_scheme, known.schemes[0])
         for scheme in known.schemes:
-            schemes.setdefault(scheme, known.schemes[0])
-    return schemes
+            spellings.setdefault(scheme, spelling)
+    return spellings
 
 
-def with_canonical_scheme(location: str, schemes: Mapping[str, str]) -> str:
-    """The location with the scheme that its own stands for: `s3a://lake/t` becomes `s3://lake/t`."""
-    scheme, separator, rest = location.partition("://")
-    return f"{schemes.get(scheme, scheme)}{separator}{rest}"
+def canonical_location(location: str, spellings: Mapping[str, Spelling]) -> str:
+    """The one spelling of a location: `s3a://lake/t` becomes `s3://lake/t`."""
+    scheme, separator, _ = location.partition("://")
+    spelling = spellings.get(scheme) if separator else None
+    return spelling(location) if spelling else location
 
 
 def as_prefix(location: str) -> str:
@@ -33,3 +38,7 @@ def bucket_of(location: str) -> str:
     return (
         f"{scheme}{separator}{rest.partition('/')[0]}" if separator else "a location without a scheme"
     )
+
+
+def _with_scheme(scheme: str, location: str) -> str:
+    return f"{scheme}://{location.partition('://')[2]}"

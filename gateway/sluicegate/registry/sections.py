@@ -17,7 +17,7 @@ from sluicegate.api import (
 from sluicegate.config import PluginSection, Settings
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.errors import ConfigurationError
-from sluicegate.registry.locations import as_prefix, canonical_schemes, with_canonical_scheme
+from sluicegate.registry.locations import Spelling, as_prefix, canonical_location, spellings_of
 from sluicegate.registry.registry import Registry
 from sluicegate.yamlfile import Location, nearest, validate
 
@@ -103,7 +103,7 @@ class _Checker:
 
     def storage(self, types: Mapping[str, StorageType]) -> Iterator[ConfiguredStorage]:
         numbers: Counter[str] = Counter()
-        prefixes = _Prefixes(canonical_schemes(types.values()))
+        prefixes = _Prefixes(spellings_of(types.values()))
         for index, section in enumerate(self._settings.storage):
             location: Location = ("storage", index)
             known = self._type(section, types, "storage", location)
@@ -161,13 +161,13 @@ class _Checker:
 class _Prefixes:
     """The prefixes so far, each served by one entry."""
 
-    def __init__(self, schemes: Mapping[str, str]) -> None:
-        self._schemes = schemes
+    def __init__(self, spellings: Mapping[str, Spelling]) -> None:
+        self._spellings = spellings
         self._seen: set[str] = set()
 
     def canonical(self, prefix: str) -> str:
         """The prefix in the one spelling of its scheme, with a slash at its end."""
-        return as_prefix(with_canonical_scheme(prefix, self._schemes))
+        return as_prefix(canonical_location(prefix, self._spellings))
 
     def refuse(self, prefix: str, storage: StorageType) -> str | None:
         """What is wrong with one more canonical prefix."""
