@@ -1,0 +1,154 @@
+"""Token identifiers as bytes, in both layouts.
+
+hadoop-aws 3.5.0 added the encryption context to the identifier without a new version number, so a
+reader of either layout takes the other's bytes for its own, and then sends parts of secrets where they
+do not belong. `created` is the fail-safe: each layout spells it so that the other's readers stumble on
+it (see `guarded_created`).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from sluicegate.delegation_tokens import (
+    EncryptionSecrets,
+    MarshalledCredentials,
+    S3ATokenIdentifier,
+)
+from sluicegate.errors import InvalidRequest
+from sluicegate.vending.hadoop.wire import Input, MalformedToken, int64, text, vint
+
+_WHAT = "the token's identifier"
+_VERSION = b"\x00"
+_ENCRYPTION_SERIAL = 1208329045511296375
+_LONGEST_FIELD = 8192
+_LONGEST_ENCRYPTION = 2048
+
+
+class Layout(Enum):
+    """The two layouts of an identifier; the value says who reads it."""
+
+    A = "hadoop-aws 3.3.1 to 3.4"
+    B = "hadoop-aws 3.5 and later"
+
+    @classmethod
+    def of_hadoop(cls, version: str) -> Layout:
+        """The layout that a version of hadoop-aws reads: `3.4`, `3.4.2`, `3.5.0`.
+
+        Raises:
+            InvalidRequest: It is no version, or one that is too old.
+        """
+        numbers = version.split(".")
+        if not 2 <= len(numbers) <= 3 or not all(
+            part.isascii() and part.isdecimal() and len(part) < 5 for part in numbers
+        ):
+            raise InvalidRequest(
+                "the Hadoop version must be that of the recipient's hadoop-aws, such as 3.4 or 3.4.2"
+            )
+        parsed = tuple(map(int, numbers))
+        if parsed < (3, 3):
+            raise InvalidRequest(
+                f"hadoop-aws {version} does not read these tokens; 3.3.1 and later versions do"
+            )
+        return cls.A if parsed < (3, 5) else cls.B
+
+
+def guarded_created(now: int, layout: Layout) -> int:
+    """The time of creation, spelled so that readers of the other layout refuse the token.
+
+    A reader of layout B takes the first byte for the length of the encryption context: negative in
+    layout A. A reader of layout A takes the last byte for the length of the access key: 0xff, which
+    is -1, in layout B.
+    """
+    return -now if layout is Layout.A else now | 0xFF
+
+
+def encode_identifier(identifier: S3ATokenIdentifier, layout: Layout) -> bytes:
+    """The bytes of an identifier.
+
+    Raises:
+        InvalidRequest: A field is longer than Hadoop reads.
+    """
+    encryption, secret = identifier.encryption, identifier.credentials
+    if encryption.context and layout is Layout.A:
+        raise InvalidRequest("an encryption context needs the token layout of hadoop-aws 3.5 or later")
+    return b"".join(
+        (
+            _VERSION,
+            text(identifier.owner, name="the owner"),
+            text(identifier.renewer, name="the renewer"),
+            text(identifier.real_user, name="the real user"),
+            vint(identifier.issue_date),
+            vint(identifier.max_date),
+            vint(identifier.sequence_number),
+            vint(identifier.master_key_id),
+            _field(identifier.uri, "the bucket's URI"),
+            _field(identifier.origin, "the origin"),
+            _field(identifier.uuid, "the UUID"),
+            int64(_ENCRYPTION_SERIAL),
+            text(encryption.algorithm, _LONGEST_ENCRYPTION, name="the encryption algorithm"),
+            text(encryption.key, _LONGEST_ENCRYPTION, name="the encryption key"),
+            text(encryption.context, name="the encryption context") if layout is Layout.B else b"",
+            int64(identifier.created),
+            _field(secret.access_key, "the access key"),
+            _field(secret.secret_key, "the secret key"),
+            _field(secret.session_token, "the session token"),
+            _field(secret.role_arn, "the role's ARN"),
+            int64(secret.expiration),
+        )
+    )
+
+
+def decode_identifier(data: bytes) -> tuple[S3ATokenIdentifier, Layout]:
+    """The identifier, and the layout in which its bytes make sense to the last one.
+
+    Raises:
+        MalformedToken: They do in neither.
+    """
+    problems: list[str] = []
+    for layout in Layout:
+        try:
+            return _decode(Input(data, _WHAT), layout), layout
+        except MalformedToken as error:
+            problems.append(error.message)
+    raise MalformedToken(f"{_WHAT} fits neither layout: {'; '.join(dict.fromkeys(problems))}")
+
+
+def _field(value: str, name: str) -> bytes:
+    return text(value, _LONGEST_FIELD, name=name)
+
+
+def _decode(data: Input, layout: Layout) -> S3ATokenIdentifier:
+    if data.take(1) != _VERSION:
+        data.fail("an unknown version of Hadoop's token identifiers")
+    owner, renewer, real_user = data.text(), data.text(), data.text()
+    issue_date, max_date = data.vlong(), data.vlong()
+    sequence_number, master_key_id = data.vint(), data.vint()
+    uri, origin, uuid = (data.text(_LONGEST_FIELD) for _ in range(3))
+    encryption = _decode_encryption(data, layout)
+    created = data.int64()
+    access_key, secret_key, session_token, role_arn = (data.text(_LONGEST_FIELD) for _ in range(4))
+    credentials = MarshalledCredentials(access_key, secret_key, session_token, role_arn, data.int64())
+    data.end()
+    return S3ATokenIdentifier(
+        uri=uri,
+        owner=owner,
+        credentials=credentials,
+        encryption=encryption,
+        renewer=renewer,
+        real_user=real_user,
+        issue_date=issue_date,
+        max_date=max_date,
+        sequence_number=sequence_number,
+        master_key_id=master_key_id,
+        origin=origin,
+        uuid=uuid,
+        created=created,
+    )
+
+
+def _decode_encryption(data: Input, layout: Layout) -> EncryptionSecrets:
+    if data.int64() != _ENCRYPTION_SERIAL:
+        data.fail("an unknown version of S3A's encryption secrets")
+    algorithm, key = data.text(_LONGEST_ENCRYPTION), data.text(_LONGEST_ENCRYPTION)
+    return EncryptionSecrets(algorithm, key, data.text() if layout is Layout.B else "")
