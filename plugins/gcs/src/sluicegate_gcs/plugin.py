@@ -1,0 +1,16 @@
+"""Entry point of the plugin `gcs`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sluicegate.api import StorageType, hookimpl
+from sluicegate_gcs.address import SCHEMES
+from sluicegate_gcs.config import GCSConfig
+from sluicegate_gcs.storage import GCSStorage
+
+
+@hookimpl
+def sluicegate_register_storage() -> Sequence[StorageType]:
+    """The storage type `gcs`."""
+    return [StorageType(name="gcs", schemes=SCHEMES, config=GCSConfig, factory=GCSStorage.configured)]
