@@ -68,7 +68,7 @@ def test_refusal_names_what_is_missing(header: str | None, needs: FeatureNeeds, 
 
 def test_a_table_without_url_access_refuses_queries() -> None:
     with pytest.raises(UnsupportedOperation, match="temporary credentials"):
-        negotiate(parse(None), PLAIN, url_access=False)
+        negotiate(parse(None), PLAIN, offered=["dir"])
 
 
 def test_the_end_stream_action_is_announced_only_when_it_will_come() -> None:

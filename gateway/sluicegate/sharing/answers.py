@@ -54,7 +54,9 @@ class TableAnswers:
         Exactly two lines, also where the client would take a third (since-the-seed.md, "What clients
         depend on").
         """
-        view = await self._viewer.view(principal, shared, form.without_end(), travel=travel)
+        view = await self._viewer.view(
+            principal, shared, form.without_end(), travel=travel, metadata=True
+        )
         return Answer.whole(view.headers(form), view.head())
 
     async def query(
@@ -108,7 +110,8 @@ def _select(files: FileSet, request: QueryRequest, start: Continuation) -> _Sele
         return _Selection(limit.cut(files.batches(BATCH_ROWS, first=FIRST_BATCH_ROWS)), limit)
     rows, more = page(files, start.after, request.max_files or len(files))
     last_path = rows.column("path")[-1].as_py() if more else None
-    return _Selection(limit.cut(FileSet(rows).batches(BATCH_ROWS)), limit, last_path)
+    batches = (rows.slice(start, BATCH_ROWS) for start in range(0, rows.num_rows, BATCH_ROWS))
+    return _Selection(limit.cut(batches), limit, last_path)
 
 
 async def _stream(head: bytes, lines: FileLines, batches: Iterator[pa.Table]) -> AsyncIterator[bytes]:

@@ -122,7 +122,7 @@ def view_changes(
         _check_recorded(states)
     shown, needs = _shown(request, changes, states, latest)
     shared = table.shared
-    agreement = negotiate(form.capabilities, needs, url_access="url" in shared.access_modes)
+    agreement = negotiate(form.capabilities, needs, offered=shared.access_modes)
     return ChangeView(
         table=table,
         request=request,

@@ -59,9 +59,16 @@ def protocol(
 
 
 def metadata(
-    table: TableMetadata, *, totals: TableTotals | None = None, version: int | None = None
+    table: TableMetadata,
+    *,
+    totals: TableTotals | None = None,
+    version: int | None = None,
+    access: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """The metadata line ("Metadata in Delta Format"). `version` is given in answers to time travel."""
+    """The metadata line ("Metadata in Delta Format").
+
+    `version` is given in answers to time travel, `access` where directory access is offered.
+    """
     action = present(
         id=table.id,
         name=table.name,
@@ -77,6 +84,7 @@ def metadata(
         size=totals and totals.size,
         numFiles=totals and totals.files,
         deltaMetadata=action,
+        **(access or {}),
     )
     return line({"metaData": value})
 

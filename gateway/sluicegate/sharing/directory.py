@@ -5,7 +5,8 @@ Source: delta-sharing-protocol.md, "Access Modes"; directory-based-access.md.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from sluicegate.access.directory_limits import directory_obstacle
 from sluicegate.api import (
@@ -25,12 +26,45 @@ if TYPE_CHECKING:
 _MOST_DIRECTORIES = 16
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """How a table can be read.
+
+    Attributes:
+        modes: The access modes; none where the share allows `dir` alone, and it cannot be served.
+        locations: The table's directories, root first.
+    """
+
+    modes: tuple[AccessMode, ...] = ("url",)
+    locations: tuple[str, ...] = ()
+
+    def members(self) -> dict[str, Any]:
+        """What listings and metadata say about it.
+
+        Only where `dir` is offered: absent `accessModes` means `url`, and a recipient that gets URLs
+        need not know where its provider keeps things.
+        """
+        if "dir" not in self.modes:
+            return {}
+        root, *auxiliary = self.locations
+        members: dict[str, Any] = {"accessModes": list(self.modes), "location": root}
+        return members | ({"auxiliaryLocations": auxiliary} if auxiliary else {})
+
+
 class DirectoryAccess:
     """Decides about directory access, from the configuration and what is known of a table: no I/O."""
 
     def __init__(self, instances: Instances) -> None:
         self._instances = instances
         self._reach = Reach(instances)
+
+    def offer(
+        self, shared: SharedTable, source: CatalogTable, snapshot: Snapshot | None = None
+    ) -> Offer:
+        """Modes and locations together; see `modes`."""
+        if "dir" not in shared.access_modes:
+            return Offer(shared.access_modes)
+        return Offer(self.modes(shared, source, snapshot), self.locations(source, snapshot))
 
     def modes(
         self, shared: SharedTable, source: CatalogTable, snapshot: Snapshot | None = None
@@ -54,7 +88,7 @@ class DirectoryAccess:
         )
 
     def locations(self, source: CatalogTable, snapshot: Snapshot | None = None) -> tuple[str, ...]:
-        """The directories that hold the table, root first, in canonical spelling, none inside another.
+        """The directories that hold the table, root first, in canonical spelling.
 
         Behind the root come the catalog's auxiliary locations, then those that the snapshot's absolute
         paths lead to, as far as the storage's `absolute_paths` allow.

@@ -12,6 +12,7 @@ from sluicegate.config import Settings
 from sluicegate.keyring import KeyRing
 from sluicegate.late import Late
 from sluicegate.registry import Instances
+from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.sharing.openapi import openapi_route
 from sluicegate.sharing.resolve import Resolver
 from sluicegate.sharing.routes import PREFIX, SharingDoor
@@ -43,18 +44,26 @@ def sharing_routes(
     """
     pages = TokenSigner(keys.derive("page tokens"), settings.sharing.page_token_lifetime)
     resolver = Resolver(grants, instances)
+    access = DirectoryAccess(instances)
 
     def steps() -> TableSteps:
         from sluicegate.sharing.table_steps import TableSteps  # half of all memory and start-up time
 
         return TableSteps.build(
-            settings, keys, pages=pages, resolver=resolver, instances=instances, reader=reader
+            settings,
+            keys,
+            pages=pages,
+            resolver=resolver,
+            access=access,
+            instances=instances,
+            reader=reader,
         )
 
     door = SharingDoor(
         authentication=authentication,
         grants=grants,
         resolver=resolver,
+        access=access,
         steps=Late(steps),
         tokens=pages,
         max_body=settings.server.max_body,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sluicegate.api import Principal
 from sluicegate.sharing.parameters import MAX_RESULTS, integer, text
@@ -37,13 +37,24 @@ class PageRequest:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """The items of one page, and the token of the next one."""
+
+    items: Sequence[T]
+    next_token: str | None
+
+    def shown(self, show: Callable[[T], dict[str, Any]]) -> dict[str, Any]:
+        """The answer's body."""
+        answer: dict[str, Any] = {"items": [show(item) for item in self.items]}
+        if self.next_token is not None:
+            answer["nextPageToken"] = self.next_token
+        return answer
+
+
 def page(
-    items: Sequence[T],
-    key: Callable[[T], str],
-    show: Callable[[T], dict[str, Any]],
-    request: PageRequest,
-    tokens: TokenSigner,
-) -> dict[str, Any]:
+    items: Sequence[T], key: Callable[[T], str], request: PageRequest, tokens: TokenSigner
+) -> Page[T]:
     """One page of items that are sorted by `key`; a page goes on behind the last key that was seen.
 
     Raises:
@@ -54,8 +65,8 @@ def page(
         state = tokens.verify(request.token, bound_to=request.bound_to, parameter="pageToken")
         start = bisect_right(items, state["after"], key=key) if state["after"] is not None else 0
     end = start + request.max_results
-    answer: dict[str, Any] = {"items": [show(item) for item in items[start:end]]}
+    following = None
     if end < len(items):
         last = key(items[end - 1]) if end else None
-        answer["nextPageToken"] = tokens.sign({"after": last}, bound_to=request.bound_to)
-    return answer
+        following = tokens.sign({"after": last}, bound_to=request.bound_to)
+    return Page(items[start:end], following)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -32,9 +33,16 @@ def protocol() -> bytes:
 
 
 def metadata(
-    table: TableMetadata, *, totals: TableTotals | None = None, version: int | None = None
+    table: TableMetadata,
+    *,
+    totals: TableTotals | None = None,
+    version: int | None = None,
+    access: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """The metadata line ("Metadata"). `version` is given in answers to time travel."""
+    """The metadata line ("Metadata").
+
+    `version` is given in answers to time travel, `access` where directory access is offered.
+    """
     feed = table.configuration.get("delta.enableChangeDataFeed")
     value = present(
         id=table.id,
@@ -47,6 +55,7 @@ def metadata(
         version=version,
         size=totals and totals.size,
         numFiles=totals and totals.files,
+        **(access or {}),
     )
     return line({"metaData": value})
 

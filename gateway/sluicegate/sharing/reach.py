@@ -7,7 +7,7 @@ directories, which the catalog names, and where `absolute_paths` of the storage 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from sluicegate.api import CatalogTable, UnsupportedOperation
 from sluicegate.registry import Instances
@@ -30,11 +30,7 @@ class Reach:
 
     def covers(self, source: CatalogTable, location: str) -> bool:
         """Whether the log of a table may name a file or directory by its absolute path."""
-        canonical = self._instances.canonical(location)
-        if {".", ".."} & set(canonical.split("/")):
-            return False
-        own = any(is_inside(canonical, directory) for directory in self.own(source))
-        return own or self._instances.allows_absolute(canonical)
+        return self._covers(self.own(source), location)
 
     def check(self, source: CatalogTable, locations: Iterable[str]) -> None:
         """Refuse files that the table may not name.
@@ -42,14 +38,22 @@ class Reach:
         Raises:
             UnsupportedOperation: One of them lies elsewhere.
         """
-        directories = {location.rpartition("/")[0] for location in locations}
-        for directory in directories:
-            if not self.covers(source, directory):
+        own = self.own(source)
+        for directory in {location.rpartition("/")[0] for location in locations}:
+            if not self._covers(own, directory):
                 raise UnsupportedOperation(
                     "the table has files outside of its own directories, in a location that is not "
                     "shared: ask the provider to allow it (absolute_paths of the storage)",
                     detail=directory,
                 )
+
+    def _covers(self, own: Sequence[str], location: str) -> bool:
+        canonical = self._instances.canonical(location)
+        if {".", ".."} & set(canonical.split("/")):
+            return False
+        return any(
+            is_inside(canonical, directory) for directory in own
+        ) or self._instances.allows_absolute(canonical)
 
 
 def is_inside(location: str, directory: str) -> bool:

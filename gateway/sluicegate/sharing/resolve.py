@@ -81,6 +81,15 @@ class Resolver:
             raise NotFound(f"there is no table {name!r} in {share}.{schema}")
         return table
 
+    async def locate(self, shared: SharedTable) -> CatalogTable:
+        """Ask the catalog where the table is.
+
+        Raises:
+            NotFound: The catalog does not have it any more.
+            Unavailable: The catalog cannot be used now.
+        """
+        return await self._instances.catalog(shared.catalog).load_table(shared.identifier)
+
     async def open(self, shared: SharedTable) -> OpenTable:
         """Ask the catalog where the table is, and open it.
 
@@ -90,7 +99,7 @@ class Resolver:
         """
         with span("resolve", catalog=shared.catalog):
             try:
-                source = await self._instances.catalog(shared.catalog).load_table(shared.identifier)
+                source = await self.locate(shared)
                 _, storage = self._instances.storage_for(source.location)
                 directory = await storage.open(source.location)
             except ConfigurationError as error:

@@ -19,7 +19,9 @@ from sluicegate.responses import json_response, ndjson_response, send_error
 from sluicegate.sharing import listing
 from sluicegate.sharing.answer import VERSION_HEADER, Answer
 from sluicegate.sharing.change_question import ChangesRequest
-from sluicegate.sharing.paging import PageRequest, page
+from sluicegate.sharing.directory import DirectoryAccess
+from sluicegate.sharing.offers import ListedOffers
+from sluicegate.sharing.paging import Page, PageRequest, page
 from sluicegate.sharing.parameters import json_object, timestamp
 from sluicegate.sharing.question import Form, QueryRequest, Travel
 from sluicegate.sharing.resolve import Resolver
@@ -44,6 +46,7 @@ class SharingDoor:
         authentication: Authentication,
         grants: Grants,
         resolver: Resolver,
+        access: DirectoryAccess,
         steps: Late[TableSteps],
         tokens: TokenSigner,
         max_body: int,
@@ -51,6 +54,8 @@ class SharingDoor:
         self._authentication = authentication
         self._grants = grants
         self._resolver = resolver
+        self._access = access
+        self._offers = ListedOffers(resolver, access)
         self._steps = steps
         self._tokens = tokens
         self._max_body = max_body
@@ -79,7 +84,7 @@ class SharingDoor:
     async def _list_shares(self, request: Request, principal: Principal) -> Response:
         asked = PageRequest.parse(request.query_params, principal, "shares")
         shares = await self._grants.shares(principal)
-        return json_response(page(shares, _key, listing.share, asked, self._tokens))
+        return json_response(page(shares, _key, asked, self._tokens).shown(listing.share))
 
     async def _get_share(self, request: Request, principal: Principal) -> Response:
         share = await self._grants.share(principal, request.path_params["share"])
@@ -89,20 +94,24 @@ class SharingDoor:
         share = await self._grants.share(principal, request.path_params["share"])
         asked = PageRequest.parse(request.query_params, principal, f"schemas\n{share.id}")
         schemas = await self._grants.schemas(principal, share.name)
-        return json_response(page(schemas, _key, listing.schema, asked, self._tokens))
+        return json_response(page(schemas, _key, asked, self._tokens).shown(listing.schema))
 
     async def _list_tables(self, request: Request, principal: Principal) -> Response:
         names = request.path_params
         schema = await self._grants.schema(principal, names["share"], names["schema"])
         asked = PageRequest.parse(request.query_params, principal, f"tables\n{schema.id}")
         tables = await self._resolver.tables(schema)
-        return json_response(page(tables, _key, listing.table, asked, self._tokens))
+        return await self._listed(page(tables, _key, asked, self._tokens))
 
     async def _list_all_tables(self, request: Request, principal: Principal) -> Response:
         share = await self._grants.share(principal, request.path_params["share"])
         asked = PageRequest.parse(request.query_params, principal, f"all-tables\n{share.id}")
         tables = await self._resolver.all_tables(principal, share.name)
-        return json_response(page(tables, _full_key, listing.table, asked, self._tokens))
+        return await self._listed(page(tables, _full_key, asked, self._tokens))
+
+    async def _listed(self, tables: Page[SharedTable]) -> Response:
+        await self._offers.learn(tables.items)
+        return json_response(tables.shown(self._offers.show))
 
     async def _get_table(self, request: Request, principal: Principal) -> Response:
         table = await self._table(request, principal)
@@ -110,7 +119,9 @@ class SharingDoor:
             steps = await self._steps.get()
             return _version_response(await steps.viewer.version(table, None))
         opened = await self._resolver.open(table)
-        return json_response({**listing.table(table), "format": opened.source.format})
+        offer = self._access.offer(table, opened.source)
+        answer = listing.table(table) | offer.members() | {"format": opened.source.format}
+        return json_response(answer)
 
     async def _version(self, request: Request, principal: Principal) -> Response:
         starting = timestamp("startingTimestamp", request.query_params.get("startingTimestamp"))

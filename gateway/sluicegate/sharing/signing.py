@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sluicegate.api import ConfigurationError, Presigned, Storage, UnsupportedOperation
 from sluicegate.nouns import join_location
 from sluicegate.registry import Instances
+from sluicegate.sharing.reach import Reach
 from sluicegate.sharing.resolve import OpenTable
 from sluicegate.telemetry import count, span
 
@@ -21,13 +22,15 @@ class Signer:
 
     def __init__(self, instances: Instances, lifetime: int) -> None:
         self._instances = instances
+        self._reach = Reach(instances)
         self._lifetime = lifetime
 
     async def presign(self, table: OpenTable, paths: Sequence[str]) -> Presigned:
         """URLs for paths as the log names them: relative to the table, or absolute locations.
 
         Raises:
-            UnsupportedOperation: A path lies where no configured storage reaches.
+            UnsupportedOperation: A path lies where the table's files may not be (`Reach`), or where no
+                configured storage reaches.
             StorageError: Nothing can be signed now.
         """
         count("sluicegate.files.signed", len(paths))
@@ -36,7 +39,9 @@ class Signer:
             if not any("://" in path for path in paths):
                 prefix = root.rstrip("/") + "/"
                 return await table.storage.presign([prefix + path for path in paths], self._lifetime)
-            return await self._presign_scattered([join_location(root, path) for path in paths])
+            locations = [join_location(root, path) for path in paths]
+            self._reach.check(table.source, locations)
+            return await self._presign_scattered(locations)
 
     async def _presign_scattered(self, locations: Sequence[str]) -> Presigned:
         """Sign locations of several storage instances, and put the URLs back into order."""

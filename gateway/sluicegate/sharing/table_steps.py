@@ -17,6 +17,7 @@ from sluicegate.sharing.async_queries import AsyncQueries
 from sluicegate.sharing.change_range import ChangeRanges
 from sluicegate.sharing.changes import ChangeAnswers
 from sluicegate.sharing.continuation import Continuations
+from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.sharing.resolve import Resolver
 from sluicegate.sharing.signing import Signer
 from sluicegate.sharing.tokens import TokenSigner
@@ -42,6 +43,7 @@ class TableSteps:
         *,
         pages: TokenSigner,
         resolver: Resolver,
+        access: DirectoryAccess,
         instances: Instances,
         reader: TableReader,
     ) -> TableSteps:
@@ -52,6 +54,7 @@ class TableSteps:
             keys: The gateway's; each kind of token is signed with keys of its own, derived from them.
             pages: Signs page tokens.
             resolver: Finds what recipients name.
+            access: Decides about directory access.
             instances: Catalogs and storage.
             reader: Reads tables.
         """
@@ -60,7 +63,7 @@ class TableSteps:
         dict(instances.formats)  # each is built by being looked up
         sharing = settings.sharing
         refreshes = TokenSigner(keys.derive("refresh tokens"), sharing.refresh_token_lifetime)
-        viewer = Viewer(resolver, reader)
+        viewer = Viewer(resolver, reader, access)
         signer = Signer(instances, sharing.url_lifetime)
         answers = TableAnswers(viewer, signer, Continuations(pages, refreshes))
         queries = AsyncQueries(answers, keys.derive("query ids"), sharing.async_after)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+
+import anyio.to_thread
 
 from sluicegate.api import Principal, SharedTable
 from sluicegate.sharing import capabilities, delta_lines, parquet_lines
 from sluicegate.sharing.answer import VERSION_HEADER
+from sluicegate.sharing.directory import DirectoryAccess, Offer
 from sluicegate.sharing.limits import check_history, check_version, visible
 from sluicegate.sharing.lines import At, TableTotals
 from sluicegate.sharing.negotiation import Agreement, negotiate
@@ -23,6 +27,7 @@ class View:
     """What the steps behind negotiation work on.
 
     Attributes:
+        offer: How the table can be read, which its metadata tells.
         files: The files of the snapshot that are shared with the recipient.
         at: The version that was asked for by time travel; lines then carry it.
         hash_name: Makes file ids.
@@ -33,6 +38,7 @@ class View:
     files: FileSet
     needs: FeatureNeeds
     agreement: Agreement
+    offer: Offer
     at: At | None
     hash_name: str
 
@@ -43,11 +49,11 @@ class View:
         version = None if self.at is None else self.at.version
         if self.agreement.response_format == "parquet":
             return parquet_lines.protocol() + parquet_lines.metadata(
-                metadata, totals=totals, version=version
+                metadata, totals=totals, version=version, access=self.offer.members()
             )
         return delta_lines.protocol(
             self.snapshot.protocol, self.needs, self.agreement.reader_features
-        ) + delta_lines.metadata(metadata, totals=totals, version=version)
+        ) + delta_lines.metadata(metadata, totals=totals, version=version, access=self.offer.members())
 
     def headers(self, form: Form) -> dict[str, str]:
         """The response headers: version, agreed capabilities, the echoed choice of file ids."""
@@ -68,9 +74,10 @@ def table_headers(version: int, agreement: Agreement, form: Form) -> dict[str, s
 class Viewer:
     """Takes the way from a shared table to a view: resolve → snapshot → negotiate."""
 
-    def __init__(self, resolver: Resolver, reader: TableReader) -> None:
+    def __init__(self, resolver: Resolver, reader: TableReader, access: DirectoryAccess) -> None:
         self._resolver = resolver
         self._reader = reader
+        self._access = access
 
     async def version(self, shared: SharedTable, starting: int | None) -> int:
         """The latest version, or the earliest at or after a time ("Query Table Version").
@@ -99,6 +106,7 @@ class Viewer:
         *,
         travel: Travel,
         pinned: int | None = None,
+        metadata: bool = False,
     ) -> View:
         """The view of the latest version, or of one that is asked for.
 
@@ -108,6 +116,7 @@ class Viewer:
             form: The form that the client can take.
             travel: The version that is asked for.
             pinned: The version that a token of ours has pinned; it wins over `travel`.
+            metadata: No URLs are wanted, so a table that is shared by directory access alone will do.
         """
         if travel:
             check_history(shared, "time travel (version, timestamp)")
@@ -118,16 +127,25 @@ class Viewer:
             snapshot = await self._snapshot(table, travel, pinned)
         check_version(shared, snapshot.version)
         needs = feature_needs(snapshot)
-        agreement = negotiate(form.capabilities, needs, url_access="url" in shared.access_modes)
+        offer = await self._offer(table, snapshot)
+        agreement = negotiate(form.capabilities, needs, offered=offer.modes, metadata=metadata)
         return View(
             table,
             snapshot,
             visible(shared, principal, snapshot.metadata, snapshot.files),
             needs,
             agreement,
+            offer,
             At(snapshot.version, snapshot.timestamp) if travel else None,
             form.hash_name(agreement.response_format),
         )
+
+    async def _offer(self, table: OpenTable, snapshot: Snapshot) -> Offer:
+        """How the table can be read; where that takes a look at all of its paths, on another thread."""
+        decide = partial(self._access.offer, table.shared, table.source, snapshot)
+        if "dir" in table.shared.access_modes:
+            return await anyio.to_thread.run_sync(decide)
+        return decide()
 
     async def _snapshot(self, table: OpenTable, travel: Travel, pinned: int | None) -> Snapshot:
         version = travel.version if pinned is None else pinned
