@@ -29,6 +29,8 @@ from sluicegate.sharing.door import sharing_routes
 from sluicegate.store import Store
 from sluicegate.tables.reader import TableReader
 from sluicegate.telemetry.middleware import RequestTelemetry
+from sluicegate.vending import Ledger, Vending
+from sluicegate.vending.vendors import Vendors
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Gateway:
     grants: Grants
     reader: TableReader
     access: Access
+    vending: Vending
 
     @classmethod
     @asynccontextmanager
@@ -70,7 +73,13 @@ class Gateway:
             grants = Grants(store)
             access = Access(settings, keys, grants, instances.authenticators)
             stack.push_async_callback(access.aclose)
-            gateway = cls(settings, registry, instances, store, grants, reader, access)
+            ledger = Ledger(store, retention=settings.vending.ledger_retention)
+            await stack.enter_async_context(ledger.writing())
+            vending = Vending(
+                Vendors(instances), grants, ledger, registry.notify, lifetime=settings.vending.lifetime
+            )
+            stack.push_async_callback(vending.aclose)
+            gateway = cls(settings, registry, instances, store, grants, reader, access, vending)
             for lifespan in registry.lifespans(gateway):
                 await stack.enter_async_context(lifespan)
             yield gateway

@@ -210,8 +210,9 @@ def _check_lifetime(seconds: int | None) -> None:
 
 
 async def _set_revoked(connection: AsyncConnection, recipient_id: str, at: int | None) -> None:
+    kept = {} if at is None else {"last_revoked_at": at}
     await connection.execute(
-        update(recipients).where(recipients.c.id == recipient_id).values(revoked_at=at)
+        update(recipients).where(recipients.c.id == recipient_id).values(revoked_at=at, **kept)
     )
 
 

@@ -17,6 +17,9 @@ DEFAULT_DATABASE = "sqlite:///sluicegate.db"
 MINIMUM_KEY_LENGTH = 32
 LONGEST_SIGNED_URL = 7 * 86_400
 LONGEST_ACCESS_TOKEN = 86_400
+# Of an assumed role's session on AWS; the other clouds allow at least as much.
+SHORTEST_CREDENTIALS = 900
+LONGEST_CREDENTIALS = 43_200
 
 
 def _signing_key(value: SecretStr) -> SecretStr:
@@ -75,6 +78,25 @@ class SharingSettings(SettingsModel):
         default=2,
         ge=1,
         description="How long an answer may take before a client that can poll gets a query id.",
+    )
+
+
+class VendingSettings(SettingsModel):
+    """Temporary credentials, and the ledger of what recipients were given."""
+
+    lifetime: Duration = Field(
+        default=3600,
+        ge=SHORTEST_CREDENTIALS,
+        le=LONGEST_CREDENTIALS,
+        description=(
+            "How long temporary credentials live, 15 minutes to 12 hours; shorter where what vends them "
+            "gives less. They are given again to the same recipient until half of it is over."
+        ),
+    )
+    ledger_retention: Duration = Field(
+        default=365 * 86_400,
+        ge=86_400,
+        description="How long the ledger keeps what was given to whom.",
     )
 
 
@@ -174,6 +196,9 @@ class Settings(SettingsModel):
     )
     server: ServerSettings = Field(default=ServerSettings(), description="How the gateway listens.")
     sharing: SharingSettings = Field(default=SharingSettings(), description="What recipients get.")
+    vending: VendingSettings = Field(
+        default=VendingSettings(), description="Temporary credentials and the ledger."
+    )
     recipients: RecipientSettings = Field(
         default=RecipientSettings(), description="Tokens of recipients."
     )

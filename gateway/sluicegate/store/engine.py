@@ -86,6 +86,17 @@ class Store:
             return await read_revision(connection)
 
     @asynccontextmanager
+    async def append(self) -> AsyncIterator[AsyncConnection]:
+        """A writing transaction for records that no cached read depends on: the revision stays.
+
+        Raises:
+            Unavailable: The database does not answer.
+        """
+        with _translated():
+            async with self._writer.begin() as connection:
+                yield connection
+
+    @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
         """A transaction that no other writer runs beside; rolled back when its block raises.
 
@@ -94,11 +105,10 @@ class Store:
         Raises:
             Unavailable: The database does not answer.
         """
-        with _translated():
-            async with self._writer.begin() as connection:
-                # Bumping first takes the row's lock: writers queue here, and see each other's work.
-                await connection.execute(update(revision).values(value=revision.c.value + 1))
-                yield connection
+        async with self.append() as connection:
+            # Bumping first takes the row's lock: writers queue here, and see each other's work.
+            await connection.execute(update(revision).values(value=revision.c.value + 1))
+            yield connection
 
 
 async def read_revision(connection: AsyncConnection) -> int:

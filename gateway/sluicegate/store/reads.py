@@ -32,6 +32,7 @@ class RecipientRecord:
     Attributes:
         allow_from: Networks that it may call from; empty for everywhere.
         revoked_at: Epoch milliseconds, or `None`.
+        last_revoked_at: The same, also when it was let in again since.
     """
 
     id: str
@@ -39,6 +40,7 @@ class RecipientRecord:
     properties: Mapping[str, str]
     allow_from: tuple[Network, ...]
     revoked_at: int | None
+    last_revoked_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ def _recipient(row: Row[Any]) -> RecipientRecord:
         properties=row.properties,
         allow_from=tuple(ip_network(network) for network in row.allow_from),
         revoked_at=row.revoked_at,
+        last_revoked_at=row.last_revoked_at,
     )
 
 

@@ -92,7 +92,9 @@ recipients = Table(
     Column("properties", JSON, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("revoked_at", BigInteger),
+    Column("last_revoked_at", BigInteger),
 )
+"""`last_revoked_at` stays when a recipient is let in again: what was vended before is not reused."""
 
 tokens = Table(
     "tokens",
@@ -121,3 +123,26 @@ revision = Table(
     Column("value", BigInteger, nullable=False),
 )
 """One row, bumped by every writing transaction: who caches what was read learns that it is stale."""
+
+ledger = Table(
+    "ledger",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("given_at", BigInteger, nullable=False, index=True),
+    Column("issued_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("kind", Text, nullable=False),
+    Column("cloud", Text),
+    Column("binding", Text),
+    Column("recipient_id", Text, nullable=False),
+    Column("recipient", Text, nullable=False),
+    Column("share", Text, nullable=False),
+    Column("schema", Text, nullable=False),
+    Column("table", Text, nullable=False),
+    Column("table_id", Text, nullable=False),
+    Column("locations", JSON, nullable=False),
+    Column("files", BigInteger),
+    Column("address", Text),
+    Column("request_id", Text),
+)
+"""What was given to recipients, never the secret. Names are copies: entries outlive what they name."""

@@ -8,9 +8,15 @@ from typing import Literal
 from opentelemetry.metrics import Counter, Histogram, Meter, UpDownCounter
 from opentelemetry.util.types import AttributeValue
 
-CounterName = Literal["sluicegate.files.signed", "sluicegate.snapshots"]
+CounterName = Literal[
+    "sluicegate.credentials.issued", "sluicegate.files.signed", "sluicegate.snapshots"
+]
 
 _COUNTERS: dict[CounterName, tuple[str, str]] = {
+    "sluicegate.credentials.issued": (
+        "{credential}",
+        "Temporary credentials given to recipients, by outcome: vended or reused.",
+    ),
     "sluicegate.files.signed": ("{file}", "Files whose URLs were signed for recipients."),
     "sluicegate.snapshots": ("{snapshot}", "Snapshots served, by outcome: loaded, advanced or cached."),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import Literal
 from urllib.parse import quote, unquote
 
 import obstore
@@ -13,16 +14,26 @@ from sluicegate.api import (
     Catalog,
     CatalogTable,
     ConfigurationError,
+    CredentialVendor,
+    EndedSessions,
     LinkSigner,
     NotFound,
     ObjectDirectory,
     PermissionDenied,
     Presigned,
+    Principal,
+    Scope,
     Storage,
     TemporaryCredentials,
 )
 
 _LINK = "https://gateway.invalid/content/"
+_SECRETS: Mapping[str, tuple[str, ...]] = {
+    "aws": ("access_key_id", "secret_access_key", "session_token"),
+    "r2": ("access_key_id", "secret_access_key", "session_token"),
+    "azure": ("sas_token",),
+    "gcp": ("oauth_token",),
+}
 
 
 class FakeLinks:
@@ -103,8 +114,13 @@ class MemoryStorage(Storage):
         expires_in: int,
         credentials: TemporaryCredentials | None = None,
     ) -> Presigned:
-        """Fake links."""
-        return self._links.sign([self._key(location) for location in locations], expires_in)
+        """Fake links; those signed with credentials end with these at the latest."""
+        signed = self._links.sign([self._key(location) for location in locations], expires_in)
+        if credentials is None:
+            return signed
+        key = credentials.secret["access_key_id"]
+        urls = [f"{url}&key={key}" for url in signed.urls]
+        return Presigned(urls, min(signed.expires_at, credentials.expires_at or signed.expires_at))
 
     async def open(
         self, location: str, credentials: TemporaryCredentials | None = None
@@ -145,3 +161,69 @@ class MemoryCatalog(Catalog):
             return self._schemas[schema][table]
         except KeyError:
             raise NotFound(f"there is no table '{identifier}'") from None
+
+
+class MemoryVendor(CredentialVendor):
+    """Vends secrets that open nothing, and remembers what it was asked.
+
+    Args:
+        kind: Whose credentials they look like.
+        lifetime: Seconds that they live at most.
+
+    Attributes:
+        scopes: What was asked, in order.
+        answered: What was given, in order.
+        ended: Whose sessions were ended, and what was given before which moment.
+        failure: Raised instead of vending, once it is set.
+    """
+
+    def __init__(
+        self, kind: Literal["aws", "azure", "gcp", "r2"] = "aws", lifetime: int = 43_200
+    ) -> None:
+        self._kind = kind
+        self._lifetime = lifetime
+        self.scopes: list[Scope] = []
+        self.answered: list[TemporaryCredentials] = []
+        self.ended: list[tuple[str, int]] = []
+        self.failure: Exception | None = None
+
+    async def vend(self, scope: Scope) -> TemporaryCredentials:
+        """Other credentials each time, for the first location."""
+        self.scopes.append(scope)
+        if self.failure is not None:
+            raise self.failure
+        number = len(self.scopes)
+        made = TemporaryCredentials(
+            location=scope.locations[0],
+            kind=self._kind,
+            secret={name: f"{name.replace('_', '-')}-{number}" for name in _SECRETS[self._kind]},
+            expires_at=(int(time.time()) + min(scope.lifetime, self._lifetime)) * 1000,
+            connection={"account": "lake"} if self._kind == "azure" else {"region": "eu-west-1"},
+        )
+        self.answered.append(made)
+        return made
+
+    async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
+        """Remember it."""
+        self.ended.append((principal.name, before))
+        return EndedSessions(applied=True, instructions="the sessions were ended")
+
+
+class VendingStorage(MemoryStorage, CredentialVendor):
+    """Objects in memory, and credentials for their directories.
+
+    Attributes:
+        vendor: Vends them.
+    """
+
+    def __init__(self, prefix: str = "memory://lake/", links: LinkSigner | None = None) -> None:
+        super().__init__(prefix, links)
+        self.vendor = MemoryVendor()
+
+    async def vend(self, scope: Scope) -> TemporaryCredentials:
+        """As `MemoryVendor` does."""
+        return await self.vendor.vend(scope)
+
+    async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
+        """As `MemoryVendor` does."""
+        return await self.vendor.end_sessions(principal, before)

@@ -1,0 +1,66 @@
+"""The Iceberg spelling of temporary credentials: what `FileIO` of every engine is configured with.
+
+Source: iceberg-credentials-refresh.md, "JSON representation", and Iceberg's own property names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sluicegate.nouns import TemporaryCredentials
+
+_ADLS_HOST = "dfs.core.windows.net"
+_S3_CONNECTION = {
+    "region": "client.region",
+    "endpoint": "s3.endpoint",
+    "path_style": "s3.path-style-access",
+}
+
+
+def iceberg_config(credentials: TemporaryCredentials) -> dict[str, str]:
+    """The `config` of a storage credential; all values are texts, times epoch milliseconds.
+
+    Args:
+        credentials: Complete ones, as `Vending.issue` answers them; Azure's say their `account`.
+    """
+    return _SPELLINGS[credentials.kind](credentials)
+
+
+def _s3(credentials: TemporaryCredentials) -> dict[str, str]:
+    secret = credentials.secret
+    config = {
+        "s3.access-key-id": secret["access_key_id"],
+        "s3.secret-access-key": secret["secret_access_key"],
+    }
+    if "session_token" in secret:
+        config["s3.session-token"] = secret["session_token"]
+    known = credentials.connection
+    config |= {key: known[name] for name, key in _S3_CONNECTION.items() if name in known}
+    return config | _expiry("s3.session-token-expires-at-ms", credentials)
+
+
+def _adls(credentials: TemporaryCredentials) -> dict[str, str]:
+    account = credentials.connection["account"]
+    config: dict[str, str] = {}
+    # Java engines look the account up by its host, older ones and PyIceberg by its name.
+    for name in (f"{account}.{_ADLS_HOST}", account):
+        config[f"adls.sas-token.{name}"] = credentials.secret["sas_token"]
+        config |= _expiry(f"adls.sas-token-expires-at-ms.{name}", credentials)
+    return config
+
+
+def _gcs(credentials: TemporaryCredentials) -> dict[str, str]:
+    config = {"gcs.oauth2.token": credentials.secret["oauth_token"]}
+    return config | _expiry("gcs.oauth2.token-expires-at", credentials)
+
+
+def _expiry(key: str, credentials: TemporaryCredentials) -> dict[str, str]:
+    return {} if credentials.expires_at is None else {key: str(credentials.expires_at)}
+
+
+_SPELLINGS: Mapping[str, Callable[[TemporaryCredentials], dict[str, str]]] = {
+    "aws": _s3,
+    "r2": _s3,
+    "azure": _adls,
+    "gcp": _gcs,
+}
