@@ -17,7 +17,7 @@ from sluicegate.config import PluginSection, Settings
 from sluicegate.registry import Registry
 from sluicegate.units import format_duration, parse_duration, parse_size
 
-IN_TREE = ("paths", "file", "gcs", "s3")
+IN_TREE = ("paths", "azure", "file", "gcs", "s3")
 HEADER = "| key | value | default | |\n|---|---|---|---|"
 WORDS = {str: "text", int: "number", bool: "true or false", Path: "path", SecretStr: "secret"}
 UNITS = {parse_duration: "duration", parse_size: "size"}
@@ -59,6 +59,7 @@ def _lines(registry: Registry) -> Iterator[str]:
                 "",
             )
             yield from (*_table(kind.config.model_fields), "")
+            yield from _nested(f"{title}, type: {name}", kind.config)
 
 
 def _section(name: str, model: type[BaseModel]) -> Iterator[str]:
@@ -69,6 +70,14 @@ def _section(name: str, model: type[BaseModel]) -> Iterator[str]:
         for inner in typing.get_args(info.annotation):
             if _is_model(inner) and inner is not PluginSection:
                 yield from _section(f"{name}.{key}[]", inner)
+
+
+def _nested(title: str, model: type[BaseModel]) -> Iterator[str]:
+    """The sections that a plugin's own configuration holds."""
+    for key, info in model.model_fields.items():
+        for inner in (info.annotation, *typing.get_args(info.annotation)):
+            if _is_model(inner):
+                yield from _section(f"{title}: {key}", inner)
 
 
 def _table(fields: Mapping[str, FieldInfo]) -> Iterator[str]:

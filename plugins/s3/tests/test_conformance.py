@@ -22,6 +22,8 @@ class TestS3(StorageBehaviour):
                 "endpoint": server.endpoint,
                 "access_key_id": server.signer.access_key_id,
                 "secret_access_key": server.signer.secret_access_key,
+                "sts_endpoint": server.endpoint,
+                "vending": {"role_arn": server.role_arn},
             }
         )
         return S3Storage.configured(config, FakeContext())

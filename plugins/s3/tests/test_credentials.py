@@ -12,8 +12,9 @@ import pytest
 
 from sluicegate.api import SecretStr, StorageError
 from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
-from sluicegate_s3.aws import AssumedRole, BotocoreThreads, DefaultChain, Role
+from sluicegate_s3.aws import BotocoreThreads, DefaultChain
 from sluicegate_s3.credentials import Credentials, CredentialSource, FreshCredentials, StaticKey
+from sluicegate_s3.sts import AssumedRole, Role, TokenService
 
 HOUR = 3600
 
@@ -190,14 +191,9 @@ async def test_an_empty_chain_says_what_to_set(
 
 def role_of(server: SeaweedFS, identity: Identity, endpoint: str | None = None) -> AssumedRole:
     key = StaticKey(identity.access_key_id, SecretStr(identity.secret_access_key), None)
-    role = Role(
-        arn=server.role_arn,
-        session_name="a-test",
-        duration=900,
-        region=server.region,
-        endpoint=endpoint or server.endpoint,
-    )
-    return AssumedRole(BotocoreThreads(), role, FreshCredentials(key))
+    service = TokenService(BotocoreThreads(), server.region, endpoint or server.endpoint)
+    role = Role(arn=server.role_arn, session_name="a-test", duration=900)
+    return AssumedRole(service, role, FreshCredentials(key))
 
 
 async def test_a_role_gives_sessions_of_the_wanted_length(server: SeaweedFS) -> None:

@@ -24,9 +24,10 @@ from sluicegate.api import (
     TemporaryCredentials,
 )
 from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
+from sluicegate_s3.access import Access
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.credentials import Credentials, CredentialSource, FreshCredentials
-from sluicegate_s3.storage import S3Storage, credential_source
+from sluicegate_s3.storage import S3Storage
 
 KEYS = [
     "tables/plain/part-0.parquet",
@@ -65,7 +66,7 @@ def connected(server: SeaweedFS, identity: Identity | None = None, **settings: A
             **settings,
         }
     )
-    return S3Storage(config, FreshCredentials(credential_source(config)))
+    return S3Storage(config, Access.configured(config).reading)
 
 
 def assuming_the_role(server: SeaweedFS) -> S3Storage:
@@ -373,7 +374,7 @@ async def test_credentials_of_another_cloud_are_refused(given: TemporaryCredenti
 
 
 async def test_without_credentials_nothing_is_signed_or_opened(no_ambient_credentials: Path) -> None:
-    storage = S3Storage(AWS, FreshCredentials(credential_source(AWS)))
+    storage = S3Storage(AWS, Access.configured(AWS).reading)
 
     with pytest.raises(StorageError):
         await storage.presign(["s3://lake/sales/a"], 60)

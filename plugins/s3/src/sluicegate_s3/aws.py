@@ -1,4 +1,4 @@
-"""Credentials that AWS gives: botocore's default chain, and assumed roles.
+"""AWS through botocore: its default chain of credentials, its clients, its errors.
 
 botocore blocks, so it runs in threads of its own limiter; it is imported when first needed.
 """
@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
 
-from sluicegate.api import StorageError
-from sluicegate_s3.credentials import Credentials, CredentialSource, FreshCredentials
+from sluicegate.api import SluicegateError, StorageError, UnsupportedOperation
+from sluicegate_s3.credentials import Credentials, CredentialSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +24,8 @@ _T = TypeVar("_T")
 _THREADS = 4
 _CONNECT_SECONDS = 3
 _READ_SECONDS = 5
-_ATTEMPTS = 2
+_ATTEMPTS = 3
+_BUSY = frozenset(("Throttling", "ThrottlingException", "RequestLimitExceeded", "SlowDown"))
 
 
 class BotocoreThreads:
@@ -39,6 +39,7 @@ class BotocoreThreads:
 
         Raises:
             StorageError: botocore refused, or the service did; `detail` has its words.
+            UnsupportedOperation: The service finds a session policy too large.
         """
 
         def translated() -> _T:
@@ -72,71 +73,25 @@ class DefaultChain(CredentialSource):
         frozen = found.get_frozen_credentials()
         # botocore keeps the end of refreshable credentials private; static ones have no such field.
         expiry: datetime | None = getattr(found, "_expiry_time", None)
-        return Credentials(frozen.access_key, frozen.secret_key, frozen.token, _milliseconds(expiry))
+        return Credentials(frozen.access_key, frozen.secret_key, frozen.token, milliseconds(expiry))
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
-    """A role to assume, and the token service that does it.
+def client(service: str, base: Credentials, *, region: str, endpoint: str | None) -> Any:
+    """A client of one service of AWS that signs with these credentials; it blocks.
 
-    Attributes:
-        arn: The role.
-        session_name: Appears in the store's logs.
-        duration: Wanted life of a session in seconds; the service may give less.
-        region: Region of the token service.
-        endpoint: URL of the token service; `None` is the region's of AWS.
-        external_id: Asked for by some trust policies.
+    Args:
+        service: `sts` or `iam`.
+        base: What it signs with.
+        region: The service's region, or one of its partition.
+        endpoint: The service's URL; `None` is AWS's.
     """
-
-    arn: str
-    session_name: str
-    duration: int
-    region: str
-    endpoint: str | None = None
-    external_id: str | None = None
-
-    def request(self) -> dict[str, Any]:
-        """Parameters of `AssumeRole`."""
-        request = {
-            "RoleArn": self.arn,
-            "RoleSessionName": self.session_name,
-            "DurationSeconds": self.duration,
-            "ExternalId": self.external_id,
-        }
-        return {name: value for name, value in request.items() if value is not None}
-
-
-class AssumedRole(CredentialSource):
-    """Sessions of a role, assumed with other credentials."""
-
-    def __init__(self, threads: BotocoreThreads, role: Role, base: FreshCredentials) -> None:
-        self._threads = threads
-        self._role = role
-        self._base = base
-
-    async def load(self) -> Credentials:
-        """A new session."""
-        base = await self._base.get()
-        return await self._threads.run(lambda: self._assume(base))
-
-    def _assume(self, base: Credentials) -> Credentials:
-        session = _sts_client(self._role, base).assume_role(**self._role.request())["Credentials"]
-        return Credentials(
-            session["AccessKeyId"],
-            session["SecretAccessKey"],
-            session["SessionToken"],
-            _milliseconds(session["Expiration"]),
-        )
-
-
-def _sts_client(role: Role, base: Credentials) -> Any:
     import botocore.session
     from botocore.config import Config
 
     return botocore.session.Session().create_client(
-        "sts",
-        region_name=role.region,
-        endpoint_url=role.endpoint,
+        service,
+        region_name=region,
+        endpoint_url=endpoint,
         aws_access_key_id=base.access_key_id,
         aws_secret_access_key=base.secret_access_key,
         aws_session_token=base.session_token,
@@ -148,7 +103,8 @@ def _sts_client(role: Role, base: Credentials) -> Any:
     )
 
 
-def _milliseconds(moment: datetime | None) -> int | None:
+def milliseconds(moment: datetime | None) -> int | None:
+    """A moment as epoch milliseconds."""
     return None if moment is None else int(moment.timestamp() * 1000)
 
 
@@ -160,10 +116,7 @@ def _translated_errors() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        raise StorageError(
-            "the token service refuses the gateway's credentials for this storage; ask its operator",
-            detail=str(error),
-        ) from error
+        raise _refusal(str(error.response["Error"]["Code"]), str(error)) from error
     except (ConnectionFailed, HTTPClientError) as error:
         raise StorageError(
             "the service that gives credentials for this storage does not answer; try again later",
@@ -174,3 +127,21 @@ def _translated_errors() -> Iterator[None]:
             "the gateway's AWS configuration for this storage does not work; ask its operator",
             detail=str(error),
         ) from error
+
+
+def _refusal(code: str, words: str) -> SluicegateError:
+    """What the service's refusal means to a recipient."""
+    if code == "PackedPolicyTooLarge":
+        return UnsupportedOperation(
+            "the table's directories make a session policy that is too large for the token service; "
+            "read it by presigned URLs, or ask the gateway's operator for fewer session tags",
+            detail=words,
+        )
+    if code in _BUSY:
+        return StorageError(
+            "the service that gives credentials for this storage is busy; try again later", detail=words
+        )
+    return StorageError(
+        "the token service refuses the gateway's credentials for this storage; ask its operator",
+        detail=words,
+    )

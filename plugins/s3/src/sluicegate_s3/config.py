@@ -15,11 +15,13 @@ from sluicegate_s3.address import (
     canonical_prefix,
     fits_virtual_host,
 )
+from sluicegate_s3.vending_config import ExternalId, RoleArn, VendingConfig
 
 Endpoint = Annotated[str, AfterValidator(canonical_endpoint)]
 
 _STORE_DEFAULT_REGION = "us-east-1"
-_ROLE_ONLY = ("role_session_name", "role_session_duration", "external_id", "sts_endpoint", "sts_region")
+_READING_ROLE_ONLY = frozenset(("role_session_name", "role_session_duration", "external_id"))
+_TOKEN_SERVICE_ONLY = frozenset(("sts_endpoint", "sts_region"))
 
 
 class S3Config(StorageConfig):
@@ -63,9 +65,8 @@ class S3Config(StorageConfig):
     profile: str | None = Field(
         default=None, min_length=1, description="Profile of the shared AWS configuration files."
     )
-    role_arn: str | None = Field(
+    role_arn: RoleArn | None = Field(
         default=None,
-        pattern=r"^arn:[^:]+:iam::[^:]*:role/.+$",
         description="Role to assume for reading; sessions are renewed at half of their life.",
     )
     role_session_name: str = Field(
@@ -79,15 +80,26 @@ class S3Config(StorageConfig):
         le=43_200,
         description="Seconds that a session lives; presigned URLs die with it.",
     )
-    external_id: str | None = Field(
-        default=None, min_length=2, description="External id that the role's trust policy asks for."
+    external_id: ExternalId | None = Field(
+        default=None, description="External id that the role's trust policy asks for."
     )
     sts_endpoint: Endpoint | None = Field(
         default=None,
-        description="URL of the token service; required with an endpoint, else the region's.",
+        description="URL of the token service; required for roles and sessions with an endpoint, else "
+        "the region's.",
     )
     sts_region: str | None = Field(
         default=None, min_length=1, description="Region of the token service; the bucket's if unset."
+    )
+    kms_key_arn: str | None = Field(
+        default=None,
+        pattern=r"^arn:[^:]+:kms:[^:]+:[^:]*:key/[^*?]+$",
+        description="Key of KMS that the objects are encrypted with; vended credentials may decrypt "
+        "with it.",
+    )
+    vending: VendingConfig | None = Field(
+        default=None,
+        description="Vend temporary credentials for directories, and how; without it, only URLs.",
     )
 
     @model_validator(mode="after")
@@ -109,14 +121,26 @@ class S3Config(StorageConfig):
         return self
 
     def _check_role(self) -> None:
-        if self.role_arn is None:
-            stray = [name for name in _ROLE_ONLY if name in self.model_fields_set]
-            if stray:
-                raise ValueError(f"{', '.join(stray)} without role_arn: set role_arn, or remove this")
-        elif self.endpoint is not None and self.sts_endpoint is None:
+        asks = self.role_arn is not None or bool(self._vended & {"role", "session"})
+        reading = set() if self.role_arn is not None else _READING_ROLE_ONLY
+        stray = reading | (set() if asks else _TOKEN_SERVICE_ONLY)
+        found = sorted(stray & self.model_fields_set)
+        if found:
+            raise ValueError(f"{', '.join(found)} without role_arn: set role_arn, or remove this")
+        if "role" in self._vended and self.role_arn is None and self._vending_role_arn is None:
+            raise ValueError("vending by role needs a role: set vending.role_arn, or role_arn")
+        if asks and self.endpoint is not None and self.sts_endpoint is None:
             raise ValueError(
                 "role_arn with an endpoint needs sts_endpoint (for many stores the same URL)"
             )
+
+    @property
+    def _vended(self) -> frozenset[str]:
+        return frozenset() if self.vending is None else self.vending.bindings
+
+    @property
+    def _vending_role_arn(self) -> str | None:
+        return None if self.vending is None else self.vending.role_arn
 
     def _check_style(self) -> None:
         if self.path_style is False and not fits_virtual_host(self.bucket, self._public_endpoint):

@@ -5,42 +5,52 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import anyio.lowlevel
 
 from sluicegate.api import (
+    CredentialVendor,
     InvalidRequest,
     ObjectDirectory,
     PermissionDenied,
     PluginContext,
     Presigned,
+    Scope,
     Storage,
     StorageError,
     TableUnreadable,
     TemporaryCredentials,
+    UnsupportedOperation,
 )
+from sluicegate_s3.access import Access
 from sluicegate_s3.address import canonical_location
-from sluicegate_s3.aws import AssumedRole, BotocoreThreads, DefaultChain, Role
+from sluicegate_s3.bindings import Binding, FullBinding, RoleBinding, SessionBinding
 from sluicegate_s3.config import S3Config
-from sluicegate_s3.credentials import (
-    Credentials,
-    CredentialSource,
-    FreshCredentials,
-    StaticKey,
-    given_credentials,
-)
+from sluicegate_s3.credentials import Credentials, FreshCredentials, given_credentials
 from sluicegate_s3.signer import MAX_EXPIRES_IN, Presigner
 from sluicegate_s3.stores import Stores
+from sluicegate_s3.vendor import Vendor
 
 _SIGN_BATCH = 1024
 _UNLISTABLE = re.compile(r"/\.{0,2}(?=/)|[\x00-\x1f\x7f\ud800-\udfff]")
 
 
-class S3Storage(Storage):
-    """Presigns and opens the locations below one prefix of one bucket."""
+class S3Storage(Storage, CredentialVendor):
+    """Presigns, opens and vends credentials for the locations below one prefix of one bucket.
+
+    Attributes:
+        bindings: The ways to make credentials that a configuration can name.
+    """
+
+    bindings: ClassVar[tuple[type[Binding], ...]] = (RoleBinding, SessionBinding, FullBinding)
 
     def __init__(
-        self, config: S3Config, credentials: FreshCredentials, clock: Callable[[], float] = time.time
+        self,
+        config: S3Config,
+        credentials: FreshCredentials,
+        clock: Callable[[], float] = time.time,
+        vendor: Vendor | None = None,
     ) -> None:
         self._prefix = config.prefix
         self._bucket_prefix = f"s3://{config.bucket}/"
@@ -50,11 +60,17 @@ class S3Storage(Storage):
         self._clock = clock
         self._stores = Stores(config, credentials)
         self._presigner: tuple[Credentials, Presigner] | None = None
+        self._vendor = vendor
 
     @classmethod
     def configured(cls, config: S3Config, context: PluginContext) -> S3Storage:
         """The storage that a configuration describes; nothing is asked of the store yet."""
-        return cls(config, FreshCredentials(credential_source(config)))
+        access = Access.configured(config)
+        vendor = None
+        if config.vending is not None:
+            ways = [binding(config, config.vending, access.tokens) for binding in cls.bindings]
+            vendor = Vendor(config, config.vending, access.own, ways)
+        return cls(config, access.reading, vendor=vendor)
 
     @property
     def prefix(self) -> str:
@@ -104,6 +120,30 @@ class S3Storage(Storage):
             return ObjectDirectory(self._stores.vended(credentials), key)
         await self._credentials.get()
         return ObjectDirectory(self._stores.own(), key)
+
+    def vends(self, location: str) -> bool:
+        """Whether vending is configured, and the location below the prefix."""
+        if self._vendor is None:
+            return False
+        try:
+            self._directory_key(location)
+        except (PermissionDenied, TableUnreadable):
+            return False
+        return True
+
+    async def vend(self, scope: Scope) -> TemporaryCredentials:
+        """Credentials for exactly the scope's directories; see `CredentialVendor.vend`.
+
+        What the bindings `session` and `full` give is not limited to the directories; a session or key
+        that is passed on keeps its own end, whatever the scope says.
+
+        Raises:
+            TableUnreadable: A directory's name is one that no listing can name.
+        """
+        directories = tuple(self._directory_key(location) for location in scope.locations)
+        if self._vendor is None:
+            raise UnsupportedOperation("this storage gives no temporary credentials, only URLs")
+        return await self._vendor.vend(scope, directories)
 
     async def aclose(self) -> None:
         """Release connections."""
@@ -164,24 +204,3 @@ def _lifetime(credentials: Credentials, at: int, expires_in: int) -> int:
     if lifetime < 1:
         raise StorageError("the gateway's session with this storage has ended; try again in a moment")
     return lifetime
-
-
-def credential_source(config: S3Config) -> CredentialSource:
-    """Where the configured credentials come from."""
-    threads = BotocoreThreads()
-    base: CredentialSource
-    if config.access_key_id is not None and config.secret_access_key is not None:
-        base = StaticKey(config.access_key_id, config.secret_access_key, config.session_token)
-    else:
-        base = DefaultChain(threads, config.profile)
-    if config.role_arn is None:
-        return base
-    role = Role(
-        arn=config.role_arn,
-        session_name=config.role_session_name,
-        duration=config.role_session_duration,
-        region=config.sts_region or config.signing_region,
-        endpoint=config.sts_endpoint,
-        external_id=config.external_id,
-    )
-    return AssumedRole(threads, role, FreshCredentials(base))

@@ -1,0 +1,77 @@
+"""Vends credentials for directories of one bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from sluicegate.api import PermissionDenied, Scope, TemporaryCredentials
+from sluicegate_s3.bindings import Binding, Request
+from sluicegate_s3.config import S3Config
+from sluicegate_s3.credentials import Credentials, FreshCredentials
+from sluicegate_s3.vending_config import VendingConfig
+
+
+class Vendor:
+    """Vends by the bindings that the configuration allows.
+
+    Args:
+        config: The storage's configuration.
+        vending: Its part on vending.
+        base: The gateway's own credentials, before it assumes any role.
+        bindings: The ways that there are.
+    """
+
+    def __init__(
+        self,
+        config: S3Config,
+        vending: VendingConfig,
+        base: FreshCredentials,
+        bindings: Iterable[Binding],
+    ) -> None:
+        self._config = config
+        self._vending = vending
+        self._base = base
+        self._bindings = {each.name: each for each in bindings if each.name in vending.bindings}
+
+    async def vend(self, scope: Scope, directories: tuple[str, ...]) -> TemporaryCredentials:
+        """Credentials for directories; see `CredentialVendor.vend`.
+
+        Args:
+            scope: What is asked for.
+            directories: The keys of its locations.
+        """
+        name = scope.binding or self._vending.binding
+        binding = self._bindings.get(name)
+        if binding is None:
+            raise PermissionDenied(
+                f"this storage does not give credentials by the binding '{name}'",
+                detail=f"{self._config.prefix} allows {', '.join(sorted(self._bindings))}: "
+                "see vending.allowed_bindings",
+            )
+        lifetime = min(scope.lifetime, self._vending.duration)
+        request = Request(scope.principal, directories, lifetime)
+        issued = await binding.issue(await self._base.get(), request)
+        connection = {**self._connection(), **binding.connection()}
+        return TemporaryCredentials(
+            scope.locations[0], "aws", _secret(issued), issued.expires_at, connection
+        )
+
+    def _connection(self) -> Mapping[str, str]:
+        config = self._config
+        found = {
+            "region": config.signing_region,
+            "endpoint": config.public_endpoint or config.endpoint,
+            "path_style": str(config.uses_path_style).lower(),
+            "encryption_algorithm": "SSE-KMS" if config.kms_key_arn else None,
+            "encryption_key": config.kms_key_arn,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+
+def _secret(issued: Credentials) -> dict[str, str]:
+    secret = {
+        "access_key_id": issued.access_key_id,
+        "secret_access_key": issued.secret_access_key,
+        "session_token": issued.session_token,
+    }
+    return {name: value for name, value in secret.items() if value is not None}
