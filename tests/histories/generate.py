@@ -28,6 +28,7 @@ from histories.history import (
 )
 
 FEED = "delta.enableChangeDataFeed"
+_BEYOND_PLAIN = {"delta.enableInCommitTimestamps": "true", "delta.checkpointPolicy": "v2"}
 _COLUMNS = (
     Column("id", "long"),
     Column("part", "string"),
@@ -73,8 +74,14 @@ class _Generator:
             _COLUMNS,
             partitions,
             tuple(operations),
-            {FEED: "true"} if feed else {},
+            ({FEED: "true"} if feed else {}) | self._beyond_plain(),
         )
+
+    def _beyond_plain(self) -> dict[str, str]:
+        """Properties that only some writers know."""
+        if self._flavour == Flavour():
+            return {}
+        return {name: value for name, value in _BEYOND_PLAIN.items() if self._dice.random() < 0.3}
 
     def insert(self) -> Operation:
         return Insert(self._new_rows())

@@ -40,7 +40,7 @@ def test_a_recipient_gets_what_the_writer_says(lake: SharedLake, seed: int) -> N
         same.after(operation)
     latest, dice = oracle.version(), random.Random(seed)
     for version in range(latest + 1):
-        same.at_version(version)
+        same.at_version(version, read_again=True)
         later = dice.choice([0, 1, 30_000, 59_999]) if version < latest else 0
         same.at_time(oracle.timestamp(version) + later)
     for _ in range(RANGES):

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from support.shared_lake import SharedLake, shared_lake
+from support.spark import is_required, missing, spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Spark's `toArrow` leaves the socket that it reads from to the garbage collector."""
+    config.addinivalue_line("filterwarnings", "ignore:unclosed <socket:ResourceWarning")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    if absent := missing():
+        said = f"Spark needs {' and '.join(absent)}"
+        pytest.fail(said) if is_required() else pytest.skip(said)
+    with spark_session(tmp_path_factory.mktemp("spark")) as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedLake]:
+    with shared_lake(tmp_path_factory.mktemp("lake"), tables=100) as running:
+        yield running

@@ -1,0 +1,54 @@
+"""Random histories of tables with deletion vectors and column mapping: Spark writes them and judges."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+from histories.answers import DELTA, GatewayTable
+from histories.checks import Comparison
+from histories.fetching import KernelFetching
+from histories.generate import history
+from histories.history import Flavour
+from spark.table import SparkTable
+from support.shared_lake import SharedLake
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.slow
+
+VECTORS = Flavour(deletion_vectors=True)
+SEEDS = 15
+LENGTH = 7
+FLAVOURS = [
+    VECTORS,
+    Flavour(column_mapping="name"),
+    Flavour(deletion_vectors=True, column_mapping="name"),
+    Flavour(deletion_vectors=True, column_mapping="id"),
+]
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("flavour", FLAVOURS, ids=str)
+def test_a_recipient_gets_what_spark_says(
+    lake: SharedLake, spark: SparkSession, flavour: Flavour, seed: int
+) -> None:
+    past = history(seed, flavour, LENGTH)
+    print(past)  # all that is needed to repeat it, where this fails
+    table, client = lake.table(), lake.client()
+    oracle = SparkTable(spark, table.root, past)
+    same = Comparison(oracle, GatewayTable(client, table, DELTA), KernelFetching(client))
+    for operation in past.operations:
+        same.after(operation)
+    latest, dice = oracle.version(), random.Random(seed)
+    again = dice.randint(0, latest)
+    for version in range(latest + 1):
+        same.at_version(version, read_again=version == again)
+        same.at_time(oracle.timestamp(version))
+    for _ in range(2):
+        first = dice.randint(0, latest)
+        last = dice.randint(first, latest)
+        same.changes(first, last)
+    same.stream(0, latest)
