@@ -9,7 +9,7 @@ import pytest
 from delta_sharing.protocol import DeltaSharingProfile
 
 from sluicegate.access.credentials import IssuedCredential
-from sluicegate.access.profile import new_private_file, profile_text
+from sluicegate.access.profile import new_profile_file, profile_text
 from sluicegate.errors import ConfigurationError
 
 
@@ -46,8 +46,8 @@ def test_a_clients_profile_is_a_version_2_profile(public_url: str) -> None:
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_only_its_owner_may_read_the_file(tmp_path: Path, overwrite: bool) -> None:
     path = tmp_path / "acme.share"
-    with new_private_file(path, overwrite=overwrite) as write:
-        write("secret")
+    with new_profile_file(path, overwrite=overwrite) as write:
+        write(b"secret")
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("secret", 0o600)
     assert list(tmp_path.iterdir()) == [path]
 
@@ -56,12 +56,12 @@ def test_an_existing_file_is_only_overwritten_when_told_to(tmp_path: Path) -> No
     path = tmp_path / "acme.share"
     path.write_text("old")
     path.chmod(0o644)
-    refused = new_private_file(path, overwrite=False)
+    refused = new_profile_file(path, overwrite=False)
     with pytest.raises(ConfigurationError, match="exists already"), refused:
         pass
-    with new_private_file(path, overwrite=True) as write:
+    with new_profile_file(path, overwrite=True) as write:
         assert path.read_text() == "old"
-        write("new")
+        write(b"new")
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("new", 0o600)
 
 
@@ -69,9 +69,9 @@ def test_a_file_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "acme.share"
 
     def race() -> None:
-        with new_private_file(path, overwrite=False) as write:
+        with new_profile_file(path, overwrite=False) as write:
             path.write_text("somebody else's")
-            write("mine")
+            write(b"mine")
 
     with pytest.raises(ConfigurationError, match="rotate the recipient once more"):
         race()
@@ -80,7 +80,7 @@ def test_a_file_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_refused_before_there_is_a_token(tmp_path: Path) -> None:
-    refused = new_private_file(tmp_path / "absent" / "acme.share", overwrite=False)
+    refused = new_profile_file(tmp_path / "absent" / "acme.share", overwrite=False)
     with (
         pytest.raises(ConfigurationError, match=r"acme\.share cannot be written: No such file"),
         refused,
@@ -89,6 +89,6 @@ def test_a_folder_that_is_not_there_is_refused_before_there_is_a_token(tmp_path:
 
 
 def test_nothing_is_left_when_no_token_was_issued(tmp_path: Path) -> None:
-    with new_private_file(tmp_path / "acme.share", overwrite=False):
+    with new_profile_file(tmp_path / "acme.share", overwrite=False):
         pass
     assert list(tmp_path.iterdir()) == []

@@ -6,18 +6,16 @@ Source: delta-sharing-protocol.md, "Profile File Format" (version 1, bearer toke
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from tempfile import mkstemp
 from typing import Any
 
 import orjson
 
 from sluicegate.access.credentials import IssuedCredential
 from sluicegate.clock import iso_utc
-from sluicegate.errors import ConfigurationError
+from sluicegate.private_file import new_private_file
 
 TOKEN_ENDPOINT_PATH = "/oauth/token"  # noqa: S105  (an address)
 _ENDPOINT_PATH = "/delta-sharing"
@@ -51,50 +49,6 @@ def _of_client(issued: IssuedCredential, base: str) -> dict[str, Any]:
     }
 
 
-@contextmanager
-def new_private_file(path: Path, *, overwrite: bool) -> Iterator[Callable[[str], None]]:
-    """Make sure that a file can be written before there is a secret to put into it.
-
-    Gives a function that writes the text; the file appears at once, with mode 0600, when it is called.
-
-    Raises:
-        ConfigurationError: The file exists and shall not be overwritten, or cannot be written.
-    """
-    if not overwrite and path.exists():
-        raise ConfigurationError(f"{path} exists already; choose another file or give --force")
-    try:
-        # mkstemp makes files with mode 0600.
-        handle, name = mkstemp(dir=path.parent, prefix=f".{path.name[:64]}.")
-    except OSError as error:
-        raise ConfigurationError(f"{path} cannot be written: {error.strerror}") from None
-    draft = Path(name)
-
-    def write(text: str) -> None:
-        try:
-            _fill(handle, text)
-            _publish(draft, path, overwrite=overwrite)
-        except OSError as error:
-            raise ConfigurationError(
-                f"{path} cannot be written: {error.strerror}; rotate the recipient once more"
-            ) from None
-
-    try:
-        yield write
-    finally:
-        os.close(handle)
-        draft.unlink(missing_ok=True)
-
-
-def _fill(handle: int, text: str) -> None:
-    with os.fdopen(os.dup(handle), "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(handle)
-
-
-def _publish(draft: Path, path: Path, *, overwrite: bool) -> None:
-    if overwrite:
-        draft.replace(path)
-    else:
-        # Unlike a rename, a link fails when somebody made the file meanwhile.
-        path.hardlink_to(draft)
+def new_profile_file(path: Path, *, overwrite: bool) -> AbstractContextManager[Callable[[bytes], None]]:
+    """A file for a profile; see `new_private_file`."""
+    return new_private_file(path, overwrite=overwrite, remedy="rotate the recipient once more")

@@ -173,16 +173,16 @@ def _profile_target(
     profile: str | None, name: str, *, force: bool
 ) -> Iterator[Callable[[Settings, IssuedCredential], None]]:
     """Where the profile goes; checked before a token exists that nobody would ever see."""
-    from sluicegate.access.profile import new_private_file, profile_text
+    from sluicegate.access.profile import new_profile_file, profile_text
 
     if profile == _STANDARD_OUTPUT:
         yield lambda settings, issued: click.echo(profile_text(issued, settings.public_url), nl=False)
         return
     path = Path(profile) if profile else _default_profile(name)
-    with new_private_file(path, overwrite=force) as write:
+    with new_profile_file(path, overwrite=force) as write:
 
         def write_and_tell(settings: Settings, issued: IssuedCredential) -> None:
-            write(profile_text(issued, settings.public_url))
+            write(profile_text(issued, settings.public_url).encode())
             until = iso_utc(issued.expires_at)
             click.echo(f"{issued.recipient}: profile written to {path}; it expires {until}")
 

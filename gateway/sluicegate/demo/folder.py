@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sluicegate.access.apply import apply_shares_file
-from sluicegate.access.profile import new_private_file, profile_text
+from sluicegate.access.profile import new_profile_file, profile_text
 from sluicegate.access.reading import read_shares_file
 from sluicegate.access.recipients import Recipients
 from sluicegate.config import Settings, load_settings
@@ -108,8 +108,9 @@ class DemoFolder:
                 token_lifetime=settings.recipients.token_lifetime,
                 rotation_grace=settings.recipients.rotation_grace,
             )
-            with new_private_file(self.profile, overwrite=False) as write:
-                write(profile_text(await recipients.rotate(RECIPIENT), settings.public_url))
+            with new_profile_file(self.profile, overwrite=False) as write:
+                profile = profile_text(await recipients.rotate(RECIPIENT), settings.public_url)
+                write(profile.encode())
         finally:
             await store.aclose()
 
