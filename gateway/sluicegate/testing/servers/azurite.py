@@ -1,0 +1,194 @@
+"""Azurite: Azure's Blob Storage that really checks shared access signatures and their expiries.
+
+It comes from npm and is installed when first needed, beside other caches. It serves HTTPS, as Azure's
+libraries want it for tokens, with a certificate of its own making. What it does not check: who signed
+an Entra token, from which address a signature is used; it has no directories (`sr=d`, Data Lake's API).
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import os
+import secrets
+import socket
+import ssl
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from sluicegate.testing.servers._azurite_install import AzuriteMissing, installed_azurite
+from sluicegate.testing.servers._certificate import CertificateFiles, make_certificate
+
+if TYPE_CHECKING:
+    from obstore.store import AzureStore
+
+__all__ = ["Azurite", "AzuriteError", "AzuriteMissing"]
+
+_LOG_FILE = "azurite.log"
+_START_ATTEMPTS = 3
+_START_SECONDS = 60.0
+_SAS_VERSION = "2022-11-02"
+
+
+class AzuriteError(RuntimeError):
+    """The server did not start."""
+
+
+@dataclass(frozen=True)
+class Azurite:
+    """A running server on loopback.
+
+    Attributes:
+        account: The storage account.
+        account_key: Its key, in base64.
+        container: A container in it.
+        endpoint: `https://127.0.0.1:<port>/<account>`, the account's blob service.
+        certificate: PEM file of the authority that clients have to trust.
+    """
+
+    account: str
+    account_key: str = field(repr=False)
+    container: str
+    endpoint: str
+    certificate: Path
+    process: subprocess.Popen[bytes] = field(repr=False)
+
+    @classmethod
+    @contextmanager
+    def start(cls, directory: Path, *, container: str = "lake") -> Iterator[Azurite]:
+        """Run a server until the context ends.
+
+        Args:
+            directory: Where it keeps its certificate and log; best a fresh temporary one.
+            container: Name of the container to create.
+
+        Raises:
+            AzuriteError: It did not start.
+            AzuriteMissing: It is not installed, and cannot be.
+        """
+        server = _start(directory, container)
+        try:
+            yield server
+        finally:
+            server.kill()
+
+    @property
+    def prefix(self) -> str:
+        """The container's location, as a configuration names it."""
+        return f"abfss://{self.container}@{self.account}.dfs.core.windows.net/"
+
+    @property
+    def trust(self) -> dict[str, str]:
+        """Environment variables that make Python's and Rust's clients trust the certificate."""
+        return dict.fromkeys(("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE"), str(self.certificate))
+
+    def store(self) -> AzureStore:
+        """An obstore store over the container, with the account's key."""
+        from obstore.store import AzureStore
+
+        return AzureStore(
+            self.container,
+            account_name=self.account,
+            account_key=self.account_key,
+            endpoint=self.endpoint,
+            client_options={"root_certificate": self.certificate.read_bytes()},
+            retry_config={"max_retries": 0},
+        )
+
+    def put(self, name: str, data: bytes) -> None:
+        """Write a blob."""
+        import obstore
+
+        obstore.put(self.store(), name, data)
+
+    def kill(self) -> None:
+        """Stop at once, as a crash would."""
+        self.process.kill()
+        self.process.wait()
+
+
+def _start(directory: Path, container: str) -> Azurite:
+    directory.mkdir(parents=True, exist_ok=True)
+    command = installed_azurite()
+    files = make_certificate(directory)
+    # Names and keys of its own, so a server of another test is never taken for this one.
+    account = f"acct{secrets.token_hex(6)}"
+    key = base64.b64encode(secrets.token_bytes(64)).decode()
+    for _ in range(_START_ATTEMPTS):
+        port = _free_port()
+        process = _spawn([*command, f"--blobPort={port}"], directory, files, f"{account}:{key}")
+        endpoint = f"https://127.0.0.1:{port}/{account}"
+        server = Azurite(account, key, container, endpoint, files.authority, process)
+        if _ready(server):
+            return server
+        server.kill()
+    words = (directory / _LOG_FILE).read_text(errors="replace")[-2000:]
+    raise AzuriteError(f"Azurite did not start:\n{words}")
+
+
+def _spawn(
+    command: list[str], directory: Path, files: CertificateFiles, account: str
+) -> subprocess.Popen[bytes]:
+    with (directory / _LOG_FILE).open("wb") as output:
+        return subprocess.Popen(
+            [
+                *command,
+                "--blobHost=127.0.0.1",
+                f"--cert={files.certificate}",
+                f"--key={files.key}",
+                "--oauth=basic",
+                "--inMemoryPersistence",
+                "--skipApiVersionCheck",
+                "--disableTelemetry",
+                "--silent",
+            ],
+            cwd=directory,
+            env={**os.environ, "AZURITE_ACCOUNTS": account},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def _ready(server: Azurite) -> bool:
+    """Wait until the server has made the container: only the process with our key does."""
+    deadline = time.monotonic() + _START_SECONDS
+    while server.process.poll() is None and time.monotonic() < deadline:
+        with suppress(OSError):
+            _create_container(server)
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def _create_container(server: Azurite) -> None:
+    url = f"{server.endpoint}/{server.container}?restype=container&{_account_sas(server)}"
+    request = urllib.request.Request(url, method="PUT", headers={"Content-Length": "0"})  # noqa: S310
+    context = ssl.create_default_context(cafile=server.certificate)
+    with urllib.request.urlopen(request, context=context):  # noqa: S310 - our own server
+        pass
+
+
+def _account_sas(server: Azurite) -> str:
+    """A signature that may create containers ("Create an account SAS" of Azure's REST reference)."""
+    expiry = (datetime.now(UTC) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    fields = {"sp": "c", "ss": "b", "srt": "c", "st": "", "se": expiry, "sip": "", "spr": "https"}
+    lines = [server.account, *fields.values(), _SAS_VERSION, "", ""]
+    digest = hmac.digest(base64.b64decode(server.account_key), "\n".join(lines).encode(), "sha256")
+    signed = {**fields, "sv": _SAS_VERSION, "sig": base64.b64encode(digest).decode()}
+    return urlencode({name: value for name, value in signed.items() if value})
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,177 @@
+"""Access by an identity of Microsoft Entra: its tokens, and the user delegation keys it gets.
+
+azure-identity and azure-storage-blob block, so they run in threads of their own limiter; they are
+imported when first needed.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from sluicegate.api import StorageError
+from sluicegate_azure.access import Access, AccountKey
+from sluicegate_azure.config import AzureConfig
+from sluicegate_azure.signing_key import Delegation, SigningKey
+
+if TYPE_CHECKING:
+    from azure.core.credentials import TokenCredential
+    from obstore.store import AzureCredential
+
+_T = TypeVar("_T")
+
+_THREADS = 4
+_CONNECT_SECONDS = 3
+_READ_SECONDS = 5
+_RETRIES = 1
+_AUDIENCE = "https://storage.azure.com/.default"
+# A key that begins a little earlier serves accounts whose clocks are behind.
+_CLOCK_SKEW_SECONDS = 300
+_AUTHORITIES = {
+    "core.chinacloudapi.cn": "https://login.chinacloudapi.cn",
+    "core.usgovcloudapi.net": "https://login.microsoftonline.us",
+}
+
+
+class IdentityAccess(Access):
+    """An identity that may read the account's blobs, and get user delegation keys of it.
+
+    Args:
+        credential: Makes azure-identity's credential, when it is first needed.
+        endpoint: URL of the account's blob service.
+        key_lifetime: Seconds that a user delegation key lives, at most seven days.
+        clock: Epoch seconds.
+    """
+
+    def __init__(
+        self,
+        credential: Callable[[], TokenCredential],
+        endpoint: str,
+        key_lifetime: int,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._make = credential
+        self._endpoint = endpoint
+        self._key_lifetime = key_lifetime
+        self._clock = clock
+        self._made: TokenCredential | None = None
+        self._limiter = anyio.CapacityLimiter(_THREADS)
+
+    async def credential(self) -> AzureCredential:
+        """A token for storage; azure-identity keeps it until it is about to expire."""
+        token = await self._run(lambda credential: credential.get_token(_AUDIENCE))
+        return {"token": token.token, "expires_at": _moment(token.expires_on)}
+
+    async def signing_key(self) -> SigningKey:
+        """A new user delegation key."""
+        start = int(self._clock()) - _CLOCK_SKEW_SECONDS
+        return await self._run(lambda credential: self._delegated(credential, start))
+
+    async def _run(self, work: Callable[[TokenCredential], _T]) -> _T:
+        """The result of `work`, run in a thread, with errors of Azure's libraries as ours."""
+
+        def translated() -> _T:
+            with _translated_errors():
+                if self._made is None:
+                    self._made = self._make()
+                return work(self._made)
+
+        return await anyio.to_thread.run_sync(translated, limiter=self._limiter)
+
+    def _delegated(self, credential: TokenCredential, start: int) -> SigningKey:
+        from azure.storage.blob import BlobServiceClient
+
+        with BlobServiceClient(
+            self._endpoint,
+            credential,
+            connection_timeout=_CONNECT_SECONDS,
+            read_timeout=_READ_SECONDS,
+            retry_total=_RETRIES,
+        ) as client:
+            key = client.get_user_delegation_key(_moment(start), _moment(start + self._key_lifetime))
+        return signing_key(key)
+
+
+def signing_key(key: Any) -> SigningKey:
+    """A `UserDelegationKey` of azure-storage-blob, in the plugin's own form."""
+    delegation = Delegation(
+        oid=key.signed_oid,
+        tid=key.signed_tid,
+        start=key.signed_start,
+        expiry=key.signed_expiry,
+        service=key.signed_service,
+        version=key.signed_version,
+    )
+    end = datetime.fromisoformat(key.signed_expiry)
+    return SigningKey(base64.b64decode(key.value), delegation, int(end.timestamp() * 1000))
+
+
+def configured_access(config: AzureConfig) -> Access:
+    """The account's key, or the identity that a configuration names; nothing is asked yet."""
+    if config.account_key is not None:
+        return AccountKey(config.account_key)
+    return IdentityAccess(
+        partial(_credential, config), config.service_endpoint, config.delegation_key_lifetime
+    )
+
+
+def _credential(config: AzureConfig) -> TokenCredential:
+    from azure import identity
+
+    authority = config.authority_host or _AUTHORITIES.get(config.container.suffix)
+    options: dict[str, Any] = {"authority": authority} if authority else {}
+    if config.managed_identity:
+        return identity.ManagedIdentityCredential(client_id=config.client_id)
+    if config.tenant_id is None or config.client_id is None:
+        if config.client_id is not None:
+            options["managed_identity_client_id"] = config.client_id
+        return identity.DefaultAzureCredential(**options)
+    if config.client_secret is not None:
+        return identity.ClientSecretCredential(
+            config.tenant_id, config.client_id, config.client_secret.get_secret_value(), **options
+        )
+    return identity.WorkloadIdentityCredential(
+        tenant_id=config.tenant_id,
+        client_id=config.client_id,
+        token_file_path=config.federated_token_file,
+        **options,
+    )
+
+
+def _moment(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+@contextmanager
+def _translated_errors() -> Iterator[None]:
+    from azure.core.exceptions import AzureError, ClientAuthenticationError, HttpResponseError
+
+    try:
+        yield
+    except ClientAuthenticationError as error:
+        raise StorageError(
+            "the gateway has no valid identity for this storage; ask its operator", detail=str(error)
+        ) from error
+    except HttpResponseError as error:
+        raise StorageError(
+            "Azure refuses the gateway a signing key for this storage; ask its operator",
+            detail=str(error),
+        ) from error
+    except AzureError as error:
+        raise StorageError(
+            "the service that gives credentials for this storage does not answer; try again later",
+            detail=str(error),
+        ) from error
+    except (OSError, ValueError) as error:
+        raise StorageError(
+            "the gateway's Azure identity for this storage does not work; ask its operator",
+            detail=f"{type(error).__name__}: {error}",
+        ) from error

@@ -1,0 +1,174 @@
+"""Shared access signatures (SAS) for reading: of many blobs at once, of a directory, of a container.
+
+Most of a signature is the same for a whole batch: what is left for each blob is one HMAC from kept
+states. The string to sign follows "Create a user delegation SAS" and "Create a service SAS" of the
+Azure Storage REST reference, and tokens equal azure-storage-blob's byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from binascii import b2a_base64
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from sluicegate_azure.signing_key import SigningKey
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
+
+VERSION: Final = "2026-04-06"
+"""Service version of the signatures: the first one with this string to sign."""
+
+_READ_BLOB: Final = "r"
+_HMAC_BLOCK: Final = 64
+_RESERVED: Final = re.compile(r"[^A-Za-z0-9._~/-]+")
+
+
+class SasSigner:
+    """Signs for one container of one account with one key.
+
+    Args:
+        account: The storage account.
+        container: The container's name.
+        key: What signs.
+        https_only: Signatures are refused over plain HTTP.
+    """
+
+    def __init__(self, account: str, container: str, key: SigningKey, *, https_only: bool) -> None:
+        self._resource = f"/blob/{account}/{container}"
+        self._key = key
+        self._protocol = "https" if https_only else ""
+
+    def sign_blobs(self, base: str, names: Sequence[str], end: int) -> list[str]:
+        """URLs that read one blob each.
+
+        Args:
+            base: URL of the container, with a slash at its end.
+            names: Names of blobs, not percent-encoded.
+            end: When they expire, epoch seconds.
+
+        Raises:
+            UnicodeEncodeError: A name holds half of a surrogate pair, so it has no UTF-8 form.
+        """
+        expiry = _moment(end)
+        begin, rest = self._around_resource(_READ_BLOB, expiry, "b")
+        inner, outer = _hmac_states(self._key.value)
+        inner.update(f"{begin}{self._resource}/".encode())
+        closing = rest.encode()
+        query = f"?{self._query(_READ_BLOB, expiry, 'b')}&sig="
+        copy_inner, copy_outer = inner.copy, outer.copy
+        urls: list[str] = []
+        for name in names:
+            message = copy_inner()
+            message.update(name.encode() + closing)
+            signature = copy_outer()
+            signature.update(message.digest())
+            urls.append(f"{base}{quote_name(name)}{query}{_spelled(signature.digest())}")
+        return urls
+
+    def directory_token(self, directory: str, permissions: str, end: int) -> str:
+        """A SAS of everything below a directory of a hierarchical account (`sr=d`).
+
+        Args:
+            directory: Its name, without slashes at its ends; not empty.
+            permissions: In Azure's order, such as `rle`.
+            end: When it expires, epoch seconds.
+        """
+        return self._token(f"/{directory}", permissions, end, "d", depth=directory.count("/") + 1)
+
+    def container_token(self, permissions: str, end: int) -> str:
+        """A SAS of the whole container (`sr=c`)."""
+        return self._token("", permissions, end, "c")
+
+    def _token(self, path: str, permissions: str, end: int, kind: str, depth: int | None = None) -> str:
+        expiry = _moment(end)
+        begin, rest = self._around_resource(permissions, expiry, kind)
+        inner, outer = _hmac_states(self._key.value)
+        inner.update(f"{begin}{self._resource}{path}{rest}".encode())
+        outer.update(inner.digest())
+        query = self._query(permissions, expiry, kind, depth)
+        return f"{query}&sig={_spelled(outer.digest())}"
+
+    def _around_resource(self, permissions: str, expiry: str, kind: str) -> tuple[str, str]:
+        """The string to sign, before and after the canonicalised resource.
+
+        Empty lines are fields that our signatures do not use.
+        """
+        key = self._key.delegation
+        delegation = (
+            [""]  # identifier of a stored policy
+            if key is None
+            else [
+                *(key.oid, key.tid, key.start, key.expiry, key.service, key.version),
+                *("", "", ""),  # authorised and unauthorised agent, correlation id
+                *("", ""),  # tenant and object id of a delegated user
+            ]
+        )
+        lines = [
+            "",
+            *delegation,
+            "",  # IP range
+            self._protocol,
+            VERSION,
+            kind,
+            *("", ""),  # snapshot, encryption scope
+            *(() if key is None else ("", "")),  # signed request headers and query parameters
+            *("", "", "", "", ""),  # overridden response headers
+        ]
+        return f"{permissions}\n\n{expiry}\n", "\n".join(lines)
+
+    def _query(self, permissions: str, expiry: str, kind: str, depth: int | None = None) -> str:
+        """The token without its signature, in the order that azure-storage-blob writes."""
+        key = self._key.delegation
+        fields = {
+            "se": expiry,
+            "sp": permissions,
+            "spr": self._protocol,
+            "sv": VERSION,
+            "sr": kind,
+            "sdd": "" if depth is None else str(depth),
+        }
+        if key is not None:
+            fields |= {
+                "skoid": key.oid,
+                "sktid": key.tid,
+                "skt": key.start,
+                "ske": key.expiry,
+                "sks": key.service,
+                "skv": key.version,
+            }
+        return "&".join(f"{name}={quote(value)}" for name, value in fields.items() if value)
+
+
+def quote_name(name: str) -> str:
+    """Percent-encode a blob's name as azure-storage-blob does: all but unreserved ones and slashes.
+
+    Raises:
+        UnicodeEncodeError: It holds half of a surrogate pair, so it has no UTF-8 form.
+    """
+    return _RESERVED.sub(_percent_encoded, name)
+
+
+def _percent_encoded(found: re.Match[str]) -> str:
+    return quote(found[0], safe="")
+
+
+def _moment(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def _spelled(digest: bytes) -> str:
+    """Base64 as it stands in a query; 32 bytes always end with one `=`."""
+    return b2a_base64(digest, newline=False)[:-1].decode().replace("+", "%2B") + "%3D"
+
+
+def _hmac_states(key: bytes) -> tuple[_Hash, _Hash]:
+    """The inner and outer hash of HMAC-SHA256, before the message (RFC 2104)."""
+    block = (sha256(key).digest() if len(key) > _HMAC_BLOCK else key).ljust(_HMAC_BLOCK, b"\0")
+    inner = sha256(bytes(byte ^ 0x36 for byte in block))
+    outer = sha256(bytes(byte ^ 0x5C for byte in block))
+    return inner, outer
