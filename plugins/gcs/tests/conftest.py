@@ -1,13 +1,73 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sluicegate.testing.servers.fake_gcs import FakeGCS
+from sluicegate_gcs.config import GCSConfig
+from sluicegate_gcs.storage import GCSStorage
+
+Connected = Callable[..., GCSStorage]
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeGCS]:
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeGCS]:
     with FakeGCS.start(tmp_path_factory.mktemp("fake-gcs")) as running:
         yield running
+
+
+@pytest.fixture
+def server(started: FakeGCS) -> FakeGCS:
+    """The store, whose token services have not been asked for anything yet."""
+    started.apis.asked.clear()
+    started.apis.refuses.clear()
+    started.apis.token_seconds = 3600
+    return started
+
+
+@pytest.fixture
+def connected(server: FakeGCS) -> Connected:
+    """Makes a storage over the store, as its service account unless told otherwise."""
+
+    def connected(**settings: Any) -> GCSStorage:
+        return GCSStorage(
+            GCSConfig.model_validate(
+                {
+                    "prefix": f"gs://{server.bucket}/",
+                    "endpoint": server.endpoint,
+                    "iam_endpoint": server.endpoint,
+                    "sts_endpoint": server.endpoint,
+                    "service_account_key": server.service_account_key,
+                    **settings,
+                }
+            )
+        )
+
+    return connected
+
+
+@pytest.fixture
+def default_credentials(
+    server: FakeGCS, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., None]:
+    """Makes application default credentials: a workload's federated identity, or another document."""
+
+    def set_them(document: dict[str, Any] | None = None) -> None:
+        subject = tmp_path / "subject-token"
+        subject.write_text(server.apis.subject_token())
+        federated = {
+            "type": "external_account",
+            "audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p",
+            "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
+            "token_url": f"{server.endpoint}/v1/token",
+            "credential_source": {"file": str(subject)},
+        }
+        file = tmp_path / "default.json"
+        file.write_text(json.dumps(document or federated))
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
+
+    return set_them

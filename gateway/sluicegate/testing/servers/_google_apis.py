@@ -87,6 +87,10 @@ class GoogleApis:
         token = (authorization or "").removeprefix("Bearer ")
         return self.tokens.get(token, 0) > time.time()
 
+    def subject_token(self) -> str:
+        """What a workload shows to the Security Token Service, to be known as the account."""
+        return self._given(3600)
+
     def answer(self, path: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, Json] | None:
         """Status and document; `None` where the path is not one of these APIs."""
         ways: dict[str, Callable[[Json, Mapping[str, str]], tuple[int, Json]]] = {
@@ -116,8 +120,9 @@ class GoogleApis:
         end = self.tokens.get(asked.get("subject_token", ""), 0)
         if end <= time.time():
             return 400, {"error": "invalid_grant", "error_description": "unknown subject token"}
-        token = self._given(end - time.time())
-        return 200, {"access_token": token, "token_type": "Bearer"}
+        given = {"access_token": self._given(end - time.time()), "token_type": "Bearer"}
+        # Google leaves the end out where it is the subject token's.
+        return 200, given if "options" in asked else {**given, "expires_in": 3600}
 
     def _signed(self, asked: Json, headers: Mapping[str, str]) -> tuple[int, Json]:
         if not self.knows(headers.get("authorization")):

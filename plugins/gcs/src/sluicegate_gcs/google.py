@@ -190,8 +190,10 @@ def _key_credentials(key: SecretStr) -> Credentials:
 
 def _default_credentials() -> Credentials:
     import google.auth
+    from google.auth.credentials import with_scopes_if_required
 
-    found: Credentials = google.auth.default(scopes=[SCOPE])[0]
+    # With scopes, `default` would ask Google for the project, which nothing here needs.
+    found: Credentials = with_scopes_if_required(google.auth.default()[0], [SCOPE])
     return found
 
 

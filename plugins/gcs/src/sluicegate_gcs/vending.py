@@ -52,8 +52,8 @@ class TokenNarrower:
         Raises:
             StorageError: Google gives none.
         """
-        now = int(self._clock() * 1000)
         source = await self._tokens.get()
+        now = int(self._clock() * 1000)
         if source.expires_at > now + lifetime * 1000:
             source = await self._shorter(source, lifetime)
         answer = await self._client.run(lambda: self._exchanged(source, boundary))

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+import logging
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from sluicegate.api import SecretStr, StorageError
+from sluicegate.testing.servers.fake_gcs import FakeGCS
+from sluicegate_gcs.google import GoogleClient, Identity
+from sluicegate_gcs.storage import GCSStorage
+from sluicegate_gcs.tokens import AccessToken, FreshTokens
+
+Connected = Callable[..., GCSStorage]
+Defaults = Callable[..., None]
+
+HOUR = 3600
+
+
+async def test_a_key_in_the_environment_signs_by_itself(
+    server: FakeGCS, connected: Connected, default_credentials: Defaults
+) -> None:
+    default_credentials(json.loads(server.service_account_key))
+
+    signed = await connected(service_account_key=None).presign(["gs://lake/a"], 60)
+
+    assert server.email.replace("@", "%40") in signed.urls[0]
+    assert server.apis.asked == []
+
+
+async def test_a_federated_workload_lets_google_sign_each_url(
+    server: FakeGCS, connected: Connected, default_credentials: Defaults
+) -> None:
+    default_credentials()
+    storage = connected(service_account_key=None, service_account_email=server.email)
+
+    signed = await storage.presign([f"gs://lake/{name}" for name in "abc"], 60)
+
+    calls = [path for path, _ in server.apis.asked if path.endswith(":signBlob")]
+    assert (len(signed.urls), len(calls)) == (3, 3)
+
+
+async def test_a_workload_without_an_account_is_told_to_name_one(
+    connected: Connected, default_credentials: Defaults
+) -> None:
+    default_credentials()
+
+    with pytest.raises(StorageError) as refused:
+        await connected(service_account_key=None).presign(["gs://lake/a"], 60)
+
+    assert "set service_account_email" in str(refused.value.detail)
+
+
+async def test_a_refused_signature_fails_the_whole_batch(
+    server: FakeGCS, connected: Connected, default_credentials: Defaults
+) -> None:
+    default_credentials()
+    server.apis.refuses.add(":signBlob")
+    storage = connected(service_account_key=None, service_account_email=server.email)
+
+    with pytest.raises(StorageError, match="refuses the gateway's identity") as refused:
+        await storage.presign([f"gs://lake/{number}" for number in range(200)], 60)
+
+    assert "403" in str(refused.value.detail)
+    assert len(server.apis.asked) < 100
+
+
+async def test_without_credentials_nothing_is_signed_or_opened(
+    connected: Connected, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "missing.json"))
+    storage = connected(service_account_key=None)
+
+    with pytest.raises(StorageError, match="no Google credentials") as refused:
+        await storage.open("gs://lake/a")
+    assert "set service_account_key" in str(refused.value.detail)
+    with pytest.raises(StorageError):
+        await storage.presign(["gs://lake/a"], 60)
+
+
+async def test_a_broken_key_is_an_error_that_does_not_quote_it(
+    server: FakeGCS, connected: Connected
+) -> None:
+    key = json.loads(server.service_account_key)
+    broken = json.dumps({**key, "private_key": "hush-hush"})
+
+    with pytest.raises(StorageError, match="cannot be read") as refused:
+        await connected(service_account_key=broken).presign(["gs://lake/a"], 60)
+
+    assert "hush" not in f"{refused.value} {refused.value.detail}"
+
+
+async def test_a_token_service_that_is_dead_is_an_error_soon(server: FakeGCS) -> None:
+    with socket.socket() as dead:
+        dead.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{dead.getsockname()[1]}/token"
+        key = json.dumps({**json.loads(server.service_account_key), "token_uri": address})
+
+        with anyio.fail_after(20), pytest.raises(StorageError, match="try again later"):
+            await Identity(GoogleClient(), SecretStr(key)).token()
+
+
+class Loader:
+    """Gives numbered tokens of an hour by its clock, or fails when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+        self.given = 0
+        self.fails = False
+        self.open = anyio.Event()
+        self.open.set()
+
+    async def load(self) -> AccessToken:
+        await self.open.wait()
+        if self.fails:
+            raise StorageError("no token today")
+        self.given += 1
+        return AccessToken(f"token-{self.given}", int((self.now + HOUR) * 1000))
+
+    def fresh(self) -> FreshTokens:
+        return FreshTokens(self.load, lambda: self.now)
+
+
+@pytest.mark.parametrize(
+    ("seconds_later", "loads"), [(0, 1), (HOUR // 2 - 1, 1), (HOUR // 2, 2), (HOUR * 5, 2)]
+)
+async def test_tokens_are_renewed_at_half_of_their_life(seconds_later: int, loads: int) -> None:
+    loader = Loader()
+    fresh = loader.fresh()
+    await fresh.get()
+
+    loader.now += seconds_later
+
+    assert (await fresh.get()).value == f"token-{loads}"
+
+
+async def test_many_requests_at_once_load_one_token() -> None:
+    loader = Loader()
+    fresh = loader.fresh()
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(fresh.get)
+
+    assert loader.given == 1
+
+
+async def test_requests_use_the_old_token_while_another_renews() -> None:
+    loader = Loader()
+    fresh = loader.fresh()
+    await fresh.get()
+    loader.now += HOUR * 0.75
+    loader.open = anyio.Event()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(fresh.get)
+        await anyio.wait_all_tasks_blocked()
+        meanwhile = await fresh.get()
+        loader.open.set()
+
+    assert meanwhile.value == "token-1"
+    assert (await fresh.get()).value == "token-2"
+
+
+async def test_a_failed_renewal_keeps_the_old_token_until_its_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    loader = Loader()
+    fresh = loader.fresh()
+    await fresh.get()
+    loader.fails = True
+
+    loader.now += HOUR * 0.75
+    with caplog.at_level(logging.WARNING):
+        assert (await fresh.get()).value == "token-1"
+    assert "could not be renewed" in caplog.text
+
+    loader.now += HOUR
+    with pytest.raises(StorageError):
+        await fresh.get()
+
+
+def test_nothing_secret_is_shown() -> None:
+    shown: list[Any] = [AccessToken("ya29.hush", 1), Identity(GoogleClient(), SecretStr("hush"))]
+
+    assert "hush" not in repr(shown)

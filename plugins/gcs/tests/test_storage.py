@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import anyio
+import httpx
+import obstore
+import pytest
+from obstore.exceptions import BaseError
+from obstore.store import GCSStore
+
+from sluicegate.api import (
+    InvalidRequest,
+    ObjectDirectory,
+    PermissionDenied,
+    StorageError,
+    TableUnreadable,
+    TemporaryCredentials,
+    UnsupportedOperation,
+)
+from sluicegate.testing.servers.fake_gcs import FakeGCS
+from sluicegate_gcs.config import GCSConfig
+from sluicegate_gcs.storage import GCSStorage
+
+Connected = Callable[..., GCSStorage]
+
+KEYS = [
+    "tables/plain/part-0.parquet",
+    "tables/plain/part-1.parquet",
+    "tables/date=2024-01-01/a b+c.parquet",
+    "tables/per%20cent/100%.parquet",
+    "tables/hash#question?amp&.parquet",
+    "tables/ünïcode/日本語/😀.parquet",
+    "tables/tilde~/!*'().parquet",
+    'tables/$,:;=@/[]{}|^`"<>.parquet',
+]
+NEW_CENTURY = 4_102_444_800_000
+NOW = 1_767_225_600
+
+
+def offline(now: float = NOW, **settings: Any) -> GCSStorage:
+    config = GCSConfig.model_validate(
+        {
+            "prefix": "gs://lake/sales",
+            "hmac_access_id": "GOOG1E",
+            "hmac_secret": "hush",
+            **settings,
+        }
+    )
+    return GCSStorage(config, lambda: now)
+
+
+def given(token: str, **changes: Any) -> TemporaryCredentials:
+    fields: dict[str, Any] = {
+        "location": "gs://lake/",
+        "kind": "gcp",
+        "secret": {"oauth_token": token},
+        "expires_at": NEW_CENTURY,
+        **changes,
+    }
+    return TemporaryCredentials(**fields)
+
+
+async def fetch(url: str, method: str = "GET", **headers: str) -> httpx.Response:
+    body = b"mine now" if method == "PUT" else None
+    async with httpx.AsyncClient() as client:
+        return await client.request(method, url, content=body, headers=headers)
+
+
+async def names_in(directory: ObjectDirectory) -> set[str]:
+    listing = obstore.list(directory.store, prefix=directory.prefix or None)
+    return {item["path"] async for batch in listing for item in batch}
+
+
+@pytest.fixture
+def lake(server: FakeGCS) -> FakeGCS:
+    for key in KEYS:
+        server.put(key, f"content of {key}".encode())
+    return server
+
+
+@pytest.fixture(params=["key", "hmac", "iam"])
+def storage(
+    request: pytest.FixtureRequest,
+    lake: FakeGCS,
+    connected: Connected,
+    default_credentials: Callable[..., None],
+) -> GCSStorage:
+    """One that signs by each of the three ways."""
+    if request.param == "key":
+        return connected()
+    if request.param == "hmac":
+        return connected(hmac_access_id=lake.hmac_access_id, hmac_secret=lake.hmac_secret)
+    default_credentials()
+    return connected(service_account_key=None, service_account_email=lake.email)
+
+
+async def test_signed_urls_read_their_objects(lake: FakeGCS, storage: GCSStorage) -> None:
+    signed = await storage.presign([f"gs://{lake.bucket}/{key}" for key in KEYS], 600)
+
+    for key, url in zip(KEYS, signed.urls, strict=True):
+        assert (await fetch(url)).content == f"content of {key}".encode()
+
+
+async def test_a_range_of_an_object_can_be_read(lake: FakeGCS, storage: GCSStorage) -> None:
+    signed = await storage.presign([f"gs://{lake.bucket}/{KEYS[0]}"], 600)
+
+    answer = await fetch(signed.urls[0], Range="bytes=0-6")
+
+    assert (answer.status_code, answer.content) == (206, b"content")
+
+
+@pytest.mark.parametrize(
+    ("change", "method"),
+    [
+        (lambda url: url, "PUT"),
+        (lambda url: url, "DELETE"),
+        (lambda url: url.replace("part-0", "part-1"), "GET"),
+        (lambda url: url.replace("X-Goog-Expires=600", "X-Goog-Expires=6000"), "GET"),
+        (lambda url: url[:-1] + ("0" if url[-1] != "0" else "1"), "GET"),
+        (lambda url: url + "&generation=1", "GET"),
+        (lambda url: url.partition("?")[0], "GET"),
+    ],
+)
+async def test_any_other_use_of_a_signed_url_is_refused(
+    lake: FakeGCS, storage: GCSStorage, change: Callable[[str], str], method: str
+) -> None:
+    signed = await storage.presign([f"gs://{lake.bucket}/{KEYS[0]}"], 600)
+
+    assert (await fetch(signed.urls[0])).status_code == 200
+    assert (await fetch(change(signed.urls[0]), method)).status_code == 403
+
+
+async def test_an_expired_url_is_refused(lake: FakeGCS, connected: Connected) -> None:
+    signed = await connected().presign([f"gs://{lake.bucket}/{KEYS[0]}"], 1)
+
+    await anyio.sleep(signed.expires_at / 1000 - time.time() + 0.5)
+
+    assert (await fetch(signed.urls[0])).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("wanted", "lives"), [(1, 1), (3600, 3600), (604_800, 604_800), (700_000, 604_800)]
+)
+async def test_urls_live_as_long_as_asked_but_seven_days_at_most(wanted: int, lives: int) -> None:
+    signed = await offline(now=NOW + 0.25).presign(["gs://lake/sales/a"], wanted)
+
+    query = parse_qs(urlsplit(signed.urls[0]).query)
+    assert query["X-Goog-Expires"] == [str(lives)]
+    assert query["X-Goog-Date"] == ["20260101T000000Z"]
+    assert signed.expires_at == (NOW + lives) * 1000
+
+
+async def test_urls_that_google_signs_live_for_twelve_hours_at_most(
+    lake: FakeGCS, connected: Connected, default_credentials: Callable[..., None]
+) -> None:
+    default_credentials()
+    storage = connected(service_account_key=None, service_account_email=lake.email)
+
+    signed = await storage.presign([f"gs://{lake.bucket}/{KEYS[0]}"], 604_800)
+
+    assert parse_qs(urlsplit(signed.urls[0]).query)["X-Goog-Expires"] == ["43200"]
+    assert signed.expires_at <= (time.time() + 43_200) * 1000
+
+
+async def test_a_large_batch_is_signed_in_order_for_one_instant() -> None:
+    locations = [f"gs://lake/sales/part-{number}" for number in range(5000)]
+
+    signed = await offline().presign(locations, 60)
+
+    assert [f"gs:/{urlsplit(url).path}" for url in signed.urls] == locations
+
+
+async def test_a_location_may_have_either_scheme() -> None:
+    signed = await offline().presign([f"{s}://lake/sales/a" for s in ("gs", "gcs", "GS")], 60)
+
+    assert len(set(signed.urls)) == 1
+
+
+@pytest.mark.parametrize("expires_in", [0, -1])
+async def test_a_url_that_never_lives_is_refused(expires_in: int) -> None:
+    with pytest.raises(InvalidRequest):
+        await offline().presign(["gs://lake/sales/a"], expires_in)
+
+
+async def test_a_name_that_is_no_text_is_refused() -> None:
+    with pytest.raises(TableUnreadable) as refused:
+        await offline().presign(["gs://lake/sales/part-\ud800"], 60)
+
+    assert "part-" in str(refused.value.detail)
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "gs://lake/salesroom/a",
+        "gs://lake/other/a",
+        "gs://lake/",
+        "gs://other/sales/a",
+        "s3://lake/sales/a",
+        "https://storage.googleapis.com/lake/sales/a",
+        "/sales/a",
+        "",
+    ],
+)
+async def test_locations_outside_of_the_prefix_are_refused(location: str) -> None:
+    with pytest.raises(PermissionDenied) as refused:
+        await offline().presign(["gs://lake/sales/a", location], 60)
+    assert "lake" not in refused.value.message
+
+    with pytest.raises(PermissionDenied):
+        await offline().open(location)
+
+
+@pytest.mark.parametrize("directory", ["", "/date=2024-01-01", "/per%20cent/", "/ünïcode/日本語"])
+async def test_an_opened_directory_is_listed_and_read(
+    lake: FakeGCS, storage: GCSStorage, directory: str
+) -> None:
+    opened = await storage.open(f"gcs://{lake.bucket}/tables{directory}")
+
+    expected = {key for key in KEYS if key.startswith(f"tables{directory}")}
+    assert await names_in(opened) == expected
+    for key in expected:
+        name = key.removeprefix(opened.prefix).removeprefix("/")
+        read = await obstore.get_async(opened.store, opened.key(name))
+        assert bytes(await read.bytes_async()) == f"content of {key}".encode()
+
+
+async def test_only_the_configuration_says_how_a_store_is_read(
+    lake: FakeGCS, connected: Connected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_BASE_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("GOOGLE_SKIP_SIGNATURE", "true")
+    monkeypatch.setenv("GOOGLE_BEARER_TOKEN", "of something else")
+    monkeypatch.setenv("GOOGLE_BUCKET", "other")
+
+    opened = await connected().open(f"gs://{lake.bucket}/tables")
+
+    assert await names_in(opened) == set(KEYS)
+
+
+async def test_recipients_get_the_public_endpoint_and_the_gateway_reads_by_its_own(
+    server: FakeGCS, connected: Connected
+) -> None:
+    storage = connected(public_endpoint="https://files.example")
+
+    signed = await storage.presign([f"gs://{server.bucket}/a"], 60)
+    opened = await storage.open(f"gs://{server.bucket}/a")
+
+    assert signed.urls[0].startswith(f"https://files.example/{server.bucket}/a?")
+    assert isinstance(opened.store, GCSStore)
+    assert opened.store.config["base_url"] == server.endpoint
+
+
+async def test_directories_of_one_bucket_share_a_store(server: FakeGCS, connected: Connected) -> None:
+    storage = connected()
+
+    first, second = (
+        await storage.open(f"gs://{server.bucket}/a"),
+        await storage.open(f"gs://{server.bucket}/b/"),
+    )
+
+    assert first.store is second.store
+    assert (first.prefix, second.prefix) == ("a", "b")
+
+
+@pytest.mark.parametrize("name", ["a//b", "a/./b", "../b", "/a", "a//", ".", "a\nb", "\ud800"])
+async def test_a_directory_that_no_listing_can_name_is_refused(name: str) -> None:
+    with pytest.raises(TableUnreadable):
+        await offline().open(f"gs://lake/sales/{name}")
+
+
+async def test_a_given_token_reads(lake: FakeGCS, connected: Connected) -> None:
+    storage = connected()
+    location = f"gs://{lake.bucket}/tables"
+    good = await storage.open(location, given(lake.apis.subject_token()))
+    bad = await storage.open(location, given("ya29.unknown"))
+
+    assert await names_in(good) == set(KEYS)
+    with pytest.raises(BaseError, match="403"):
+        await names_in(bad)
+    assert lake.apis.asked == []
+
+
+async def test_a_given_token_cannot_sign() -> None:
+    with pytest.raises(UnsupportedOperation, match="'dir' access"):
+        await offline().presign(["gs://lake/sales/a"], 60, given("ya29.hush"))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        given("hush", kind="aws"),
+        given("hush", secret={"sas_token": "hush"}),
+        given("hush", expires_at=None),
+    ],
+)
+async def test_credentials_of_another_cloud_are_refused(wrong: TemporaryCredentials) -> None:
+    with pytest.raises(StorageError) as refused:
+        await offline().open("gs://lake/sales/", wrong)
+
+    assert "hush" not in f"{refused.value} {refused.value.detail}"
+
+
+async def test_stores_of_given_tokens_are_kept_but_not_without_bound() -> None:
+    storage = offline()
+    tokens = [given(f"ya29.{number}") for number in range(100)]
+
+    opened = [(await storage.open("gs://lake/sales/", each)).store for each in tokens]
+
+    assert (await storage.open("gs://lake/sales/", tokens[-1])).store is opened[-1]
+    assert (await storage.open("gs://lake/sales/", tokens[0])).store is not opened[0]
