@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sluicegate.tables.predicates import from_hints, prune
-from sluicegate.tables.snapshot import FILE_SCHEMA, FileSet, TableMetadata
+from sluicegate.tables.snapshot import FILE_SCHEMA, FileChunk, FileSet, TableMetadata
 
 
 def file_set(files: Sequence[tuple[str, str | None]], *, chunk_rows: int = 1 << 16) -> FileSet:
@@ -22,7 +22,7 @@ def file_set(files: Sequence[tuple[str, str | None]], *, chunk_rows: int = 1 << 
         pa.RecordBatch.from_pylist(rows[start : start + chunk_rows], schema=FILE_SCHEMA)
         for start in range(0, len(rows), chunk_rows)
     ]
-    return FileSet(pa.Table.from_batches(batches, schema=FILE_SCHEMA))
+    return FileSet.of(map(FileChunk.of, batches))
 
 
 def schema_field(name: str, kind: Any, **metadata: Any) -> dict[str, Any]:

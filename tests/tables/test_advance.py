@@ -21,7 +21,7 @@ from sluicegate.tables.delta.actions import CHUNK_ROWS, Actions
 from sluicegate.tables.delta.commits import parse_actions
 from sluicegate.tables.delta.names import log_file
 from sluicegate.tables.delta.replay import apply, reconcile
-from sluicegate.tables.snapshot import FileSet, Snapshot
+from sluicegate.tables.snapshot import FileChunk, FileSet, Snapshot
 
 HEAD = [protocol(3, "deletionVectors"), metadata()]
 VECTORS = [None, vector("x", 1), vector("x", 2), vector("y", None)]
@@ -121,19 +121,22 @@ async def test_an_unchanged_table_gives_the_very_same_snapshot(folder: DeltaFold
 async def test_advancing_copies_no_files(folder: DeltaFolder) -> None:
     folder.commit(0, *HEAD)
     folder.parquet(f"{0:020}.checkpoint.parquet", [*HEAD, *(add(f"{n}") for n in range(3000))])
-    chunk = (await latest(folder)).files.table.combine_chunks()
-    files = FileSet(pa.concat_tables([repeated(chunk, CHUNK_ROWS), repeated(chunk, CHUNK_ROWS), chunk]))
+    read = pa.concat_tables((await latest(folder)).files.batches(1000)).combine_chunks()
+    files = FileSet.of(repeated(read, rows) for rows in (CHUNK_ROWS, CHUNK_ROWS, 3000))
     advanced = apply(files, reconcile([parsed(folder, [remove("7"), add("new")])]))
     assert addresses(advanced)[:3] == addresses(files)
     assert len(files) - len(advanced) == sum(p == "7" for p in live_paths(files)) - 1
 
 
-def repeated(table: pa.Table, rows: int) -> pa.Table:
-    return pa.concat_tables([table] * (rows // table.num_rows + 1)).slice(0, rows).combine_chunks()
+def repeated(table: pa.Table, rows: int) -> FileChunk:
+    copies = pa.concat_tables([table] * (rows // table.num_rows + 1)).slice(0, rows)
+    return FileChunk.of(copies.combine_chunks().to_batches()[0])
 
 
-def addresses(files: FileSet) -> list[int]:
-    return [chunk.buffers()[2].address for chunk in files.table.column("path").chunks]
+def addresses(files: FileSet) -> list[tuple[int, int]]:
+    paths = [chunk.buffers()[2].address for chunk in files.table.column("path").chunks]
+    stats = [stats.buffers()[0].address for stats in files.stats]
+    return list(zip(paths, stats, strict=True))
 
 
 async def test_new_protocol_and_metadata_are_taken_over(folder: DeltaFolder) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sluicegate.tables.snapshot import FileSet
+from sluicegate.tables.packed import BLOCK_ROWS
+from sluicegate.tables.snapshot import FILE_SCHEMA, FileSet
 
 
 def page(files: FileSet, after: str | None, size: int) -> tuple[pa.Table, bool]:
@@ -24,11 +25,17 @@ def page(files: FileSet, after: str | None, size: int) -> tuple[pa.Table, bool]:
     """
     rows = _candidates(files, after)
     if not len(rows):  # over no rows, Arrow's compute functions crash the process
-        return files.table.slice(0, 0), False
+        return FILE_SCHEMA.empty_table(), False
     candidates = pa.table({"path": files.table.column("path").take(rows), "row": rows})
     chosen = pc.select_k_unstable(candidates, size + 1, sort_keys=[("path", "ascending")])
     picked = candidates.column("row").take(chosen)
-    return files.table.take(picked.slice(0, size)), len(picked) > size
+    return _sorted(files, picked.slice(0, size)), len(picked) > size
+
+
+def _sorted(files: FileSet, rows: pa.Array) -> pa.Table:
+    """Some rows, unpacked, in the order of their paths."""
+    mask = pc.is_in(_every_row(files), value_set=rows)
+    return pa.concat_tables(files.where(mask).batches(BLOCK_ROWS)).sort_by("path")
 
 
 def _candidates(files: FileSet, after: str | None) -> pa.Array:
@@ -37,5 +44,8 @@ def _candidates(files: FileSet, after: str | None) -> pa.Array:
     if after is not None and len(paths):
         behind = pc.greater(paths, after)
         wanted = behind if wanted is None else pc.and_(behind, wanted)
-    everything = pa.array(range(len(paths)), pa.int64())
-    return everything if wanted is None else pc.indices_nonzero(wanted)
+    return _every_row(files) if wanted is None else pc.indices_nonzero(wanted)
+
+
+def _every_row(files: FileSet) -> pa.Array:
+    return pc.indices_nonzero(pa.repeat(True, files.table.num_rows))

@@ -5,13 +5,28 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import pyarrow as pa
 
 MAX_BYTES = 64 << 20  # for each table: the bounds of four numeric columns of a million files
 
 _ChunkKey = tuple[int | None, ...]
+
+
+class Chunk(Protocol):
+    """A chunk of a column: a `pyarrow.Array`, or what is as much bound to its place in memory."""
+
+    @property
+    def offset(self) -> int:
+        """Where its rows start in its buffers."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def buffers(self) -> list[Any]:
+        """The memory that it is in."""
+        ...
 
 
 class Derived(Protocol):
@@ -30,7 +45,7 @@ class DerivedColumns:
     """Keeps what was used last of what was derived, as much as fits into `max_bytes`.
 
     Chunks never change, so what was derived from one is right for as long as it lives. A chunk is known
-    by its place in memory: this belongs to the table that holds the chunks, and must not outlive it.
+    by its place in memory: this belongs to who holds the chunks, and must not outlive them.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -50,14 +65,14 @@ class DerivedColumns:
 
     def get(
         self,
-        chunk: pa.Array,
+        chunk: Chunk,
         names: Sequence[Hashable],
         derive: Callable[[Sequence[Hashable]], Sequence[_T]],
     ) -> list[_T]:
         """What some names stand for in a chunk; derived once, however many ask at the same time.
 
         Args:
-            chunk: A chunk of the table that this belongs to.
+            chunk: A chunk of the columns that this belongs to.
             names: Different ones; a name always stands for the same computation.
             derive: Called with the names that are not kept; answers in their order.
         """
@@ -72,9 +87,9 @@ class DerivedColumns:
                     found |= new
         return [cast("_T", found[name]) for name in names]
 
-    def carried_to(self, table: pa.Table) -> DerivedColumns:
-        """A new one for a table that has some of the same chunks, with what was derived from these."""
-        living = set(_chunk_keys(table))
+    def carried_to(self, chunks: Iterable[Chunk]) -> DerivedColumns:
+        """A new one for columns that have some of the same chunks, with what was derived from these."""
+        living = {_chunk_key(chunk) for chunk in chunks}
         carried = DerivedColumns(self._max_bytes)
         with self._lock:
             entries = [(key, value) for key, value in self._entries.items() if key[0] in living]
@@ -102,14 +117,15 @@ class DerivedColumns:
                 self._bytes -= self._entries.popitem(last=False)[1].nbytes
 
 
-def _chunk_keys(table: pa.Table) -> Iterator[_ChunkKey]:
+def chunks_of(table: pa.Table) -> Iterator[pa.Array]:
+    """All chunks of a table's columns, and their dictionaries."""
     for column in table.columns:
         for chunk in column.chunks:
-            yield _chunk_key(chunk)
+            yield chunk
             if isinstance(chunk, pa.DictionaryArray):
-                yield _chunk_key(chunk.dictionary)
+                yield chunk.dictionary
 
 
-def _chunk_key(chunk: pa.Array) -> _ChunkKey:
+def _chunk_key(chunk: Chunk) -> _ChunkKey:
     places = (None if buffer is None else buffer.address for buffer in chunk.buffers())
     return (chunk.offset, len(chunk), *places)

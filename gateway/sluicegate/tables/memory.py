@@ -13,7 +13,7 @@ def return_freed_memory() -> None:
     """Let a dropped snapshot's memory go back to the system at once.
 
     By default Arrow keeps for itself what it once had: a gateway that answered for a table of a million
-    files would hold 500 MB for good. Where jemalloc is not built in (Windows), it stays like that.
+    files would hold hundreds of MB for good. Where jemalloc is not built in (Windows), that stays so.
     """
     if _CHOICE_OF_OPERATORS in os.environ:
         return

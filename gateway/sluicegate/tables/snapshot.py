@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate.tables.derived import DerivedColumns
+from sluicegate.tables.packed import PackedTexts
 
 DELETION_VECTOR = pa.struct(
     [
@@ -38,6 +39,9 @@ FILE_SCHEMA = pa.schema(
         pa.field("clustering_provider", pa.string()),
     ]
 )
+_STATS = FILE_SCHEMA.get_field_index("stats")
+# The columns that are kept as they are.
+PLAIN_SCHEMA = FILE_SCHEMA.remove(_STATS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +73,63 @@ class TableMetadata:
 
 
 @dataclass(frozen=True, slots=True)
+class FileChunk:
+    """Some files as they are kept in memory: columns of `PLAIN_SCHEMA`, and compressed statistics."""
+
+    plain: pa.RecordBatch
+    stats: PackedTexts
+
+    @classmethod
+    def of(cls, files: pa.RecordBatch) -> FileChunk:
+        """Pack a batch of `FILE_SCHEMA`."""
+        return cls(files.select(PLAIN_SCHEMA.names), PackedTexts(files.column(_STATS)))
+
+    def __len__(self) -> int:
+        return int(self.plain.num_rows)
+
+    def unpack(self) -> pa.RecordBatch:
+        """The batch of `FILE_SCHEMA` again."""
+        return self.plain.add_column(_STATS, FILE_SCHEMA.field(_STATS), self.stats.unpack())
+
+    def batches(
+        self, live: pa.BooleanArray | None, rows: int, first: int | None = None
+    ) -> Iterator[pa.Table]:
+        """As `FileSet.batches`; what has no living file is not unpacked."""
+        reader, start, size = self.stats.reader(), 0, first or rows
+        while start < len(self):
+            mask = None if live is None else live.slice(start, size)
+            if mask is None or mask.true_count:
+                plain = pa.Table.from_batches([self.plain.slice(start, size)])
+                stats = reader.slice(start, plain.num_rows)
+                part = plain.add_column(_STATS, FILE_SCHEMA.field(_STATS), stats)
+                # A filter copies what it keeps.
+                yield part if mask is None or mask.true_count == len(mask) else part.filter(mask)
+            start, size = start + size, rows
+
+
+@dataclass(frozen=True, slots=True)
 class FileSet:
-    """Live files: a table of `FILE_SCHEMA`, and which of its rows live (`None`: all of them).
+    """Live files: chunks of files, and which of their rows live (`None`: all of them).
 
     Advancing a snapshot by a commit clears a few bits and appends a few rows; nothing is copied.
 
     Attributes:
-        derived: What was computed from chunks of the table, such as the bounds that predicates need.
+        table: The plain columns of all chunks, of `PLAIN_SCHEMA`.
+        stats: The statistics of each chunk of the table.
+        derived: What was computed from chunks of the columns, such as the bounds that predicates need.
     """
 
     table: pa.Table
+    stats: tuple[PackedTexts, ...]
     live: pa.BooleanArray | None = None
     derived: DerivedColumns = field(default_factory=DerivedColumns, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, chunks: Iterable[FileChunk], live: pa.BooleanArray | None = None) -> FileSet:
+        """A set of these files."""
+        filled = [chunk for chunk in chunks if len(chunk)]
+        table = pa.Table.from_batches([chunk.plain for chunk in filled], schema=PLAIN_SCHEMA)
+        return cls(table, tuple(chunk.stats for chunk in filled), live)
 
     def __len__(self) -> int:
         """Number of live files."""
@@ -89,8 +138,9 @@ class FileSet:
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the columns hold, each buffer once, and what was derived from them."""
+        plain = int(self.table.get_total_buffer_size()) + sum(stats.nbytes for stats in self.stats)
         live = 0 if self.live is None else int(self.live.nbytes)
-        return int(self.table.get_total_buffer_size()) + live + self.derived.nbytes
+        return plain + live + self.derived.nbytes
 
     @property
     def size(self) -> int:
@@ -112,19 +162,24 @@ class FileSet:
     def where(self, mask: pa.BooleanArray) -> FileSet:
         """The same rows with fewer of them living; `mask` covers every row of `table`."""
         live = mask if self.live is None else pc.and_(self.live, mask)
-        return FileSet(self.table, live, self.derived)
+        return replace(self, live=live)
+
+    def chunks(self) -> Iterator[tuple[FileChunk, pa.BooleanArray | None]]:
+        """The chunks, and which rows of each live (`None`: all of them)."""
+        start = 0
+        for plain, stats in zip(self.table.to_batches(), self.stats, strict=True):
+            yield (
+                FileChunk(plain, stats),
+                None if self.live is None else self.live.slice(start, len(stats)),
+            )
+            start += len(stats)
 
     def batches(self, rows: int, first: int | None = None) -> Iterator[pa.Table]:
-        """The live files in slices that hold at most `rows` of them; the first at most `first`."""
-        start, size = 0, first or rows
-        while start < self.table.num_rows:
-            part = self.table.slice(start, size)
-            live = None if self.live is None else self.live.slice(start, size)
-            if live is not None and live.true_count < len(live):  # a filter copies what it keeps
-                part = part.filter(live)
-            if part.num_rows:
-                yield part
-            start, size = start + size, rows
+        """The live files in tables of `FILE_SCHEMA`, at most `rows` each; the first at most `first`."""
+        for chunk, live in self.chunks():
+            for batch in chunk.batches(live, rows, first):
+                first = None
+                yield batch
 
 
 @dataclass(frozen=True, slots=True)

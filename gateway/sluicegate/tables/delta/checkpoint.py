@@ -17,7 +17,7 @@ from sluicegate.tables.delta.gather import gather
 from sluicegate.tables.delta.names import LogFile, Sidecar, sidecar_of
 from sluicegate.tables.delta.protocol import metadata_of, protocol_of
 from sluicegate.tables.delta.segment import Checkpoint
-from sluicegate.tables.snapshot import TableMetadata, TableProtocol
+from sluicegate.tables.snapshot import FileChunk, TableMetadata, TableProtocol
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -32,9 +32,9 @@ _OTHER_ACTIONS = ("protocol", "metaData", "sidecar")
 
 @dataclass(frozen=True, slots=True)
 class CheckpointState:
-    """What a checkpoint, or a part of one, says; batches of `FILE_SCHEMA`."""
+    """What a checkpoint, or a part of one, says."""
 
-    files: tuple[pa.RecordBatch, ...]
+    files: tuple[FileChunk, ...]
     protocol: TableProtocol | None = None
     metadata: TableMetadata | None = None
     sidecars: tuple[Sidecar, ...] = ()
@@ -57,7 +57,7 @@ async def read_checkpoint(store: LogStore, checkpoint: Checkpoint, root: str) ->
         # Decoding leaves the allocator holding a good part of what the columns take.
         await anyio.to_thread.run_sync(pa.default_memory_pool().release_unused)
     return CheckpointState(
-        files=tuple(batch for part in parts for batch in part.files),
+        files=tuple(chunk for part in parts for chunk in part.files),
         protocol=next((part.protocol for part in parts if part.protocol), None),
         metadata=next((part.metadata for part in parts if part.metadata), None),
     )
@@ -96,7 +96,7 @@ class _Reader:
         if file.name.endswith(".parquet"):
             return await self.read_parquet(file)
         actions = await read_actions(self._store, file, self._root)
-        files = (as_files(actions.adds, f"the Delta log's {file.name}"),)
+        files = (FileChunk.of(as_files(actions.adds, f"the Delta log's {file.name}")),)
         return CheckpointState(files, actions.protocol, actions.metadata, actions.sidecars)
 
     async def read_parquet(self, file: LogFile | Sidecar) -> CheckpointState:
@@ -117,14 +117,14 @@ def _parse(source: Any, name: str, root: str, with_files: bool) -> CheckpointSta
     with damaged(f"the Delta log's {name}"):
         parquet = pq.ParquetFile(source, pre_buffer=True)
         add_columns = AddColumns(root, min(parquet.metadata.num_rows, CHUNK_ROWS))
-        files: list[pa.RecordBatch] = []
+        files: list[FileChunk] = []
         others: dict[str, list[Any]] = {kind: [] for kind in _OTHER_ACTIONS}
         for batch in _batches(parquet, _columns(parquet, with_files)):
             for kind, column in zip(batch.schema.names, batch.columns, strict=True):
                 if kind != "add":
                     others[kind] += column.drop_null().to_pylist()
                 elif column.null_count < len(column):
-                    files.append(add_columns.convert(column))
+                    files.append(FileChunk.of(add_columns.convert(column)))
         return CheckpointState(
             files=tuple(files),
             protocol=next(map(protocol_of, others["protocol"]), None),

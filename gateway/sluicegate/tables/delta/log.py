@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
 import anyio
 import orjson
-import pyarrow as pa
 
 from sluicegate.errors import ObjectMissing, TableUnreadable
 from sluicegate.nouns import CatalogTable, ObjectDirectory
@@ -29,7 +28,7 @@ from sluicegate.tables.delta.timestamps import (
     in_commit_timestamp,
     modification_timestamps,
 )
-from sluicegate.tables.snapshot import FILE_SCHEMA, FileSet, Snapshot, TableMetadata
+from sluicegate.tables.snapshot import FileChunk, FileSet, Snapshot, TableMetadata
 
 _T = TypeVar("_T")
 
@@ -168,9 +167,10 @@ class DeltaLog:
         return after(before, segment.newest.modified)
 
 
-def _file_set(batches: Sequence[pa.RecordBatch]) -> FileSet:
-    """The batches as one table in which each partition has one dictionary entry."""
-    return FileSet(pa.Table.from_batches(batches, schema=FILE_SCHEMA).unify_dictionaries())
+def _file_set(chunks: Sequence[FileChunk]) -> FileSet:
+    """The chunks as one table in which each partition has one dictionary entry."""
+    files = FileSet.of(chunks)
+    return replace(files, table=files.table.unify_dictionaries())
 
 
 def _checkpoint_is_smaller(listing: LogListing, deltas: Sequence[LogFile], version: int) -> bool:

@@ -6,13 +6,14 @@ A file's key is its path together with the unique id of its deletion vector.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate.tables.delta.actions import ACTION_SCHEMA, CHUNK_ROWS, Actions, as_files
-from sluicegate.tables.snapshot import FILE_SCHEMA, FileSet
+from sluicegate.tables.derived import chunks_of
+from sluicegate.tables.snapshot import FileChunk, FileSet
 
 _LINES = 1 << 32
 
@@ -54,56 +55,64 @@ def apply(files: FileSet, changes: Changes) -> FileSet:
     that neither dead rows nor chunks pile up while a snapshot is advanced commit by commit.
     """
     chunks: list[_Chunk] = []
-    start = 0
-    for batch in files.table.to_batches():
-        live = None if files.live is None else files.live.slice(start, batch.num_rows)
-        start += batch.num_rows
-        _append(chunks, _Chunk(batch, live).without(changes))
+    for chunk, live in files.chunks():
+        _append(chunks, _Chunk(chunk, live).without(changes))
     for batch in changes.files:
-        _append(chunks, _Chunk(batch, None))
+        _append(chunks, _packed(batch))
     return _file_set(chunks, files)
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    batch: pa.RecordBatch
+    files: FileChunk
     live: pa.BooleanArray | None
 
+    def __len__(self) -> int:
+        return len(self.files)
+
     def without(self, changes: Changes) -> _Chunk:
-        dead = _touched(self.batch, changes)
+        dead = _touched(self.files.plain, changes)
         if dead is None:
             return self
         live = pc.invert(dead) if self.live is None else pc.and_not(self.live, dead)
-        chunk = _Chunk(self.batch, live)
-        return chunk.compact() if live.true_count < 0.75 * len(live) else chunk
-
-    def compact(self) -> _Chunk:
-        return self if self.live is None else _Chunk(self.batch.filter(self.live), None)
+        chunk = _Chunk(self.files, live)
+        return chunk if live.true_count >= 0.75 * len(live) else _packed(chunk.unpack())
 
     def joined(self, other: _Chunk) -> _Chunk:
-        return _Chunk(_join([self.compact().batch, other.compact().batch]), None)
+        return _packed(_join([self.unpack(), other.unpack()]))
+
+    def unpack(self) -> pa.RecordBatch:
+        """Those that live."""
+        files = self.files.unpack()
+        return files if self.live is None else files.filter(self.live)
+
+
+def _packed(files: pa.RecordBatch) -> _Chunk:
+    return _Chunk(FileChunk.of(files), None)
 
 
 def _append(chunks: list[_Chunk], chunk: _Chunk) -> None:
     """Append a chunk; join it with those before it while these are not much larger."""
-    while chunks and chunk.batch.num_rows:
-        before = chunks[-1].batch.num_rows
-        if before >= 2 * chunk.batch.num_rows or before + chunk.batch.num_rows > CHUNK_ROWS:
+    while chunks and len(chunk):
+        before = len(chunks[-1])
+        if before >= 2 * len(chunk) or before + len(chunk) > CHUNK_ROWS:
             break
         chunk = chunks.pop().joined(chunk)
-    if chunk.batch.num_rows:
+    if len(chunk):
         chunks.append(chunk)
 
 
 def _file_set(chunks: Sequence[_Chunk], before: FileSet) -> FileSet:
-    table = pa.Table.from_batches([chunk.batch for chunk in chunks], schema=FILE_SCHEMA)
-    derived = before.derived.carried_to(table)
+    files = FileSet.of((chunk.files for chunk in chunks), _live(chunks))
+    derived = before.derived.carried_to([*chunks_of(files.table), *files.stats])
+    return replace(files, derived=derived)
+
+
+def _live(chunks: Sequence[_Chunk]) -> pa.BooleanArray | None:
     if all(chunk.live is None for chunk in chunks):
-        return FileSet(table, None, derived)
-    masks = [
-        pa.repeat(True, chunk.batch.num_rows) if chunk.live is None else chunk.live for chunk in chunks
-    ]
-    return FileSet(table, pa.concat_arrays(masks), derived)
+        return None
+    masks = [pa.repeat(True, len(chunk)) if chunk.live is None else chunk.live for chunk in chunks]
+    return pa.concat_arrays(masks)
 
 
 def _touched(batch: pa.RecordBatch, changes: Changes) -> pa.BooleanArray | None:

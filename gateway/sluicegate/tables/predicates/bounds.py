@@ -13,6 +13,7 @@ import orjson
 import pyarrow as pa
 
 from sluicegate.tables.derived import DerivedColumns
+from sluicegate.tables.packed import PackedTexts
 from sluicegate.tables.predicates.column_types import Family
 from sluicegate.tables.predicates.columns import TableColumn
 from sluicegate.tables.predicates.values import maximum, partition_span, statistics_span
@@ -73,7 +74,7 @@ def partition_bounds(
 
 
 def file_bounds(
-    derived: DerivedColumns, stats: pa.StringArray, columns: Sequence[TableColumn]
+    derived: DerivedColumns, stats: PackedTexts, columns: Sequence[TableColumn]
 ) -> list[Bounds]:
     """The bounds of data columns, read from statistics.
 
@@ -90,7 +91,7 @@ def file_bounds(
 
 
 def _derive(
-    texts: pa.StringArray,
+    texts: pa.StringArray | PackedTexts,
     loads: Callable[[str], Any],
     read: Callable[[TableColumn, Any], _Row],
     columns: Iterable[Any],

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-import pyarrow as pa
-
 from sluicegate.tables.derived import DerivedColumns
 from sluicegate.tables.predicates.bounds import Bounds, file_bounds, partition_bounds
 from sluicegate.tables.predicates.columns import TableColumn
 from sluicegate.tables.predicates.truth import Truth
+from sluicegate.tables.snapshot import FileChunk
 
 
 class Evidence:
     """Bounds of the columns that a predicate speaks of; statistics are read when one is asked for.
 
     Args:
-        chunk: Rows of a `FileSet`'s table.
+        chunk: One of a `FileSet`.
         derived: Where bounds are kept from one request to the next.
         columns: All columns that may be asked for.
     """
 
     def __init__(
-        self, chunk: pa.RecordBatch, derived: DerivedColumns, columns: Collection[TableColumn]
+        self, chunk: FileChunk, derived: DerivedColumns, columns: Collection[TableColumn]
     ) -> None:
-        self._partitions = chunk.column("partition_values")
-        self._stats = chunk.column("stats")
+        self._partitions = chunk.plain.column("partition_values")
+        self._stats = chunk.stats
         self._derived = derived
         self._columns = columns
         self._bounds: dict[TableColumn, Bounds] = {}

@@ -33,12 +33,10 @@ def prune(files: FileSet, metadata: TableMetadata, predicate: Predicate) -> File
     conditions = list(_affordable(files.table.num_rows, metadata, predicate))
     conditions.sort(key=lambda each: each.needs_statistics)
     columns = {column for each in conditions for column in each.columns}
-    masks, start = [_NO_FILES], 0
-    for chunk in files.table.select(["partition_values", "stats"]).to_batches():
-        rows = chunk.num_rows
-        live = pa.repeat(True, rows) if files.live is None else files.live.slice(start, rows)
-        masks.append(_kept(live, conditions, Evidence(chunk, files.derived, columns)))
-        start += rows
+    masks = [_NO_FILES]
+    for chunk, live in files.chunks():
+        wanted = pa.repeat(True, len(chunk)) if live is None else live
+        masks.append(_kept(wanted, conditions, Evidence(chunk, files.derived, columns)))
     return files.where(pa.concat_arrays(masks))
 
 
