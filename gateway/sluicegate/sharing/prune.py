@@ -15,7 +15,8 @@ from sluicegate.tables.predicates import from_hints, prune
 from sluicegate.tables.snapshot import FileSet, TableMetadata
 
 FIRST_BATCH_ROWS = 64
-BATCH_ROWS = 1024
+# Lines of larger batches outgrow the cache, and their buffers the heap: each would get new pages.
+BATCH_ROWS = 256
 
 
 async def pruned(files: FileSet, metadata: TableMetadata, request: QueryRequest) -> FileSet:
