@@ -105,6 +105,7 @@ class Gateway:
             grants=self.grants,
             instances=self.instances,
             reader=self.reader,
+            vending=self.vending,
         )
         return [
             Route("/healthz", self._health, methods=["GET"]),

@@ -11,7 +11,6 @@ TABLE = "/shares/sales/schemas/eu/tables/orders"
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("POST", f"{TABLE}/temporary-table-credentials"),
         ("POST", f"{TABLE}/temporary-volume-credentials"),
         ("GET", "/shares/sales/all-volumes"),
         ("GET", "/shares/sales/schemas/eu/models"),

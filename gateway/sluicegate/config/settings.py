@@ -89,8 +89,8 @@ class VendingSettings(SettingsModel):
         ge=SHORTEST_CREDENTIALS,
         le=LONGEST_CREDENTIALS,
         description=(
-            "How long temporary credentials live, 15 minutes to 12 hours; shorter where what vends them "
-            "gives less. They are given again to the same recipient until half of it is over."
+            "How long temporary credentials live, 15 minutes to 12 hours; shorter where what vends "
+            "them gives less. They are given again to the same recipient until half of it is over."
         ),
     )
     ledger_retention: Duration = Field(

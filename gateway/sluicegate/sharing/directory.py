@@ -12,12 +12,11 @@ from sluicegate.access.directory_limits import directory_obstacle
 from sluicegate.api import (
     AccessMode,
     CatalogTable,
-    ConfigurationError,
-    CredentialVendor,
     SharedTable,
 )
 from sluicegate.registry import Instances
 from sluicegate.sharing.reach import Reach, is_inside, without_nested
+from sluicegate.vending.vendors import Vendors
 
 if TYPE_CHECKING:
     from sluicegate.tables.snapshot import Snapshot
@@ -57,6 +56,7 @@ class DirectoryAccess:
     def __init__(self, instances: Instances) -> None:
         self._instances = instances
         self._reach = Reach(instances)
+        self._vendors = Vendors(instances)
 
     def offer(
         self, shared: SharedTable, source: CatalogTable, snapshot: Snapshot | None = None
@@ -104,7 +104,7 @@ class DirectoryAccess:
         own = self._reach.own(source)
         scattered = self._scattered(source, own, snapshot)
         return scattered is not None and all(
-            self._vends(source, location) for location in own + scattered
+            self._vendors.find(source, location) is not None for location in own + scattered
         )
 
     def _scattered(
@@ -121,15 +121,6 @@ class DirectoryAccess:
             return None
         found = tuple(without_nested(elsewhere))
         return found if len(own) + len(found) <= _MOST_DIRECTORIES else None
-
-    def _vends(self, source: CatalogTable, location: str) -> bool:
-        vendor: object = source.vendor
-        if vendor is None:
-            try:
-                _, vendor = self._instances.storage_for(location)
-            except ConfigurationError:
-                return False
-        return isinstance(vendor, CredentialVendor) and vendor.vends(location)
 
 
 def _is_readable_log(source: CatalogTable) -> bool:

@@ -16,8 +16,10 @@ from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.sharing.openapi import openapi_route
 from sluicegate.sharing.resolve import Resolver
 from sluicegate.sharing.routes import PREFIX, SharingDoor
+from sluicegate.sharing.table_credentials import TableCredentials
 from sluicegate.sharing.tokens import TokenSigner
 from sluicegate.tables.reader import TableReader
+from sluicegate.vending import Vending
 
 if TYPE_CHECKING:
     from sluicegate.sharing.table_steps import TableSteps
@@ -31,6 +33,7 @@ def sharing_routes(
     grants: Grants,
     instances: Instances,
     reader: TableReader,
+    vending: Vending,
 ) -> list[Route]:
     """The routes of the door.
 
@@ -41,6 +44,7 @@ def sharing_routes(
         grants: What they were granted.
         instances: Catalogs and storage.
         reader: Reads tables.
+        vending: Gives temporary credentials.
     """
     pages = TokenSigner(keys.derive("page tokens"), settings.sharing.page_token_lifetime)
     resolver = Resolver(grants, instances)
@@ -59,12 +63,14 @@ def sharing_routes(
             reader=reader,
         )
 
+    late_steps = Late(steps)
     door = SharingDoor(
         authentication=authentication,
         grants=grants,
         resolver=resolver,
         access=access,
-        steps=Late(steps),
+        steps=late_steps,
+        credentials=TableCredentials(resolver, access, late_steps, vending),
         tokens=pages,
         max_body=settings.server.max_body,
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from uuid import NAMESPACE_URL, uuid5
@@ -88,7 +89,8 @@ class Resolver:
             NotFound: The catalog does not have it any more.
             Unavailable: The catalog cannot be used now.
         """
-        return await self._instances.catalog(shared.catalog).load_table(shared.identifier)
+        with span("resolve", catalog=shared.catalog), _told_of(shared):
+            return await self._instances.catalog(shared.catalog).load_table(shared.identifier)
 
     async def open(self, shared: SharedTable) -> OpenTable:
         """Ask the catalog where the table is, and open it.
@@ -97,21 +99,10 @@ class Resolver:
             NotFound: The catalog does not have it any more.
             Unavailable: The catalog or store cannot be used now.
         """
-        with span("resolve", catalog=shared.catalog):
-            try:
-                source = await self.locate(shared)
-                _, storage = self._instances.storage_for(source.location)
-                directory = await storage.open(source.location)
-            except ConfigurationError as error:
-                raise Unavailable(
-                    f"the table {shared.full_name} cannot be served now: its provider has to mend "
-                    "the gateway's configuration",
-                    detail=error.message,
-                ) from error
-            except NotFound as error:
-                raise NotFound(
-                    f"the table {shared.full_name} is not there any more", detail=error.message
-                ) from error
+        source = await self.locate(shared)
+        with _told_of(shared):
+            _, storage = self._instances.storage_for(source.location)
+            directory = await storage.open(source.location)
         return OpenTable(shared, source, storage, directory)
 
     async def _listed(self, schema: Schema, source: SharedSchemaSource) -> list[SharedTable]:
@@ -139,6 +130,23 @@ class Resolver:
             )
             for name in sorted(shown, key=str.casefold)
         ]
+
+
+@contextmanager
+def _told_of(shared: SharedTable) -> Iterator[None]:
+    """Tell errors of catalogs and storage in words that name the table alone."""
+    try:
+        yield
+    except ConfigurationError as error:
+        raise Unavailable(
+            f"the table {shared.full_name} cannot be served now: its provider has to mend the "
+            "gateway's configuration",
+            detail=error.message,
+        ) from error
+    except NotFound as error:
+        raise NotFound(
+            f"the table {shared.full_name} is not there any more", detail=error.message
+        ) from error
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:

@@ -22,11 +22,13 @@ from sluicegate.sharing.change_question import ChangesRequest
 from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.sharing.offers import ListedOffers
 from sluicegate.sharing.paging import Page, PageRequest, page
-from sluicegate.sharing.parameters import json_object, timestamp
+from sluicegate.sharing.parameters import json_object, text, timestamp
 from sluicegate.sharing.question import Form, QueryRequest, Travel
 from sluicegate.sharing.resolve import Resolver
+from sluicegate.sharing.table_credentials import TableCredentials
 from sluicegate.sharing.tokens import TokenSigner
 from sluicegate.telemetry import name_recipient
+from sluicegate.vending.sharing_json import sharing_json
 
 if TYPE_CHECKING:
     from sluicegate.sharing.table_steps import TableSteps
@@ -48,6 +50,7 @@ class SharingDoor:
         resolver: Resolver,
         access: DirectoryAccess,
         steps: Late[TableSteps],
+        credentials: TableCredentials,
         tokens: TokenSigner,
         max_body: int,
     ) -> None:
@@ -57,6 +60,7 @@ class SharingDoor:
         self._access = access
         self._offers = ListedOffers(resolver, access)
         self._steps = steps
+        self._credentials = credentials
         self._tokens = tokens
         self._max_body = max_body
 
@@ -75,6 +79,7 @@ class SharingDoor:
             self._route("POST", f"{table}/query", self._query),
             self._route("GET", f"{table}/changes", self._changes),
             self._route("POST", f"{table}/queries/{{query_id}}", self._query_info),
+            self._route("POST", f"{table}/temporary-table-credentials", self._table_credentials),
         ]
 
     def _route(self, method: str, path: str, handler: Handler) -> Route:
@@ -168,6 +173,14 @@ class SharingDoor:
         query_id = request.path_params["query_id"]
         steps = await self._steps.get()
         return _stream(await steps.async_queries.info(principal, table, query_id, paging, form))
+
+    async def _table_credentials(self, request: Request, principal: Principal) -> Response:
+        body = json_object(await read_body(request, self._max_body))
+        location = text("location", body.get("location"))
+        table = await self._table(request, principal)
+        credentials = await self._credentials.issue(principal, table, location)
+        answer = {"credentials": sharing_json(credentials)}
+        return json_response(answer, headers={"Cache-Control": "no-store"})
 
     async def _table(self, request: Request, principal: Principal) -> SharedTable:
         names: Mapping[str, Any] = request.path_params

@@ -88,15 +88,20 @@ class Viewer:
         """
         if starting is not None:
             check_history(shared, "startingTimestamp")
-        table = await self._resolver.open(shared)
         if starting is None:
-            snapshot = await self._reader.latest(table.source, table.directory)
+            snapshot = await self.latest(shared)
             check_version(shared, snapshot.version)
             return snapshot.version
+        table = await self._resolver.open(shared)
         version = await self._reader.version_at(
             table.source, table.directory, starting, earliest_after=True
         )
         return max(version, shared.start_version)
+
+    async def latest(self, shared: SharedTable) -> Snapshot:
+        """The newest snapshot of a table, whatever of it is shared."""
+        table = await self._resolver.open(shared)
+        return await self._reader.latest(table.source, table.directory)
 
     async def view(
         self,

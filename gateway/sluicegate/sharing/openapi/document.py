@@ -7,7 +7,15 @@ from typing import Any
 from sluicegate import __version__
 from sluicegate.access.oauth.requests import SCOPE
 from sluicegate.access.profile import TOKEN_ENDPOINT_PATH
-from sluicegate.sharing.openapi import actions, bodies, elsewhere, lines, listings, paths
+from sluicegate.sharing.openapi import (
+    actions,
+    bodies,
+    credentials,
+    elsewhere,
+    lines,
+    listings,
+    paths,
+)
 from sluicegate.sharing.openapi.pieces import Schema, record
 from sluicegate.sharing.openapi.responses import (
     error_responses,
@@ -19,7 +27,8 @@ from sluicegate.sharing.openapi.responses import (
 DOCUMENT = "/openapi.json"
 
 _ABOUT = """\
-Recipients list what was shared with them, and read tables by presigned URLs.
+Recipients list what was shared with them, and read tables by presigned URLs or with
+temporary credentials for their directories.
 
 Every address that answers GET answers HEAD, too. Errors are always JSON with `errorCode` and
 `message`; an address that does not exist is a 404, a method that it does not answer a 405. Answers
@@ -86,6 +95,7 @@ def _schemas() -> dict[str, Schema]:
         "Error": error_schema(),
         **listings.schemas(),
         **bodies.schemas(),
+        **credentials.schemas(),
         **lines.schemas(),
         **actions.schemas(),
         **elsewhere.schemas(),

@@ -20,7 +20,7 @@ _TABLE = "/shares/{share}/schemas/{schema}/tables/{table}"
 
 def paths() -> dict[str, Schema]:
     """Path items, by addresses relative to the door."""
-    return {**_listings(), **_tables(), **_queries()}
+    return {**_listings(), **_tables(), **_queries(), **_credentials()}
 
 
 def operation(
@@ -122,6 +122,17 @@ def _queries() -> dict[str, Schema]:
         f"{_TABLE}/changes": _item(given.TABLE, get=changes),
         f"{_TABLE}/queries/{{queryId}}": queries,
     }
+
+
+def _credentials() -> dict[str, Schema]:
+    generate = operation(
+        "generateTemporaryTableCredential",
+        "Generate Temporary Table Credential",
+        json_answer("Credentials for one directory of the table.", "TemporaryTableCredentials"),
+        errors=_SENT,
+        sends="CredentialsRequest",
+    )
+    return {f"{_TABLE}/temporary-table-credentials": _item(given.TABLE, post=generate)}
 
 
 def _item(names: tuple[str, ...], **operations: Schema) -> Schema:
