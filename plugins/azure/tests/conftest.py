@@ -1,11 +1,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from azure.core.credentials import AccessToken
 
 from sluicegate.testing.servers.azurite import Azurite, AzuriteMissing
+from sluicegate_azure.config import AzureConfig
+from sluicegate_azure.identity import IdentityAccess, configured_access
+from sluicegate_azure.storage import AzureStorage
+
+Connect = Callable[..., AzureStorage]
+
+
+class ServerIdentity:
+    """An identity that the server believes in, with the interface of azure-identity's."""
+
+    def __init__(self, server: Azurite) -> None:
+        self._server = server
+
+    def get_token(
+        self,
+        *scopes: str,
+        claims: str | None = None,
+        tenant_id: str | None = None,
+        enable_cae: bool = False,
+        **options: object,
+    ) -> AccessToken:
+        lifetime = 3600
+        return AccessToken(self._server.token(lifetime), int(time.time()) + lifetime)
 
 
 @pytest.fixture(scope="session")
@@ -23,3 +49,41 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Azurite]:
         if os.environ.get("CI"):
             raise
         pytest.skip(str(missing))
+
+
+@pytest.fixture
+def by_key(server: Azurite) -> Connect:
+    """Storage of the server that uses the account's key; settings may be added."""
+
+    def connect(**settings: Any) -> AzureStorage:
+        config = _config(server, account_key=server.account_key, **settings)
+        return AzureStorage(config, configured_access(config))
+
+    return connect
+
+
+@pytest.fixture
+def by_identity(server: Azurite) -> Connect:
+    """Storage of the server that uses an identity, and so user delegation keys."""
+
+    def connect(**settings: Any) -> AzureStorage:
+        config = _config(server, **settings)
+        access = IdentityAccess(
+            lambda: ServerIdentity(server), config.service_endpoint, config.delegation_key_lifetime
+        )
+        return AzureStorage(config, access)
+
+    return connect
+
+
+@pytest.fixture(params=["by_key", "by_identity"])
+def connect(request: pytest.FixtureRequest) -> Connect:
+    """Storage of the server, once by each of its ways in."""
+    chosen: Connect = request.getfixturevalue(request.param)
+    return chosen
+
+
+def _config(server: Azurite, **settings: Any) -> AzureConfig:
+    return AzureConfig.model_validate(
+        {"prefix": server.prefix, "endpoint": server.endpoint, **settings}
+    )

@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+import jwt
+
 from sluicegate.testing.servers._azurite_install import AzuriteMissing, installed_azurite
 from sluicegate.testing.servers._certificate import CertificateFiles, make_certificate
 
@@ -36,6 +38,8 @@ _LOG_FILE = "azurite.log"
 _START_ATTEMPTS = 3
 _START_SECONDS = 60.0
 _SAS_VERSION = "2022-11-02"
+_TENANT = "72f988bf-86f1-41af-91ab-2d7cd011db47"
+_OBJECT = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
 
 
 class AzuriteError(RuntimeError):
@@ -102,6 +106,24 @@ class Azurite:
             client_options={"root_certificate": self.certificate.read_bytes()},
             retry_config={"max_retries": 0},
         )
+
+    def token(self, lifetime: int = 3600) -> str:
+        """An Entra token that may do everything: its claims are looked at, not who signed it.
+
+        Args:
+            lifetime: Seconds that it lives.
+        """
+        now = int(time.time())
+        claims = {
+            "aud": "https://storage.azure.com",
+            "iss": f"https://sts.windows.net/{_TENANT}/",
+            "oid": _OBJECT,
+            "tid": _TENANT,
+            "nbf": now - 60,
+            "iat": now - 60,
+            "exp": now + lifetime,
+        }
+        return jwt.encode(claims, secrets.token_hex(32))
 
     def put(self, name: str, data: bytes) -> None:
         """Write a blob."""
