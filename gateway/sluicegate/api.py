@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pluggy
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+from sluicegate.delegation_tokens import MarshalledCredentials, TokenBinding, TokenIssuingPolicy
 from sluicegate.errors import (
     ConfigurationError,
     InvalidRequest,
@@ -64,6 +65,7 @@ __all__ = [
     "FormatType",
     "InvalidRequest",
     "LinkSigner",
+    "MarshalledCredentials",
     "NotFound",
     "ObjectDirectory",
     "ObjectMissing",
@@ -90,6 +92,8 @@ __all__ = [
     "TaskExecutor",
     "TaskExecutorType",
     "TemporaryCredentials",
+    "TokenBinding",
+    "TokenIssuingPolicy",
     "Unauthenticated",
     "Unavailable",
     "UnsupportedOperation",

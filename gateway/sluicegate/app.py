@@ -30,6 +30,7 @@ from sluicegate.store import Store
 from sluicegate.tables.reader import TableReader
 from sluicegate.telemetry.middleware import RequestTelemetry
 from sluicegate.vending import Ledger, Vending
+from sluicegate.vending.hadoop.bindings import TokenBindings
 from sluicegate.vending.vendors import Vendors
 
 
@@ -106,6 +107,7 @@ class Gateway:
             instances=self.instances,
             reader=self.reader,
             vending=self.vending,
+            token_bindings=TokenBindings(self.registry.token_bindings().values()),
         )
         return [
             Route("/healthz", self._health, methods=["GET"]),

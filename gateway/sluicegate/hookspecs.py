@@ -21,6 +21,7 @@ from sluicegate.api import (
     PolicyType,
     StorageType,
     TaskExecutorType,
+    TokenBinding,
 )
 
 if TYPE_CHECKING:
@@ -68,6 +69,11 @@ def sluicegate_register_capabilities() -> Mapping[str, str]:  # type: ignore[emp
 @hookspec
 def sluicegate_register_task_executors() -> Sequence[TaskExecutorType]:  # type: ignore[empty-body]
     """Executors of the delegation service, and the operation types that they run."""
+
+
+@hookspec
+def sluicegate_register_token_bindings() -> Sequence[TokenBinding]:  # type: ignore[empty-body]
+    """Kinds of Hadoop delegation tokens beside session, role and full, for tables in S3."""
 
 
 @hookspec

@@ -9,7 +9,7 @@ import click
 from sluicegate.cli.context import config_option, config_path, load_settings
 from sluicegate.errors import SluicegateError
 
-MODULES = ("apply", "config", "demo", "plugins", "recipient", "serve", "tables")
+MODULES = ("apply", "config", "demo", "hadoop-token", "plugins", "recipient", "serve", "tables")
 
 
 class CommandGroup(click.Group):
@@ -38,7 +38,7 @@ class CommandGroup(click.Group):
 
     def _import(self, name: str) -> None:
         if name not in self.commands:
-            import_module(f"sluicegate.cli.{name}").register(self)
+            import_module(f"sluicegate.cli.{name.replace('-', '_')}").register(self)
             _take_config(self.commands[name])
 
     def _add_plugin_commands(self, ctx: click.Context) -> None:

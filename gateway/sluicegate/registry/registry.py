@@ -14,6 +14,7 @@ from sluicegate.api import (
     PolicyType,
     StorageType,
     TaskExecutorType,
+    TokenBinding,
 )
 from sluicegate.config import Settings
 from sluicegate.errors import ConfigurationError
@@ -91,6 +92,10 @@ class Registry:
     def task_executor_types(self) -> Mapping[str, TaskExecutorType]:
         """Kinds of task executors, by `type`."""
         return self._types.task_executors
+
+    def token_bindings(self) -> Mapping[str, TokenBinding]:
+        """Bindings of delegation tokens beside the gateway's own, by name."""
+        return self._types.token_bindings
 
     def capabilities(self) -> Mapping[str, str]:
         """What plugins add to the capabilities header of answers."""

@@ -85,5 +85,6 @@ def _provided(registry: Registry) -> Iterator[str]:
     yield from (f"authenticator {name}" for name in registry.authenticator_types())
     yield from (f"policy {name}" for name in registry.policy_types())
     yield from (f"task executor {name}" for name in registry.task_executor_types())
+    yield from (f"token binding {name}" for name in registry.token_bindings())
     yield from (f"capability {name}" for name in registry.capabilities())
     yield from registry.behaviours()

@@ -13,7 +13,9 @@ from sluicegate.api import (
     PolicyType,
     StorageType,
     TaskExecutorType,
+    TokenBinding,
 )
+from sluicegate.delegation_tokens import BUILT_IN_KINDS
 from sluicegate.errors import ConfigurationError
 from sluicegate.registry.installed import InstalledPlugin
 from sluicegate.registry.loading import PluginHost
@@ -42,6 +44,7 @@ class RegisteredTypes:
     authenticators: Mapping[str, AuthenticatorType]
     policies: Mapping[str, PolicyType]
     task_executors: Mapping[str, TaskExecutorType]
+    token_bindings: Mapping[str, TokenBinding]
     capabilities: Mapping[str, str]
 
 
@@ -59,6 +62,7 @@ def collect_types(host: PluginHost) -> RegisteredTypes:
         authenticators=_collect(host, "sluicegate_register_authenticators", AuthenticatorType),
         policies=_collect(host, "sluicegate_register_policies", PolicyType),
         task_executors=_collect(host, "sluicegate_register_task_executors", TaskExecutorType),
+        token_bindings=_collect_token_bindings(host),
         capabilities=_collect_capabilities(host),
     )
 
@@ -100,6 +104,23 @@ def _check_name(plugin: InstalledPlugin, hook: str, registered: Named) -> None:
             f"plugin {plugin}: {hook} registers '{registered.name}'; "
             "a type is called as its entry point"
         )
+
+
+def _collect_token_bindings(host: PluginHost) -> dict[str, TokenBinding]:
+    """Bindings; a token's kind tells Hadoop what reads it, so each kind is of one binding alone."""
+    hook = "sluicegate_register_token_bindings"
+    found = _collect(host, hook, TokenBinding)  # type: ignore[type-abstract]
+    kinds = {kind: f"the gateway's own binding '{name}'" for name, kind in BUILT_IN_KINDS.items()}
+    for name, binding in found.items():
+        if name in BUILT_IN_KINDS:
+            raise ConfigurationError(f"{hook}: '{name}' is a binding of the gateway's own")
+        if binding.kind in kinds:
+            raise ConfigurationError(
+                f"{hook}: tokens of kind {binding.kind} are made by {kinds[binding.kind]}, "
+                f"and by '{name}'"
+            )
+        kinds[binding.kind] = f"'{name}'"
+    return found
 
 
 def _collect_capabilities(host: PluginHost) -> dict[str, str]:

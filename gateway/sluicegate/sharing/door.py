@@ -13,6 +13,7 @@ from sluicegate.keyring import KeyRing
 from sluicegate.late import Late
 from sluicegate.registry import Instances
 from sluicegate.sharing.directory import DirectoryAccess
+from sluicegate.sharing.hadoop_tokens import HadoopTokenDoor
 from sluicegate.sharing.openapi import openapi_route
 from sluicegate.sharing.resolve import Resolver
 from sluicegate.sharing.routes import PREFIX, SharingDoor
@@ -20,6 +21,8 @@ from sluicegate.sharing.table_credentials import TableCredentials
 from sluicegate.sharing.tokens import TokenSigner
 from sluicegate.tables.reader import TableReader
 from sluicegate.vending import Vending
+from sluicegate.vending.hadoop.bindings import TokenBindings
+from sluicegate.vending.hadoop.issue import TokenIssuer
 
 if TYPE_CHECKING:
     from sluicegate.sharing.table_steps import TableSteps
@@ -34,6 +37,7 @@ def sharing_routes(
     instances: Instances,
     reader: TableReader,
     vending: Vending,
+    token_bindings: TokenBindings,
 ) -> list[Route]:
     """The routes of the door.
 
@@ -45,6 +49,7 @@ def sharing_routes(
         instances: Catalogs and storage.
         reader: Reads tables.
         vending: Gives temporary credentials.
+        token_bindings: Kinds of Hadoop's delegation tokens.
     """
     pages = TokenSigner(keys.derive("page tokens"), settings.sharing.page_token_lifetime)
     resolver = Resolver(grants, instances)
@@ -64,14 +69,21 @@ def sharing_routes(
         )
 
     late_steps = Late(steps)
+    credentials = TableCredentials(resolver, access, late_steps, vending)
     door = SharingDoor(
         authentication=authentication,
         grants=grants,
         resolver=resolver,
         access=access,
         steps=late_steps,
-        credentials=TableCredentials(resolver, access, late_steps, vending),
+        credentials=credentials,
         tokens=pages,
         max_body=settings.server.max_body,
     )
-    return [*door.routes(), openapi_route(settings.public_url, PREFIX)]
+    issuer = TokenIssuer(vending, keys.derive("hadoop tokens"))
+    hadoop = HadoopTokenDoor(resolver, credentials, token_bindings, issuer, settings.server.max_body)
+    return [
+        *door.routes(),
+        hadoop.route(authentication),
+        openapi_route(settings.public_url, PREFIX),
+    ]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sluicegate.sharing.table_steps import TableSteps
 
 PREFIX = "/delta-sharing"
-_TABLE = "/shares/{share}/schemas/{schema}/tables/{table}"
+TABLE = "/shares/{share}/schemas/{schema}/tables/{table}"
 
 Handler = Callable[[Request, Principal], Awaitable[Response]]
 
@@ -66,7 +66,7 @@ class SharingDoor:
 
     def routes(self) -> list[Route]:
         """All routes below `PREFIX`."""
-        table = _TABLE
+        table = TABLE
         return [
             self._route("GET", "/shares", self._list_shares),
             self._route("GET", "/shares/{share}", self._get_share),
@@ -83,7 +83,7 @@ class SharingDoor:
         ]
 
     def _route(self, method: str, path: str, handler: Handler) -> Route:
-        endpoint = _Endpoint(handler, self._authentication)
+        endpoint = Endpoint(handler, self._authentication)
         return Route(PREFIX + path, endpoint, methods=[method])
 
     async def _list_shares(self, request: Request, principal: Principal) -> Response:
@@ -187,7 +187,7 @@ class SharingDoor:
         return await self._resolver.table(principal, names["share"], names["schema"], names["table"])
 
 
-class _Endpoint:
+class Endpoint:
     """An ASGI endpoint: authenticate, handle, and answer every error as JSON.
 
     It is not one of Starlette's function endpoints because those cost a third of a listing's time.

@@ -64,10 +64,11 @@ class LedgerEntry:
         cloud: str | None = None,
         binding: str | None = None,
         files: int | None = None,
+        entry_id: str | None = None,
     ) -> Self:
         """The entry of what the request that is being served is answered with."""
         return cls(
-            id=str(uuid4()),
+            id=entry_id or str(uuid4()),
             given_at=given_at,
             issued_at=issued_at,
             expires_at=expires_at,

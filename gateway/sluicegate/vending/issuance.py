@@ -75,6 +75,7 @@ class Vending:
         kind: IssuanceKind = "credentials",
         binding: str | None = None,
         lifetime: int | None = None,
+        entry_id: str | None = None,
     ) -> TemporaryCredentials:
         """Credentials that leave the gateway. Whether the share allows them, the door has checked.
 
@@ -86,6 +87,7 @@ class Vending:
             kind: What they are spelled as, for the ledger.
             binding: How they shall be made (`Scope.binding`).
             lifetime: Wanted life in seconds, instead of the configured one.
+            entry_id: UUID of the entry in the ledger, where what is given carries it.
 
         Raises:
             Unauthenticated: The recipient was revoked.
@@ -95,20 +97,20 @@ class Vending:
             Unavailable: The ledger cannot be written: nothing is given that is not recorded.
         """
         vendor, scope = self._asked(principal, source, locations, binding, lifetime)
-        since = await self._revoked_before(principal)
+        since = await self.revoked_before(principal)
         key = _key(vendor, scope, kind)
         written: list[LedgerEntry] = []
 
         async def make(issued_at: int) -> TemporaryCredentials:
             credentials = await self._vend(vendor, scope)
-            entry = self._entry(shared, scope, kind, Vended(credentials, issued_at))
+            entry = self._entry(shared, scope, kind, Vended(credentials, issued_at), entry_id)
             await self._ledger.write(entry)
             written.append(entry)
             return credentials
 
         vended = self._cache.get(key, since) or await self._cache.vend(key, since, make)
         if not written:
-            written.append(self._entry(shared, scope, kind, vended))
+            written.append(self._entry(shared, scope, kind, vended, entry_id))
             self._ledger.note(written[0])
             count("sluicegate.credentials.issued", outcome="reused")
         else:
@@ -131,7 +133,7 @@ class Vending:
         if source.vendor is None:
             return None
         vendor, scope = self._asked(principal, source, (), None, None)
-        since = await self._revoked_before(principal)
+        since = await self.revoked_before(principal)
         key = _key(vendor, scope, "urls")
         vended = self._cache.get(key, since) or await self._cache.vend(
             key, since, lambda _: self._vend(vendor, scope)
@@ -161,7 +163,12 @@ class Vending:
         return vendor, Scope(wanted, lifetime or self._lifetime, principal, binding)
 
     def _entry(
-        self, shared: SharedTable, scope: Scope, kind: IssuanceKind, vended: Vended
+        self,
+        shared: SharedTable,
+        scope: Scope,
+        kind: IssuanceKind,
+        vended: Vended,
+        entry_id: str | None,
     ) -> LedgerEntry:
         return LedgerEntry.of(
             scope.principal,
@@ -173,6 +180,7 @@ class Vending:
             expires_at=vended.credentials.expires_at,
             cloud=vended.credentials.kind,
             binding=scope.binding,
+            entry_id=entry_id,
         )
 
     async def _vend(self, vendor: CredentialVendor, scope: Scope) -> TemporaryCredentials:
@@ -187,8 +195,12 @@ class Vending:
         check_credentials(credentials, scope, self._now(), self.vendors.canonical)
         return credentials
 
-    async def _revoked_before(self, principal: Principal) -> int:
-        """When the recipient was last revoked, 0 for never; what was vended before is not reused."""
+    async def revoked_before(self, principal: Principal) -> int:
+        """When the recipient was last revoked, 0 for never; what was vended before is not reused.
+
+        Raises:
+            Unauthenticated: The recipient is revoked now, or does not exist any more.
+        """
         record = await self._grants.recipient(principal.name)
         _check_recipient(record, principal)
         return (record.last_revoked_at if record else None) or 0

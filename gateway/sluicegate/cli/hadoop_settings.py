@@ -1,0 +1,44 @@
+"""What `sluicegate hadoop-token` prints: the tokens, and the settings of those who use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sluicegate.clock import iso_utc
+
+_LOCATION = "HADOOP_TOKEN_FILE_LOCATION"
+
+
+def describe_issued(file: Path, tokens: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The lines.
+
+    Args:
+        file: Where the tokens are.
+        tokens: The gateway's `tokens`.
+    """
+    path = str(file.absolute())
+    properties = {key: value for token in tokens for key, value in token["configuration"].items()}
+    for token in tokens:
+        yield from _token(token)
+    if any(token["bonded"] for token in tokens):
+        yield "  kept tokens need the endpoint and region that were printed when they were new"
+    yield ""
+    yield "# Spark: environment of the driver, and lines of spark-defaults.conf"
+    yield f"export {_LOCATION}={path}"
+    yield f"spark.executorEnv.{_LOCATION}  {path}"
+    yield from (f"spark.hadoop.{name}  {value}" for name, value in properties.items())
+    yield ""
+    yield "# MapReduce: options of the job"
+    yield f"-Dmapreduce.job.credentials.binary={path}"
+    yield from (f"-D{name}={value}" for name, value in properties.items())
+
+
+def _token(token: Mapping[str, Any]) -> Iterator[str]:
+    expires = token["expirationTime"]
+    until = f"expires {iso_utc(expires)}" if expires else "never expires by itself"
+    kept = ", kept" if token["bonded"] else ""
+    yield f"{token['service']}: {token['kind']}, {until}{kept}"
+    for table in token["tables"]:
+        yield f"  {table['name']}: {table['location']}"

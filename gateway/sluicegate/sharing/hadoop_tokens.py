@@ -1,0 +1,182 @@
+"""The route that issues Hadoop's delegation tokens for shared tables (s3a-delegation-tokens.md)."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any, Self
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sluicegate.access.authentication import Authentication
+from sluicegate.api import Principal, SharedTable
+from sluicegate.bodies import read_body
+from sluicegate.errors import InvalidRequest
+from sluicegate.responses import json_response
+from sluicegate.sharing.parameters import json_object, text
+from sluicegate.sharing.resolve import Resolver
+from sluicegate.sharing.routes import PREFIX, TABLE, Endpoint
+from sluicegate.sharing.table_credentials import TableCredentials
+from sluicegate.vending.hadoop.bindings import TokenBindings
+from sluicegate.vending.hadoop.buckets import TableDirectories, by_bucket
+from sluicegate.vending.hadoop.identifier import Layout
+from sluicegate.vending.hadoop.issue import IssuedToken, TokenIssuer, TokenRequest
+from sluicegate.vending.hadoop.token import Token, from_url, to_url
+from sluicegate.vending.hadoop.token_file import FORMATS, FileFormat, TokenFile
+
+FILE_TYPE = "application/octet-stream"
+DEFAULT_HADOOP = "3.4"
+_NO_STORE = {"Cache-Control": "no-store"}
+_MOST_TABLES = 100
+_LONGEST_TEXT = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class HadoopTokenBody:
+    """The body of a request, checked.
+
+    Attributes:
+        binding: A binding's name, or the kind of its tokens.
+        tables: Further tables, as `share.schema.table` split into three.
+        shown: Tokens that the recipient has.
+    """
+
+    binding: str | None
+    layout: Layout
+    format: FileFormat
+    renewer: str
+    origin: str | None
+    tables: tuple[tuple[str, str, str], ...]
+    shown: tuple[Token, ...]
+
+    @classmethod
+    def parse(cls, body: dict[str, Any]) -> Self:
+        """What a JSON object asks for.
+
+        Raises:
+            InvalidRequest: A member has a value that cannot be served.
+        """
+        wanted = text("format", body.get("format")) or FORMATS[0]
+        file_format = next((each for each in FORMATS if each == wanted), None)
+        if file_format is None:
+            raise InvalidRequest(f"format must be one of {', '.join(FORMATS)}")
+        version = text("hadoopVersion", body.get("hadoopVersion")) or DEFAULT_HADOOP
+        return cls(
+            binding=text("binding", body.get("binding")),
+            layout=Layout.of_hadoop(version),
+            format=file_format,
+            renewer=_short("renewer", body.get("renewer")) or "",
+            origin=_short("origin", body.get("origin")),
+            tables=tuple(map(_table_name, _texts("tables", body.get("tables")))),
+            shown=tuple(map(from_url, _texts("tokens", body.get("tokens")))),
+        )
+
+
+class HadoopTokenDoor:
+    """Answers with a token file for a table, or for several at once.
+
+    Args:
+        resolver: Finds what recipients name.
+        credentials: Decides which directories a recipient may have.
+        bindings: Those that can be asked for.
+        issuer: Issues tokens.
+        max_body: Longest body.
+    """
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        credentials: TableCredentials,
+        bindings: TokenBindings,
+        issuer: TokenIssuer,
+        max_body: int,
+    ) -> None:
+        self._resolver = resolver
+        self._credentials = credentials
+        self._bindings = bindings
+        self._issuer = issuer
+        self._max_body = max_body
+
+    def route(self, authentication: Authentication) -> Route:
+        """The route, which stands beside those of the protocol."""
+        endpoint = Endpoint(self.answer, authentication)
+        return Route(f"{PREFIX}{TABLE}/hadoop-delegation-token", endpoint, methods=["POST"])
+
+    async def answer(self, request: Request, principal: Principal) -> Response:
+        """A file's bytes where the client accepts those, else JSON that tells more."""
+        asked = HadoopTokenBody.parse(json_object(await read_body(request, self._max_body)))
+        names = request.path_params
+        named = ((names["share"], names["schema"], names["table"]), *asked.tables)
+        shared = [await self._resolver.table(principal, *name) for name in dict.fromkeys(named)]
+        wanted = TokenRequest(
+            binding=self._bindings.find(asked.binding, principal),
+            layout=asked.layout,
+            renewer=asked.renewer,
+            origin=asked.origin,
+            shown=asked.shown,
+        )
+        scopes = by_bucket([await self._directories(table) for table in dict.fromkeys(shared)])
+        issued = [await self._issuer.issue(principal, scope, wanted) for scope in scopes]
+        file = TokenFile({each.token.service: each.token for each in issued}, format=asked.format)
+        if FILE_TYPE in request.headers.get("accept", ""):
+            return Response(file.encode(), headers=_NO_STORE, media_type=FILE_TYPE)
+        return json_response(
+            {
+                "tokens": [_shown(each) for each in issued],
+                "file": base64.b64encode(file.encode()).decode(),
+            },
+            headers=_NO_STORE,
+        )
+
+    async def _directories(self, shared: SharedTable) -> TableDirectories:
+        source, locations = await self._credentials.directories(shared)
+        return TableDirectories(shared, source, locations)
+
+
+def _shown(issued: IssuedToken) -> dict[str, Any]:
+    token, identifier = issued.token, issued.identifier
+    return {
+        "service": token.service,
+        "kind": token.kind,
+        "uuid": identifier.uuid,
+        "expirationTime": identifier.max_date or None,
+        "tables": [
+            {"name": table.shared.full_name, "location": _s3a(table.locations[0])}
+            for table in issued.scope.tables
+        ],
+        "bonded": issued.bonded,
+        "token": to_url(token),
+        "configuration": issued.configuration,
+    }
+
+
+def _s3a(location: str) -> str:
+    """A location as Hadoop's client takes it."""
+    return f"s3a://{location.partition('://')[2]}"
+
+
+def _short(name: str, value: object) -> str | None:
+    given = text(name, value)
+    if given is not None and len(given) > _LONGEST_TEXT:
+        raise InvalidRequest(f"{name} must have at most {_LONGEST_TEXT} characters")
+    return given
+
+
+def _texts(name: str, value: object) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise InvalidRequest(f"{name} must be an array of strings")
+    if len(value) > _MOST_TABLES:
+        raise InvalidRequest(f"{name} must have at most {_MOST_TABLES} members")
+    return value
+
+
+def _table_name(spelled: str) -> tuple[str, str, str]:
+    parts = spelled.rsplit(".", 2)  # only a share's name may have periods
+    if len(parts) != 3 or not all(parts):
+        raise InvalidRequest("tables must be named like share.schema.table")
+    share, schema, table = parts
+    return share, schema, table

@@ -1,0 +1,36 @@
+"""What the user of a token sets in Hadoop or Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sluicegate.delegation_tokens import TokenBinding
+
+# Without a key in the configuration, this provider has nothing: a token that is missing or for another
+# bucket is then an error, and not the machine's own credentials.
+_PINNED_PROVIDER = "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider"
+
+
+def hadoop_configuration(
+    bucket: str, binding: TokenBinding, connection: Mapping[str, str]
+) -> dict[str, str]:
+    """Hadoop properties for one bucket; they leave all others as they are.
+
+    Args:
+        bucket: The bucket.
+        binding: Of the token.
+        connection: `TemporaryCredentials.connection`.
+    """
+    properties = {
+        "delegation.token.binding": binding.hadoop_class,
+        "aws.credentials.provider": _PINNED_PROVIDER,
+    }
+    endpoint = connection.get("endpoint")
+    if endpoint is not None:
+        properties["endpoint"] = endpoint
+        properties["connection.ssl.enabled"] = "false" if endpoint.startswith("http://") else "true"
+    if "region" in connection:
+        properties["endpoint.region"] = connection["region"]
+    if "path_style" in connection:
+        properties["path.style.access"] = connection["path_style"]
+    return {f"fs.s3a.bucket.{bucket}.{name}": value for name, value in properties.items()}
