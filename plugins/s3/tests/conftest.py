@@ -5,12 +5,27 @@ from pathlib import Path
 
 import pytest
 
+from sluicegate.testing.servers.moto import moto_server
+from sluicegate.testing.servers.scripted_aws import ScriptedAWS
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
     with SeaweedFS.start(tmp_path_factory.mktemp("seaweedfs")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def moto() -> Iterator[str]:
+    """The endpoint of moto's server."""
+    with moto_server() as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def service() -> Iterator[ScriptedAWS]:
+    with ScriptedAWS.start() as running:
         yield running
 
 

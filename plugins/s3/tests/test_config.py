@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from sluicegate_s3.address import BucketAddress
 from sluicegate_s3.config import S3Config
+from sluicegate_s3.vending_config import VendingConfig
 
 AWS: dict[str, Any] = {"prefix": "s3://lake/", "region": "eu-west-1"}
 KEY: dict[str, Any] = {"access_key_id": "AKIAEXAMPLE", "secret_access_key": "hush-hush"}
@@ -75,6 +76,18 @@ def test_presigned_urls_begin_with_the_host_that_clients_send(
         ({**AWS, "external_id": "42"}, "external_id without role_arn"),
         ({**AWS, "sts_region": "eu-west-1", "role_session_duration": 900}, "without role_arn"),
         ({**AWS, "role_arn": "reader"}, "role_arn"),
+        ({**AWS, "vending": {}}, "vending by role needs a role"),
+        ({**AWS, "vending": {"binding": "session", "allowed_bindings": ["role"]}}, "needs a role"),
+        ({**AWS, "vending": {**ROLE, "binding": "none"}}, "unknown binding none"),
+        ({**AWS, "vending": {**ROLE, "allowed_bindings": ["ful"]}}, "unknown binding ful"),
+        ({**AWS, "vending": {**ROLE, "binding": "full"}}, "allowed_bindings"),
+        ({**AWS, "vending": {**ROLE, "duration": 899}}, "duration"),
+        ({**AWS, "vending": {**ROLE, "tags": {}}}, "tags"),
+        ({**AWS, "vending": {**ROLE, "session_tags": {"who": "email"}}}, "session_tags"),
+        ({**AWS, "vending": {**ROLE, "session_tags": {"aws:who": "name"}}}, "session_tags"),
+        ({**AWS, "endpoint": "https://store.example", "vending": ROLE}, "needs sts_endpoint"),
+        ({**AWS, "kms_key_arn": "arn:aws:kms:eu-west-1:1:key/*"}, "kms_key_arn"),
+        ({**AWS, "kms_key_arn": "alias/lake"}, "kms_key_arn"),
         ({**AWS, **ROLE, "role_session_duration": 60}, "role_session_duration"),
         ({**AWS, **ROLE, "role_session_name": "a name"}, "role_session_name"),
         ({**AWS, **ROLE, "endpoint": "https://store.example"}, "needs sts_endpoint"),
@@ -107,6 +120,11 @@ def test_a_refusal_shows_no_secret() -> None:
 
 
 def test_every_setting_is_described() -> None:
-    undescribed = [name for name, field in S3Config.model_fields.items() if not field.description]
+    undescribed = [
+        name
+        for model in (S3Config, VendingConfig)
+        for name, field in model.model_fields.items()
+        if not field.description
+    ]
 
     assert undescribed == []

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from botocore.exceptions import ClientError
+
 _T = TypeVar("_T")
 
 _THREADS = 4
@@ -116,7 +118,7 @@ def _translated_errors() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        raise _refusal(str(error.response["Error"]["Code"]), str(error)) from error
+        raise _refusal(error_code(error), str(error)) from error
     except (ConnectionFailed, HTTPClientError) as error:
         raise StorageError(
             "the service that gives credentials for this storage does not answer; try again later",
@@ -127,6 +129,11 @@ def _translated_errors() -> Iterator[None]:
             "the gateway's AWS configuration for this storage does not work; ask its operator",
             detail=str(error),
         ) from error
+
+
+def error_code(error: ClientError) -> str:
+    """What a service of AWS calls its refusal."""
+    return str(error.response["Error"]["Code"])
 
 
 def _refusal(code: str, words: str) -> SluicegateError:

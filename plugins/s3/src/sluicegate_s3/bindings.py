@@ -12,13 +12,21 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from sluicegate.api import Principal, StorageError, UnsupportedOperation
+from sluicegate.api import (
+    ConfigurationError,
+    EndedSessions,
+    Principal,
+    StorageError,
+    UnsupportedOperation,
+)
 from sluicegate_s3.credentials import Credentials
 from sluicegate_s3.policy import reading_policy
 from sluicegate_s3.recipients import session_name, session_tags
-from sluicegate_s3.sts import Role, TokenService
+from sluicegate_s3.revocation import RoleSessions
+from sluicegate_s3.sts import Role
 
 if TYPE_CHECKING:
+    from sluicegate_s3.access import Access
     from sluicegate_s3.config import S3Config
     from sluicegate_s3.vending_config import VendingConfig
 
@@ -65,10 +73,10 @@ class Binding(ABC):
     name: ClassVar[str]
     refusal: ClassVar[str] = "the gateway has no credentials to issue"
 
-    def __init__(self, config: S3Config, vending: VendingConfig, service: TokenService) -> None:
+    def __init__(self, config: S3Config, vending: VendingConfig, access: Access) -> None:
         self.config = config
         self.vending = vending
-        self.service = service
+        self.access = access
 
     @abstractmethod
     def issuing(self, base: Credentials) -> Issuing:
@@ -81,6 +89,12 @@ class Binding(ABC):
     def connection(self) -> Mapping[str, str]:
         """What the credentials' holder should know of how they were made."""
         return {}
+
+    async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
+        """End what was issued to a recipient before a moment; see `CredentialVendor.end_sessions`."""
+        raise UnsupportedOperation(
+            f"credentials of this storage made by the binding '{self.name}' only end by themselves"
+        )
 
     async def issue(self, base: Credentials, request: Request) -> Credentials:
         """Credentials for a recipient.
@@ -115,6 +129,22 @@ class RoleBinding(Binding):
         "where it is a role's that shall assume this one, or give the storage a long-lived key"
     )
 
+    def __init__(self, config: S3Config, vending: VendingConfig, access: Access) -> None:
+        super().__init__(config, vending, access)
+        arn = vending.role_arn or config.role_arn
+        if arn is None:
+            raise ConfigurationError("vending by role needs a role: set vending.role_arn, or role_arn")
+        self._arn = arn
+        reachable = config.endpoint is None or vending.iam_endpoint is not None
+        self._sessions = RoleSessions(
+            arn,
+            access.threads,
+            access.own,
+            region=config.sts_region or config.signing_region,
+            endpoint=vending.iam_endpoint,
+            puts=reachable and vending.revoke == "put",
+        )
+
     def issuing(self, base: Credentials) -> Issuing:
         """New sessions from a long-lived key, or along a chain of roles where that is configured."""
         chained = base.session_token is not None
@@ -124,31 +154,33 @@ class RoleBinding(Binding):
         """A session of the role; one assumed from another session lives for an hour at most."""
         longest = _CHAINED_LIFETIME if base.session_token is not None else request.lifetime
         role = Role(
-            arn=self.role_arn,
+            arn=self._arn,
             session_name=session_name(request.principal),
             duration=min(request.lifetime, longest),
-            external_id=self.vending.external_id or self.config.external_id,
+            external_id=self._external_id,
         )
         policy = reading_policy(
             self.config.bucket,
             request.directories,
-            role_arn=self.role_arn,
+            role_arn=self._arn,
             kms_key_arn=self.config.kms_key_arn,
         )
         who = self._identity(request.principal)
-        return await self.service.assume_role(base, {**role.request(), "Policy": policy, **who})
+        return await self.access.tokens.assume_role(base, {**role.request(), "Policy": policy, **who})
 
     def connection(self) -> Mapping[str, str]:
         """The role."""
-        return {"role_arn": self.role_arn}
+        return {"role_arn": self._arn}
+
+    async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
+        """End them by a policy of the role."""
+        return await self._sessions.end(principal, before)
 
     @property
-    def role_arn(self) -> str:
-        """The role whose sessions are given."""
-        arn = self.vending.role_arn or self.config.role_arn
-        if arn is None:
-            raise UnsupportedOperation("this storage has no role whose sessions it could give")
-        return arn
+    def _external_id(self) -> str | None:
+        """That of the storage is for the storage's own role only."""
+        shared = self.config.external_id if self._arn == self.config.role_arn else None
+        return self.vending.external_id or shared
 
     def _identity(self, principal: Principal) -> dict[str, Any]:
         tags = session_tags(principal, self.vending.session_tags)
@@ -171,7 +203,7 @@ class SessionBinding(Binding):
 
     async def create(self, base: Credentials, request: Request) -> Credentials:
         """A session of the key's user."""
-        return await self.service.session_token(base, request.lifetime)
+        return await self.access.tokens.session_token(base, request.lifetime)
 
 
 class FullBinding(Binding):

@@ -121,7 +121,7 @@ class S3Config(StorageConfig):
         return self
 
     def _check_role(self) -> None:
-        asks = self.role_arn is not None or bool(self._vended & {"role", "session"})
+        asks = self.role_arn is not None or bool(self._vended - {"full"})
         reading = set() if self.role_arn is not None else _READING_ROLE_ONLY
         stray = reading | (set() if asks else _TOKEN_SERVICE_ONLY)
         found = sorted(stray & self.model_fields_set)

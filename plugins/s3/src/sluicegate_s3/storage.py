@@ -11,11 +11,13 @@ import anyio.lowlevel
 
 from sluicegate.api import (
     CredentialVendor,
+    EndedSessions,
     InvalidRequest,
     ObjectDirectory,
     PermissionDenied,
     PluginContext,
     Presigned,
+    Principal,
     Scope,
     Storage,
     StorageError,
@@ -68,7 +70,8 @@ class S3Storage(Storage, CredentialVendor):
         access = Access.configured(config)
         vendor = None
         if config.vending is not None:
-            ways = [binding(config, config.vending, access.tokens) for binding in cls.bindings]
+            named = [each for each in cls.bindings if each.name in config.vending.bindings]
+            ways = [binding(config, config.vending, access) for binding in named]
             vendor = Vendor(config, config.vending, access.own, ways)
         return cls(config, access.reading, vendor=vendor)
 
@@ -141,13 +144,20 @@ class S3Storage(Storage, CredentialVendor):
             TableUnreadable: A directory's name is one that no listing can name.
         """
         directories = tuple(self._directory_key(location) for location in scope.locations)
-        if self._vendor is None:
-            raise UnsupportedOperation("this storage gives no temporary credentials, only URLs")
-        return await self._vendor.vend(scope, directories)
+        return await self._vending().vend(scope, directories)
+
+    async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
+        """End sessions of the role; see `CredentialVendor.end_sessions`."""
+        return await self._vending().end_sessions(principal, before)
 
     async def aclose(self) -> None:
         """Release connections."""
         self._stores.clear()
+
+    def _vending(self) -> Vendor:
+        if self._vendor is None:
+            raise UnsupportedOperation("this storage gives no temporary credentials, only URLs")
+        return self._vendor
 
     def _keys(self, locations: Sequence[str]) -> list[str]:
         prefix, start = self._prefix, len(self._bucket_prefix)

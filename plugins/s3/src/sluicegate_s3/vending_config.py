@@ -38,7 +38,8 @@ class VendingConfig(PluginConfig):
         default=None, description="Role whose sessions recipients get; the storage's if unset."
     )
     external_id: ExternalId | None = Field(
-        default=None, description="External id for that role; the storage's if unset."
+        default=None,
+        description="External id for that role; the storage's if unset, where the roles are one.",
     )
     role_chaining: bool = Field(
         default=False,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from sluicegate.api import PermissionDenied, Scope, TemporaryCredentials
-from sluicegate_s3.bindings import Binding, Request
+from sluicegate.api import EndedSessions, PermissionDenied, Principal, Scope, TemporaryCredentials
+from sluicegate_s3.bindings import Binding, Request, RoleBinding
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.credentials import Credentials, FreshCredentials
 from sluicegate_s3.vending_config import VendingConfig
@@ -18,7 +19,7 @@ class Vendor:
         config: The storage's configuration.
         vending: Its part on vending.
         base: The gateway's own credentials, before it assumes any role.
-        bindings: The ways that there are.
+        bindings: The ways that the configuration names.
     """
 
     def __init__(
@@ -31,7 +32,7 @@ class Vendor:
         self._config = config
         self._vending = vending
         self._base = base
-        self._bindings = {each.name: each for each in bindings if each.name in vending.bindings}
+        self._bindings = {each.name: each for each in bindings}
 
     async def vend(self, scope: Scope, directories: tuple[str, ...]) -> TemporaryCredentials:
         """Credentials for directories; see `CredentialVendor.vend`.
@@ -55,6 +56,17 @@ class Vendor:
         return TemporaryCredentials(
             scope.locations[0], "aws", _secret(issued), issued.expires_at, connection
         )
+
+    async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
+        """End what can be ended; see `CredentialVendor.end_sessions`."""
+        role = self._bindings.get(RoleBinding.name)
+        binding = role or self._bindings[self._vending.binding]
+        ended = await binding.end_sessions(principal, before)
+        rest = sorted(self._bindings.keys() - {binding.name})
+        if not rest:
+            return ended
+        unended = f"credentials made by the binding {' or '.join(rest)} only end by themselves"
+        return replace(ended, instructions=f"{ended.instructions}\n{unended}")
 
     def _connection(self) -> Mapping[str, str]:
         config = self._config
