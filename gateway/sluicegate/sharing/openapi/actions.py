@@ -5,6 +5,7 @@ Sources: delta-sharing-protocol.md, "API Response Actions in Parquet Format" and
 
 from __future__ import annotations
 
+from sluicegate.sharing.openapi.listings import directory_access
 from sluicegate.sharing.openapi.pieces import (
     Schema,
     choice,
@@ -33,7 +34,9 @@ def schemas() -> dict[str, Schema]:
             {"version": whole("The version that brought it, where historical ones are told.")},
         ),
         "DeltaMetadata": record(
-            "Wraps the log's `metaData`.", {"deltaMetadata": _delta_metadata()}, _totals()
+            "Wraps the log's `metaData`.",
+            {"deltaMetadata": _delta_metadata()},
+            {**_totals(), **directory_access()},
         ),
         "DeltaFile": _delta_file(),
         "DeletionVector": _deletion_vector(),
@@ -48,7 +51,7 @@ def _parquet_metadata() -> Schema:
             "format": record("Of the data files.", {"provider": text("`parquet`.")}),
             "configuration": mapping(text("A value."), "`enableChangeDataFeed`, where it is on."),
         },
-        {**_named(), **_totals()},
+        {**_named(), **_totals(), **directory_access()},
     )
 
 

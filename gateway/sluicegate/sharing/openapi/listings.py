@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from sluicegate.sharing.openapi.pieces import Schema, many, mapping, only, record, schema_ref, text
+from sluicegate.sharing.openapi.pieces import (
+    Schema,
+    choice,
+    many,
+    mapping,
+    only,
+    record,
+    schema_ref,
+    text,
+)
 
 NAME = r"^[^ /\x00-\x1f\x7f]+$"
 NAME_WITHOUT_PERIOD = r"^[^ ./\x00-\x1f\x7f]+$"
@@ -70,7 +79,21 @@ def _table() -> Schema:
             "shareId": identity("share"),
             "id": identity("table"),
         },
+        directory_access(),
     )
+
+
+def directory_access() -> dict[str, Schema]:
+    """What tables and their metadata say about directory access, where it is offered."""
+    return {
+        "accessModes": many(
+            choice("A way to read the table.", "url", "dir"), "Missing where there is only `url`."
+        ),
+        "location": text("The root directory, which holds the log."),
+        "auxiliaryLocations": many(
+            text("A directory."), "Other directories that hold files of the table."
+        ),
+    }
 
 
 def _page(kind: str) -> Schema:

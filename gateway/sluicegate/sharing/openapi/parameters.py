@@ -67,7 +67,8 @@ def form() -> list[Schema]:
     capabilities = text(
         "Parts `key=value,value` with semicolons between them, in any case: `responseformat` "
         "(`parquet`, `delta` or both), `readerfeatures` (Delta's names), `includeendstreamaction` and "
-        "`asyncquery` (`true` or `false`). Unknown keys are ignored.",
+        "`asyncquery` (`true` or `false`); for metadata `accessmode` (`url`, `dir` or both). Unknown "
+        "keys are ignored.",
         examples=["responseformat=delta,parquet;readerfeatures=deletionvectors,columnmapping"],
     )
     hashes = choice("Makes file ids by md5 (parquet) or sha256 (delta).", "parquet", "delta")
