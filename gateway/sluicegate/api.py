@@ -45,6 +45,7 @@ from sluicegate.nouns import (
     SharedTable,
     TemporaryCredentials,
 )
+from sluicegate.units import Duration
 
 if TYPE_CHECKING:
     from sluicegate.tables.changes import Changes
@@ -56,10 +57,12 @@ __all__ = [
     "AuthenticatorType",
     "Catalog",
     "CatalogCommit",
+    "CatalogConfig",
     "CatalogTable",
     "CatalogType",
     "ConfigurationError",
     "CredentialVendor",
+    "Duration",
     "EndedSessions",
     "Event",
     "FormatType",
@@ -114,6 +117,30 @@ class PluginConfig(BaseModel):
 
     # A refused value may be a secret, so messages never repeat it.
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class CatalogConfig(PluginConfig):
+    """Base of a catalog plugin's configuration: how its answers are kept, and how long it may take."""
+
+    max_age: Duration = Field(
+        default=10,
+        ge=0,
+        description="How long what the catalog said of a table or a listing is given without asking "
+        "again. Credentials are never kept by this.",
+    )
+    stale_while_revalidate: Duration = Field(
+        default=60,
+        ge=0,
+        description="How long beyond `max_age` it is still given while the catalog is asked anew, also "
+        "when the catalog is down. Not for tables whose latest state the catalog alone knows "
+        "(Iceberg, catalog-managed Delta).",
+    )
+    timeout: Duration = Field(
+        default=15, ge=1, description="How long a request waits for one answer of the catalog."
+    )
+    max_concurrency: int = Field(
+        default=16, ge=1, description="Questions that the catalog is asked at the same time."
+    )
 
 
 class StorageConfig(PluginConfig):
@@ -389,7 +416,7 @@ class CatalogType:
     """A kind of catalog: `type` in the configuration, its model, and what builds an instance."""
 
     name: str
-    config: type[PluginConfig]
+    config: type[CatalogConfig]
     factory: Callable[[Any, PluginContext], Catalog]
 
 

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 from sluicegate.access.assemble import Access
 from sluicegate.access.grants import Grants
 from sluicegate.api import FormatType, LinkSigner, TableFormat
+from sluicegate.catalogs.guarded import GuardedCatalog
 from sluicegate.config import Settings
 from sluicegate.content.links import ContentLinks
 from sluicegate.content.routes import content_routes
@@ -65,6 +66,7 @@ class Gateway:
                 configure(settings, registry),
                 links=_link_maker(settings, keys),
                 formats=[FormatType("delta", partial(_delta_format, settings.cache.commits))],
+                guard=lambda entry, catalog: GuardedCatalog(entry.name, catalog, entry.config),
             )
             stack.push_async_callback(instances.aclose)
             store = await Store.open(settings.database.get_secret_value())

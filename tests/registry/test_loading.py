@@ -83,6 +83,10 @@ def test_two_distributions_of_one_plugin_are_refused_naming_both(site: Site) -> 
             "registers 'x'; a type is called as its entry point",
         ),
         (
+            CATALOG.replace("CatalogConfig", "PluginConfig"),
+            "the configuration model has to be a CatalogConfig",
+        ),
+        (
             HEAD + "@hookimpl\ndef sluicegate_register_formats(): return [FormatType('delta', object)]",
             "format 'delta' is the gateway's own",
         ),
@@ -95,6 +99,7 @@ def test_two_distributions_of_one_plugin_are_refused_naming_both(site: Site) -> 
         "failing hook",
         "wrong type",
         "name",
+        "configuration",
         "format",
     ],
 )

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 CATALOG = """
-from sluicegate.api import Catalog, CatalogTable, CatalogType, PluginConfig, SecretStr, hookimpl
+from sluicegate.api import Catalog, CatalogTable, CatalogType, CatalogConfig, SecretStr, hookimpl
 
-class Config(PluginConfig):
+class Config(CatalogConfig):
     uri: str
     token: SecretStr | None = None
 

@@ -43,6 +43,7 @@ class Instances:
         configured: The checked sections of plugins.
         links: Makes the signer of one storage instance's links, given its name.
         formats: The gateway's own table formats, beside those that plugins register.
+        guard: Puts something between requests and a configured catalog.
 
     Raises:
         ConfigurationError: A plugin cannot build an instance from its section.
@@ -55,6 +56,7 @@ class Instances:
         *,
         links: Callable[[str], LinkSigner],
         formats: Sequence[FormatType] = (),
+        guard: Callable[[ConfiguredCatalog, Catalog], Catalog] = lambda _, catalog: catalog,
     ) -> None:
         self._links = links
         self._spellings = spellings_of(registry.storage_types().values())
@@ -71,8 +73,9 @@ class Instances:
             prefix for entry in configured.storage for prefix in entry.config.absolute_paths
         )
         self._catalogs: Mapping[str, Catalog] = {
-            entry.name: _build(
-                entry, entry.type.factory, self._context(entry.name, f"catalog '{entry.name}'")
+            entry.name: guard(
+                entry,
+                _build(entry, entry.type.factory, self._context(entry.name, f"catalog '{entry.name}'")),
             )
             for entry in configured.catalogs
         }

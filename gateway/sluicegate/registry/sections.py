@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from sluicegate.api import (
     AuthenticatorType,
+    CatalogConfig,
     CatalogType,
     PluginConfig,
     StorageConfig,
@@ -31,7 +32,7 @@ class ConfiguredCatalog:
 
     name: str
     type: CatalogType
-    config: PluginConfig
+    config: CatalogConfig
 
 
 @dataclass(frozen=True, slots=True)

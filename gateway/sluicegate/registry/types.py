@@ -8,9 +8,11 @@ from typing import Protocol, TypeVar
 
 from sluicegate.api import (
     AuthenticatorType,
+    CatalogConfig,
     CatalogType,
     FormatType,
     PolicyType,
+    StorageConfig,
     StorageType,
     TaskExecutorType,
     TokenBinding,
@@ -21,6 +23,7 @@ from sluicegate.registry.installed import InstalledPlugin
 from sluicegate.registry.loading import PluginHost
 
 BUILT_IN_FORMATS = frozenset({"delta"})
+_BASES: Mapping[type, type] = {CatalogType: CatalogConfig, StorageType: StorageConfig}
 
 
 class Named(Protocol):
@@ -89,6 +92,12 @@ def _check_kind(plugin: InstalledPlugin, hook: str, registered: object, kind: ty
         answered = type(registered).__name__
         raise ConfigurationError(
             f"plugin {plugin}: {hook} answered a {answered}, not a {kind.__name__}"
+        )
+    base = _BASES.get(kind)
+    config = getattr(registered, "config", None)
+    if base and not (isinstance(config, type) and issubclass(config, base)):
+        raise ConfigurationError(
+            f"plugin {plugin}: {hook}: the configuration model has to be a {base.__name__}"
         )
 
 

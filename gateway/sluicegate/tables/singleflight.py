@@ -21,12 +21,16 @@ class SingleFlight(Generic[_T]):
 
     async def run(self, key: Hashable, job: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         """The result of the job under way for this key, which is started if there is none."""
+        return await asyncio.shield(self.start(key, job))
+
+    def start(self, key: Hashable, job: Callable[[], Coroutine[Any, Any, _T]]) -> asyncio.Task[_T]:
+        """The job under way for this key, which is started if there is none; nobody has to wait."""
         flight = self._flights.get(key)
         if flight is None:
             flight = asyncio.create_task(job())
             self._flights[key] = flight
             flight.add_done_callback(lambda task: self._land(key, task))
-        return await asyncio.shield(flight)
+        return flight
 
     async def aclose(self) -> None:
         """Cancel what still runs."""

@@ -9,10 +9,17 @@ from opentelemetry.metrics import Counter, Histogram, Meter, UpDownCounter
 from opentelemetry.util.types import AttributeValue
 
 CounterName = Literal[
-    "sluicegate.credentials.issued", "sluicegate.files.signed", "sluicegate.snapshots"
+    "sluicegate.catalog.requests",
+    "sluicegate.credentials.issued",
+    "sluicegate.files.signed",
+    "sluicegate.snapshots",
 ]
 
 _COUNTERS: dict[CounterName, tuple[str, str]] = {
+    "sluicegate.catalog.requests": (
+        "{request}",
+        "Questions that catalogs were asked, by outcome: answered, refused or failed.",
+    ),
     "sluicegate.credentials.issued": (
         "{credential}",
         "Temporary credentials given to recipients, by outcome: vended or reused.",

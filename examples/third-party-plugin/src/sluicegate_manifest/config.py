@@ -6,12 +6,12 @@ from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from sluicegate.api import PluginConfig
+from sluicegate.api import CatalogConfig
 
 SUFFIXES = (".csv", ".yaml", ".yml")
 
 
-class ManifestConfig(PluginConfig):
+class ManifestConfig(CatalogConfig):
     """Tables that a file lists by schema, name and location."""
 
     file: Path = Field(
