@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import orjson
@@ -18,6 +18,7 @@ from sluicegate.config import Settings
 
 HeaderList = Sequence[tuple[str, str]]
 TIMEOUT_SECONDS = 60
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,10 @@ class InProcessGateway:
         answer = answering.result(TIMEOUT_SECONDS)
         self.sent += 1
         return answer
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What work on the gateway's event loop gives."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(TIMEOUT_SECONDS)
 
 
 @contextmanager

@@ -31,6 +31,10 @@ class VendingFiles(FileStorage, CredentialVendor):
     def __init__(self, config, context):
         super().__init__(config, context)
         self.vendor = MemoryVendor()
+        self.signed_with = []
+    async def presign(self, locations, expires_in, credentials=None):
+        self.signed_with.append(credentials)
+        return await super().presign(locations, expires_in, credentials)
     def vends(self, location):
         return "/sealed" not in location
     async def vend(self, scope):
@@ -93,6 +97,7 @@ def vending_gateway(
     *,
     catalogs: Mapping[str, Any] | None = None,
     absolute_paths: tuple[str, ...] = (),
+    plugins: Mapping[str, str] | None = None,
 ) -> Iterator[VendingGateway]:
     """Serve tables of `folder/lake` as the schema `eu`, to one recipient.
 
@@ -101,6 +106,7 @@ def vending_gateway(
         tables: By name; each says its options, and as `table` its folder in the lake.
         catalogs: Further catalogs.
         absolute_paths: Folders in the lake that logs may name.
+        plugins: Code of further plugins to install and enable, by name.
     """
     lake = f"file://{folder}/lake"
     (folder / "lake").mkdir(exist_ok=True)
@@ -109,7 +115,7 @@ def vending_gateway(
         for name, options in tables.items()
     }
     settings = {
-        "plugins": ["paths", "vending"],
+        "plugins": ["paths", "vending", *(plugins or {})],
         "catalogs": {"raw": {"type": "paths"}, **(catalogs or {})},
         "storage": [
             {
@@ -130,6 +136,7 @@ def vending_gateway(
     site = folder / "site"
     site.mkdir()
     with installed_site(site) as installed:
-        installed.install("vending", PLUGIN)
+        for name, code in {"vending": PLUGIN, **(plugins or {})}.items():
+            installed.install(name, code)
         with in_process_gateway(load_settings(folder / "gateway.yaml")) as served:
             yield VendingGateway(served, token, lake)

@@ -44,7 +44,7 @@ class ChangeAnswers:
         error of its own and not a broken stream.
         """
         _check_shared(shared, request)
-        table = await self._resolver.open(shared)
+        table = await self._resolver.open(principal, shared)
         latest = await self._reader.latest(table.source, table.directory)
         position = await self._ranges.position(principal, table, request, latest)
         changes = await self._reader.changes(

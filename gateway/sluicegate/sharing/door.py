@@ -52,7 +52,7 @@ def sharing_routes(
         token_bindings: Kinds of Hadoop's delegation tokens.
     """
     pages = TokenSigner(keys.derive("page tokens"), settings.sharing.page_token_lifetime)
-    resolver = Resolver(grants, instances)
+    resolver = Resolver(grants, instances, vending)
     access = DirectoryAccess(instances)
 
     def steps() -> TableSteps:
@@ -65,6 +65,7 @@ def sharing_routes(
             resolver=resolver,
             access=access,
             instances=instances,
+            vending=vending,
             reader=reader,
         )
 

@@ -117,7 +117,9 @@ class HadoopTokenDoor:
             origin=asked.origin,
             shown=asked.shown,
         )
-        scopes = by_bucket([await self._directories(table) for table in dict.fromkeys(shared)])
+        scopes = by_bucket(
+            [await self._directories(principal, table) for table in dict.fromkeys(shared)]
+        )
         issued = [await self._issuer.issue(principal, scope, wanted) for scope in scopes]
         file = TokenFile({each.token.service: each.token for each in issued}, format=asked.format)
         if FILE_TYPE in request.headers.get("accept", ""):
@@ -130,8 +132,8 @@ class HadoopTokenDoor:
             headers=_NO_STORE,
         )
 
-    async def _directories(self, shared: SharedTable) -> TableDirectories:
-        source, locations = await self._credentials.directories(shared)
+    async def _directories(self, principal: Principal, shared: SharedTable) -> TableDirectories:
+        source, locations = await self._credentials.directories(principal, shared)
         return TableDirectories(shared, source, locations)
 
 

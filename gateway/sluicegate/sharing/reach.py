@@ -28,6 +28,11 @@ class Reach:
         )
         return (root, *without_nested(each for each in others if not is_inside(each, root)))
 
+    def in_root(self, source: CatalogTable, location: str) -> bool:
+        """Whether a location lies in the table's root."""
+        canonical = self._instances.canonical
+        return is_inside(canonical(location), canonical(source.location).rstrip("/"))
+
     def covers(self, source: CatalogTable, location: str) -> bool:
         """Whether the log of a table may name a file or directory by its absolute path."""
         return self._covers(self.own(source), location)

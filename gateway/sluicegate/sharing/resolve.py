@@ -21,30 +21,39 @@ from sluicegate.api import (
     SharedTable,
     SluicegateError,
     Storage,
+    TemporaryCredentials,
     Unavailable,
 )
 from sluicegate.registry import Instances
 from sluicegate.telemetry import span
+from sluicegate.vending import Vending
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTable:
-    """A shared table together with where its catalog says it is, opened for reading."""
+    """A shared table together with where its catalog says it is, opened for a recipient.
 
+    Attributes:
+        credentials: What its catalog vended for its root; `None` where the storage uses its own.
+    """
+
+    principal: Principal
     shared: SharedTable
     source: CatalogTable
     storage: Storage
     directory: ObjectDirectory
+    credentials: TemporaryCredentials | None = None
 
 
 class Resolver:
     """Finds what a recipient names, among what it was granted."""
 
-    def __init__(self, grants: Grants, instances: Instances) -> None:
+    def __init__(self, grants: Grants, instances: Instances, vending: Vending) -> None:
         self._grants = grants
         self._instances = instances
+        self._vending = vending
 
     async def tables(self, schema: Schema) -> Sequence[SharedTable]:
         """The tables of a schema, sorted by name: those declared, or those its catalog holds now.
@@ -92,8 +101,8 @@ class Resolver:
         with span("resolve", catalog=shared.catalog), _told_of(shared):
             return await self._instances.catalog(shared.catalog).load_table(shared.identifier)
 
-    async def open(self, shared: SharedTable) -> OpenTable:
-        """Ask the catalog where the table is, and open it.
+    async def open(self, principal: Principal, shared: SharedTable) -> OpenTable:
+        """Ask the catalog where the table is, and open it, with what the catalog vends if it does.
 
         Raises:
             NotFound: The catalog does not have it any more.
@@ -102,8 +111,9 @@ class Resolver:
         source = await self.locate(shared)
         with _told_of(shared):
             _, storage = self._instances.storage_for(source.location)
-            directory = await storage.open(source.location)
-        return OpenTable(shared, source, storage, directory)
+            credentials = await self._vending.for_gateway(principal, source)
+            directory = await storage.open(source.location, credentials)
+        return OpenTable(principal, shared, source, storage, directory, credentials)
 
     async def _listed(self, schema: Schema, source: SharedSchemaSource) -> list[SharedTable]:
         try:

@@ -122,8 +122,8 @@ class SharingDoor:
         table = await self._table(request, principal)
         if request.method == "HEAD":  # the deprecated form of "Query Table Version"
             steps = await self._steps.get()
-            return _version_response(await steps.viewer.version(table, None))
-        opened = await self._resolver.open(table)
+            return _version_response(await steps.viewer.version(principal, table, None))
+        opened = await self._resolver.open(principal, table)
         offer = self._access.offer(table, opened.source)
         answer = listing.table(table) | offer.members() | {"format": opened.source.format}
         return json_response(answer)
@@ -132,7 +132,7 @@ class SharingDoor:
         starting = timestamp("startingTimestamp", request.query_params.get("startingTimestamp"))
         table = await self._table(request, principal)
         steps = await self._steps.get()
-        return _version_response(await steps.viewer.version(table, starting))
+        return _version_response(await steps.viewer.version(principal, table, starting))
 
     async def _metadata(self, request: Request, principal: Principal) -> Response:
         travel = Travel.parse(request.query_params)

@@ -10,20 +10,31 @@ from sluicegate.registry import Instances
 from sluicegate.sharing.reach import Reach
 from sluicegate.sharing.resolve import OpenTable
 from sluicegate.telemetry import count, span
+from sluicegate.vending import Vending
+from sluicegate.vending.url_record import UrlRecord
 
 
 class Signer:
     """Presigns files of opened tables.
 
+    What a catalog vended for the table's root signs everything in it; the storage's own credentials
+    sign the rest.
+
     Args:
         instances: Finds the storage of absolute paths outside of a table's own directory.
+        vending: Records what is given.
         lifetime: Seconds that URLs shall live.
     """
 
-    def __init__(self, instances: Instances, lifetime: int) -> None:
+    def __init__(self, instances: Instances, vending: Vending, lifetime: int) -> None:
         self._instances = instances
+        self._vending = vending
         self._reach = Reach(instances)
         self._lifetime = lifetime
+
+    def record(self, table: OpenTable) -> UrlRecord:
+        """What records the URLs of one answer about a table."""
+        return self._vending.record_urls(table.principal, table.shared, table.source)
 
     async def presign(self, table: OpenTable, paths: Sequence[str]) -> Presigned:
         """URLs for paths as the log names them: relative to the table, or absolute locations.
@@ -38,21 +49,27 @@ class Signer:
             root = table.source.location
             if not any("://" in path for path in paths):
                 prefix = root.rstrip("/") + "/"
-                return await table.storage.presign([prefix + path for path in paths], self._lifetime)
+                locations = [prefix + path for path in paths]
+                return await table.storage.presign(locations, self._lifetime, table.credentials)
             locations = [join_location(root, path) for path in paths]
             self._reach.check(table.source, locations)
-            return await self._presign_scattered(locations)
+            return await self._presign_scattered(table, locations)
 
-    async def _presign_scattered(self, locations: Sequence[str]) -> Presigned:
+    async def _presign_scattered(self, table: OpenTable, locations: Sequence[str]) -> Presigned:
         """Sign locations of several storage instances, and put the URLs back into order."""
-        groups: dict[int, tuple[Storage, list[int]]] = {}
+        groups: dict[tuple[int, bool], tuple[Storage, list[int]]] = {}
         for row, location in enumerate(locations):
             storage = self._storage(location)
-            groups.setdefault(id(storage), (storage, []))[1].append(row)
+            vended = table.credentials is not None and self._reach.in_root(table.source, location)
+            groups.setdefault((id(storage), vended), (storage, []))[1].append(row)
         urls = [""] * len(locations)
         expiries = []
-        for storage, rows in groups.values():
-            signed = await storage.presign([locations[row] for row in rows], self._lifetime)
+        for (_, vended), (storage, rows) in groups.items():
+            signed = await storage.presign(
+                [locations[row] for row in rows],
+                self._lifetime,
+                table.credentials if vended else None,
+            )
             expiries.append(signed.expires_at)
             for row, url in zip(rows, signed.urls, strict=True):
                 urls[row] = url

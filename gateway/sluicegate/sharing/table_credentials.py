@@ -61,10 +61,12 @@ class TableCredentials:
             StorageError: No credentials can be had now.
         """
         source = await self._resolver.locate(shared)
-        directory = await self._directory(shared, source, location)
+        directory = await self._directory(principal, shared, source, location)
         return await self._vending.issue(principal, shared, source, [directory])
 
-    async def directories(self, shared: SharedTable) -> tuple[CatalogTable, tuple[str, ...]]:
+    async def directories(
+        self, principal: Principal, shared: SharedTable
+    ) -> tuple[CatalogTable, tuple[str, ...]]:
         """What the catalog says of a table, and all of its directories, root first.
 
         Raises:
@@ -72,15 +74,17 @@ class TableCredentials:
         """
         source = await self._resolver.locate(shared)
         _directories(shared, self._access.offer(shared, source))
-        return source, await self._all_directories(shared, source)
+        return source, await self._all_directories(principal, shared, source)
 
-    async def _directory(self, shared: SharedTable, source: CatalogTable, location: str | None) -> str:
+    async def _directory(
+        self, principal: Principal, shared: SharedTable, source: CatalogTable, location: str | None
+    ) -> str:
         known = _directories(shared, self._access.offer(shared, source))
         if location is None:
             return known[0]
         wanted = self._vending.vendors.canonical(location)
         if wanted not in known:
-            known = await self._all_directories(shared, source)
+            known = await self._all_directories(principal, shared, source)
         if wanted not in known:
             raise InvalidRequest(
                 f"location is not a directory of the table {shared.full_name}: send its location or "
@@ -88,10 +92,12 @@ class TableCredentials:
             )
         return wanted
 
-    async def _all_directories(self, shared: SharedTable, source: CatalogTable) -> tuple[str, ...]:
+    async def _all_directories(
+        self, principal: Principal, shared: SharedTable, source: CatalogTable
+    ) -> tuple[str, ...]:
         """With those that absolute paths of the log lead to."""
         steps = await self._steps.get()
-        snapshot = await steps.viewer.latest(shared)
+        snapshot = await steps.viewer.latest(principal, shared)
         offer = partial(self._access.offer, shared, source, snapshot)
         return _directories(shared, await anyio.to_thread.run_sync(offer))
 

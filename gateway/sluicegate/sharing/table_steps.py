@@ -24,6 +24,7 @@ from sluicegate.sharing.tokens import TokenSigner
 from sluicegate.sharing.view import Viewer
 from sluicegate.tables.memory import return_freed_memory
 from sluicegate.tables.reader import TableReader
+from sluicegate.vending import Vending
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class TableSteps:
         resolver: Resolver,
         access: DirectoryAccess,
         instances: Instances,
+        vending: Vending,
         reader: TableReader,
     ) -> TableSteps:
         """Put the steps together, and load what the first request would else wait for.
@@ -56,6 +58,7 @@ class TableSteps:
             resolver: Finds what recipients name.
             access: Decides about directory access.
             instances: Catalogs and storage.
+            vending: Records what is given.
             reader: Reads tables.
         """
         return_freed_memory()
@@ -64,7 +67,7 @@ class TableSteps:
         sharing = settings.sharing
         refreshes = TokenSigner(keys.derive("refresh tokens"), sharing.refresh_token_lifetime)
         viewer = Viewer(resolver, reader, access)
-        signer = Signer(instances, sharing.url_lifetime)
+        signer = Signer(instances, vending, sharing.url_lifetime)
         answers = TableAnswers(viewer, signer, Continuations(pages, refreshes))
         queries = AsyncQueries(answers, keys.derive("query ids"), sharing.async_after)
         changes = ChangeAnswers(resolver, reader, signer, ChangeRanges(reader, pages))

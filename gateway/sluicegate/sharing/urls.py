@@ -22,6 +22,7 @@ class Urls:
     def __init__(self, signer: Signer, table: OpenTable) -> None:
         self._signer = signer
         self._table = table
+        self._record = signer.record(table)
         self.expires_at: int | None = None
 
     async def of(self, paths: Sequence[str]) -> Presigned:
@@ -32,6 +33,8 @@ class Urls:
             StorageError: Nothing can be signed now.
         """
         signed = await self._signer.presign(self._table, paths)
+        if paths:
+            self._record.add(len(paths), signed.expires_at)
         self.expires_at = min(self.expires_at or signed.expires_at, signed.expires_at)
         return signed
 

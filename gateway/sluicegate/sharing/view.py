@@ -79,28 +79,29 @@ class Viewer:
         self._reader = reader
         self._access = access
 
-    async def version(self, shared: SharedTable, starting: int | None) -> int:
+    async def version(self, principal: Principal, shared: SharedTable, starting: int | None) -> int:
         """The latest version, or the earliest at or after a time ("Query Table Version").
 
         Args:
+            principal: Who asks.
             shared: The table.
             starting: Epoch milliseconds.
         """
         if starting is not None:
             check_history(shared, "startingTimestamp")
         if starting is None:
-            snapshot = await self.latest(shared)
+            snapshot = await self.latest(principal, shared)
             check_version(shared, snapshot.version)
             return snapshot.version
-        table = await self._resolver.open(shared)
+        table = await self._resolver.open(principal, shared)
         version = await self._reader.version_at(
             table.source, table.directory, starting, earliest_after=True
         )
         return max(version, shared.start_version)
 
-    async def latest(self, shared: SharedTable) -> Snapshot:
+    async def latest(self, principal: Principal, shared: SharedTable) -> Snapshot:
         """The newest snapshot of a table, whatever of it is shared."""
-        table = await self._resolver.open(shared)
+        table = await self._resolver.open(principal, shared)
         return await self._reader.latest(table.source, table.directory)
 
     async def view(
@@ -127,7 +128,7 @@ class Viewer:
             check_history(shared, "time travel (version, timestamp)")
         if travel.version is not None:
             check_version(shared, travel.version)
-        table = await self._resolver.open(shared)
+        table = await self._resolver.open(principal, shared)
         with span("snapshot"):
             snapshot = await self._snapshot(table, travel, pinned)
         check_version(shared, snapshot.version)

@@ -29,6 +29,7 @@ from sluicegate.vending.cache import CredentialCache, Vended
 from sluicegate.vending.checks import check_credentials, unusable
 from sluicegate.vending.entries import IssuanceKind, LedgerEntry
 from sluicegate.vending.ledger import Ledger
+from sluicegate.vending.url_record import UrlRecord
 from sluicegate.vending.vendors import Vendors
 
 
@@ -45,6 +46,7 @@ class Vending:
 
     Attributes:
         vendors: Finds who vends.
+        ledger: Records what was given.
     """
 
     def __init__(
@@ -59,7 +61,7 @@ class Vending:
     ) -> None:
         self.vendors = vendors
         self._grants = grants
-        self._ledger = ledger
+        self.ledger = ledger
         self._notify = notify
         self._lifetime = lifetime
         self._now = now
@@ -104,19 +106,23 @@ class Vending:
         async def make(issued_at: int) -> TemporaryCredentials:
             credentials = await self._vend(vendor, scope)
             entry = self._entry(shared, scope, kind, Vended(credentials, issued_at), entry_id)
-            await self._ledger.write(entry)
+            await self.ledger.write(entry)
             written.append(entry)
             return credentials
 
         vended = self._cache.get(key, since) or await self._cache.vend(key, since, make)
         if not written:
             written.append(self._entry(shared, scope, kind, vended, entry_id))
-            self._ledger.note(written[0])
+            self.ledger.note(written[0])
             count("sluicegate.credentials.issued", outcome="reused")
         else:
             count("sluicegate.credentials.issued", outcome="vended")
         self._notify(written[0].event(principal))
         return vended.credentials
+
+    def record_urls(self, principal: Principal, shared: SharedTable, source: CatalogTable) -> UrlRecord:
+        """What records the URLs of one answer."""
+        return UrlRecord(self.ledger, self._notify, principal, shared, source, self._now)
 
     async def for_gateway(
         self, principal: Principal, source: CatalogTable
@@ -124,13 +130,13 @@ class Vending:
         """Credentials of the table's own vendor to read it and sign its URLs; they stay in the gateway.
 
         Returns:
-            `None` where the catalog does not vend: the storage then signs with its own.
+            `None` where the catalog does not vend for it: the storage then uses its own.
 
         Raises:
-            UnsupportedOperation: The catalog vends, but not for this table.
+            Unauthenticated: The recipient was revoked.
             StorageError: It has no credentials now, or answered what cannot be used.
         """
-        if source.vendor is None:
+        if source.vendor is None or self.vendors.find(source, source.location) is None:
             return None
         vendor, scope = self._asked(principal, source, (), None, None)
         since = await self.revoked_before(principal)
