@@ -9,6 +9,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from sluicegate_s3.config import S3Config
+from sluicegate_s3.vending_config import VendingConfig
 
 README = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
 
@@ -19,7 +20,8 @@ def blocks(language: str) -> list[str]:
 
 def resolved(value: Any) -> Any:
     """What the gateway puts in the place of `{env: NAME}` and `{file: PATH}`."""
-    return "resolved" if isinstance(value, dict) else value
+    references = ({"env"}, {"file"})
+    return "resolved" if isinstance(value, dict) and set(value) in references else value
 
 
 @pytest.mark.parametrize("sample", blocks("yaml"))
@@ -36,5 +38,9 @@ def test_each_policy_is_json(policy: str) -> None:
 
 def test_each_setting_has_a_row_and_each_row_a_setting() -> None:
     rows = [line.split("|")[1] for line in README.splitlines() if line.startswith("| `")]
+    vending = {f"vending.{name}" for name in VendingConfig.model_fields}
 
-    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(S3Config.model_fields)
+    assert {name for row in rows for name in re.findall(r"`([\w.]+)`", row)} == {
+        *S3Config.model_fields,
+        *vending,
+    }

@@ -7,8 +7,10 @@ from typing import Any
 
 import anyio
 import boto3
+import deltalake
 import httpx
 import obstore
+import pyarrow as pa
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
@@ -57,12 +59,12 @@ def scope_of(server: SeaweedFS, *directories: str, lifetime: int = 3600, **more:
     return Scope(locations, lifetime, more.pop("principal", ACME), **more)
 
 
+def key_of(who: Identity) -> dict[str, str]:
+    return {"access_key_id": who.access_key_id, "secret_access_key": who.secret_access_key}
+
+
 def client_of(server: SeaweedFS, who: Identity | TemporaryCredentials) -> Any:
-    secret = (
-        who.secret
-        if isinstance(who, TemporaryCredentials)
-        else {"access_key_id": who.access_key_id, "secret_access_key": who.secret_access_key}
-    )
+    secret = who.secret if isinstance(who, TemporaryCredentials) else key_of(who)
     return boto3.client(
         "s3",
         endpoint_url=server.endpoint,
@@ -250,3 +252,43 @@ async def test_nothing_is_vended_for_what_lies_outside(lake: SeaweedFS) -> None:
         with pytest.raises(PermissionDenied):
             await storage.vend(scope_of(lake, "tables/sales", outside))
     assert storage.vends(f"s3a://{lake.bucket}/tables/sales")
+
+
+@pytest.mark.parametrize(("name", "sibling"), [("a*b", "aXb"), ("a?b", "aXb"), ("a${aws:x}b", "ab")])
+async def test_a_name_with_wildcards_opens_no_other(lake: SeaweedFS, name: str, sibling: str) -> None:
+    lake.put(f"odd/{sibling}/part", b"not shared")
+    s3 = client_of(lake, await storage_of(lake).vend(scope_of(lake, f"odd/{name}")))
+
+    with pytest.raises(ClientError, match="AccessDenied"):
+        s3.get_object(Bucket=lake.bucket, Key=f"odd/{sibling}/part")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        s3.list_objects_v2(Bucket=lake.bucket, Prefix=f"odd/{sibling}/")
+
+
+def test_deltalake_reads_the_table_in_the_directory(lake: SeaweedFS) -> None:
+    location = f"s3://{lake.bucket}/tables/delta"
+    reach = {"endpoint": lake.endpoint, "region": lake.region, "allow_http": "true"}
+    written = pa.table({"id": [1, 2, 3]})
+    deltalake.write_deltalake(location, written, storage_options={**reach, **key_of(lake.admin)})
+
+    given = anyio.run(storage_of(lake).vend, scope_of(lake, "tables/delta"))
+    read = deltalake.DeltaTable(location, storage_options={**reach, **given.secret}).to_pyarrow_table()
+
+    assert read.equals(written)
+
+
+@pytest.mark.parametrize("options", [{"session_tags": {"who": "name"}}, {"source_identity": True}])
+async def test_sessions_of_tagged_recipients_are_limited_alike(
+    lake: SeaweedFS, options: dict[str, Any]
+) -> None:
+    s3 = client_of(lake, await storage_of(lake, **options).vend(scope_of(lake, "tables/sales")))
+
+    assert s3.get_object(Bucket=lake.bucket, Key=INSIDE)["ContentLength"] > 0
+    with pytest.raises(ClientError, match="AccessDenied"):
+        s3.get_object(Bucket=lake.bucket, Key="tables/salesroom/part")
+
+
+async def test_credentials_are_in_no_text(lake: SeaweedFS, vended: TemporaryCredentials) -> None:
+    secrets = {value for name, value in vended.secret.items() if name != "access_key_id"}
+
+    assert not any(secret in f"{vended!r} {storage_of(lake)!r}" for secret in secrets)
