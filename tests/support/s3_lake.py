@@ -36,6 +36,12 @@ class S3Lake:
         """The protocol's answer in parquet format."""
         return self._request("POST", f"schemas/{SCHEMA}/tables/{table}/query", json={})
 
+    def credentials(self, table: str, location: str | None = None) -> httpx.Response:
+        """Temporary credentials for a directory of a table, by default its root."""
+        body = {} if location is None else {"location": location}
+        path = f"schemas/{SCHEMA}/tables/{table}/temporary-table-credentials"
+        return self._request("POST", path, json=body)
+
     def get(self, path: str) -> httpx.Response:
         """Something else of the share."""
         return self._request("GET", path)
@@ -60,6 +66,7 @@ def s3_lake(
     tables: Sequence[str],
     *,
     sharing: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Iterator[S3Lake]:
     """Share tables of a bucket, until the block ends.
 
@@ -68,9 +75,15 @@ def s3_lake(
         storage: The storage's section (see `storage_of`).
         tables: Their names, which are also their directories in the bucket.
         sharing: The section `sharing` of the configuration.
+        options: How every table is shared, beside its history.
     """
     entries = {
-        name: {"catalog": "raw", "table": f"{storage['prefix']}{name}", "history": True}
+        name: {
+            "catalog": "raw",
+            "table": f"{storage['prefix']}{name}",
+            "history": True,
+            **(options or {}),
+        }
         for name in tables
     }
     write_configuration(
