@@ -42,6 +42,7 @@ def connected(server: FakeGCS) -> Connected:
                     "iam_endpoint": server.endpoint,
                     "sts_endpoint": server.endpoint,
                     "service_account_key": server.service_account_key,
+                    "vending": True,
                     **settings,
                 }
             )

@@ -28,6 +28,7 @@ class TestGCS(StorageBehaviour):
                 "iam_endpoint": server.endpoint,
                 "sts_endpoint": server.endpoint,
                 "service_account_key": server.service_account_key,
+                "vending": True,
                 **signing,
             }
         )

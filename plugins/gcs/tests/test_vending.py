@@ -153,6 +153,27 @@ async def test_what_cannot_be_limited_is_refused_before_google_is_asked(
     assert server.apis.asked == []
 
 
+@pytest.mark.parametrize(
+    ("location", "vending", "vends"),
+    [
+        ("gs://lake/a", True, True),
+        ("gcs://lake/a/", True, True),
+        ("gs://lake/a", False, False),
+        ("gs://other/a", True, False),
+        ("gs://lake/a//b", True, False),
+    ],
+)
+def test_credentials_are_offered_only_where_they_can_be_given(
+    connected: Connected, location: str, vending: bool, vends: bool
+) -> None:
+    assert connected(vending=vending).vends(location) is vends
+
+
+async def test_nothing_is_vended_unless_the_configuration_says_so(connected: Connected) -> None:
+    with pytest.raises(UnsupportedOperation):
+        await connected(vending=False).vend(scope("gs://lake/a"))
+
+
 @pytest.mark.parametrize("path", ["/token", "/v1/token", ":generateAccessToken"])
 async def test_a_refusal_of_google_is_an_error_without_a_secret(
     server: FakeGCS, connected: Connected, path: str

@@ -60,6 +60,11 @@ class GCSConfig(StorageConfig):
         default=None, min_length=1, description="Access id of an HMAC key, which then signs URLs."
     )
     hmac_secret: SecretStr | None = Field(default=None, description="Secret of the HMAC key.")
+    vending: bool = Field(
+        default=False,
+        description="Recipients with directory access get tokens that are limited to their tables' "
+        "directories.",
+    )
     endpoint: Endpoint = Field(
         default=_ENDPOINT,
         description="URL of the store, for private endpoints and emulators: scheme, host and port.",

@@ -119,13 +119,27 @@ class GCSStorage(Storage, CredentialVendor):
         await self._tokens.get()
         return ObjectDirectory(self._stores.own(), key)
 
+    def vends(self, location: str) -> bool:
+        """Whether vending is configured, and the location below the prefix."""
+        if not self._config.vending:
+            return False
+        try:
+            self._directory_key(location)
+        except (PermissionDenied, TableUnreadable):
+            return False
+        return True
+
     async def vend(self, scope: Scope) -> TemporaryCredentials:
         """An OAuth token that reads and lists the scope's directories; see `CredentialVendor.vend`.
 
         Raises:
-            UnsupportedOperation: The scope names a binding, or has more directories than a credential
-                access boundary can hold.
+            UnsupportedOperation: Vending is not configured, the scope names a binding, or it has more
+                directories than a credential access boundary can hold.
         """
+        if not self._config.vending:
+            raise UnsupportedOperation(
+                "no credentials are given for the table's storage; read it by URLs"
+            )
         if scope.binding is not None:
             raise UnsupportedOperation(f"Google Cloud Storage knows no binding '{scope.binding}'")
         keys = self._keys([f"{location.rstrip('/')}/" for location in scope.locations])

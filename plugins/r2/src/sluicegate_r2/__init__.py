@@ -1,0 +1,1 @@
+"""Cloudflare R2 for Sluicegate."""

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import anyio.to_thread
+import pytest
+
+from sluicegate.api import Storage
+from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate.testing.storage import Put, StorageBehaviour
+from sluicegate_r2.storage import R2Storage
+
+BUCKET = "r2://lake@0123456789abcdef0123456789abcdef.r2.cloudflarestorage.com/"
+
+
+class TestR2(StorageBehaviour):
+    @pytest.fixture
+    def storage(self, connected: Callable[..., R2Storage]) -> Storage:
+        return connected(prefix=f"{BUCKET}conformance/")
+
+    @pytest.fixture
+    def put(self, server: SeaweedFS) -> Put:
+        async def put(location: str, content: bytes) -> None:
+            await anyio.to_thread.run_sync(server.put, location.removeprefix(BUCKET), content)
+
+        return put
+
+    @pytest.fixture
+    def secrets(self, server: SeaweedFS) -> Sequence[str]:
+        return [server.signer.secret_access_key, "cloudflare-token"]

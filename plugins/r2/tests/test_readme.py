@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from sluicegate_r2.config import R2Config
+
+README = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
+SETTINGS = README[README.index("| setting |") : README.index("The region is `auto`")]
+
+
+def resolved(value: Any) -> Any:
+    """What the gateway puts in the place of `{env: NAME}` and `{file: PATH}`."""
+    return "resolved" if isinstance(value, dict) else value
+
+
+@pytest.mark.parametrize("sample", re.findall(r"```yaml\n(.*?)```", README, re.DOTALL))
+def test_each_sample_is_a_valid_configuration(sample: str) -> None:
+    for entry in YAML(typ="safe").load(sample)["storage"]:
+        assert entry.pop("type") == "r2"
+        R2Config(**{name: resolved(value) for name, value in entry.items()})
+
+
+def test_each_setting_has_a_row_and_each_row_a_setting() -> None:
+    rows = [line.split("|")[1] for line in SETTINGS.splitlines() if line.startswith("| `")]
+
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(R2Config.model_fields)
