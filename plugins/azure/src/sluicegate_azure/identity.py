@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _THREADS = 4
-_CONNECT_SECONDS = 3
-_READ_SECONDS = 5
-_RETRIES = 1
+_PATIENCE: Final[dict[str, Any]] = {"connection_timeout": 3, "read_timeout": 5, "retry_total": 1}
 _AUDIENCE = "https://storage.azure.com/.default"
 # A key that begins a little earlier serves accounts whose clocks are behind.
 _CLOCK_SKEW_SECONDS = 300
@@ -58,7 +56,7 @@ class IdentityAccess(Access):
         key_lifetime: int,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._make = credential
+        self.make_credential = credential
         self._endpoint = endpoint
         self._key_lifetime = key_lifetime
         self._clock = clock
@@ -81,20 +79,18 @@ class IdentityAccess(Access):
         def translated() -> _T:
             with _translated_errors():
                 if self._made is None:
-                    self._made = self._make()
+                    self._made = self.make_credential()
                 return work(self._made)
 
         return await anyio.to_thread.run_sync(translated, limiter=self._limiter)
 
     def _delegated(self, credential: TokenCredential, start: int) -> SigningKey:
-        from azure.storage.blob import BlobServiceClient
+        from azure.storage.blob import BlobServiceClient, LinearRetry
 
+        # The library's own retries begin after 15 seconds.
+        once_more = LinearRetry(backoff=1, random_jitter_range=0, **_PATIENCE)
         with BlobServiceClient(
-            self._endpoint,
-            credential,
-            connection_timeout=_CONNECT_SECONDS,
-            read_timeout=_READ_SECONDS,
-            retry_total=_RETRIES,
+            self._endpoint, credential, retry_policy=once_more, **_PATIENCE
         ) as client:
             key = client.get_user_delegation_key(_moment(start), _moment(start + self._key_lifetime))
         return signing_key(key)
@@ -126,14 +122,11 @@ def configured_access(config: AzureConfig) -> Access:
 def _credential(config: AzureConfig) -> TokenCredential:
     from azure import identity
 
-    authority = config.authority_host or _AUTHORITIES.get(config.container.suffix)
-    options: dict[str, Any] = {"authority": authority} if authority else {}
+    options = _options(config)
     if config.managed_identity:
-        return identity.ManagedIdentityCredential(client_id=config.client_id)
+        return identity.ManagedIdentityCredential(client_id=config.client_id, **_PATIENCE)
     if config.tenant_id is None or config.client_id is None:
-        if config.client_id is not None:
-            options["managed_identity_client_id"] = config.client_id
-        return identity.DefaultAzureCredential(**options)
+        return identity.DefaultAzureCredential(managed_identity_client_id=config.client_id, **options)
     if config.client_secret is not None:
         return identity.ClientSecretCredential(
             config.tenant_id, config.client_id, config.client_secret.get_secret_value(), **options
@@ -144,6 +137,18 @@ def _credential(config: AzureConfig) -> TokenCredential:
         token_file_path=config.federated_token_file,
         **options,
     )
+
+
+def _options(config: AzureConfig) -> dict[str, Any]:
+    """Who gives tokens; of a host that the configuration names, public Entra is not asked first."""
+    if config.authority_host is not None:
+        return {
+            **_PATIENCE,
+            "authority": config.authority_host,
+            "disable_instance_discovery": True,
+        }
+    known = _AUTHORITIES.get(config.container.suffix)
+    return {**_PATIENCE, "authority": known} if known else {**_PATIENCE}
 
 
 def _moment(seconds: int) -> datetime:

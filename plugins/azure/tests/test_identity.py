@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from azure.core.credentials import AccessToken, TokenCredential
+from azure.core.exceptions import ClientAuthenticationError
+from azure.identity import CredentialUnavailableError
+
+from sluicegate.api import StorageError
+from sluicegate.testing.servers.azurite import Azurite
+from sluicegate_azure.config import AzureConfig
+from sluicegate_azure.identity import IdentityAccess, configured_access
+from sluicegate_azure.signing_key import FreshKey, SigningKey
+from sluicegate_azure.storage import AzureStorage
+
+LAKE = "abfss://lake@acmelake.dfs.core.windows.net/"
+Connect = Callable[..., AzureStorage]
+
+
+class Scripted:
+    """Gives keys that live for so many seconds, or fails; `loads` counts."""
+
+    def __init__(self, *lives: float | Exception | None) -> None:
+        self._lives = list(lives)
+        self.now = 1000.0
+        self.loads = 0
+
+    async def load(self) -> SigningKey:
+        await anyio.lowlevel.checkpoint()
+        self.loads += 1
+        life = self._lives.pop(0)
+        if isinstance(life, Exception):
+            raise life
+        ends = None if life is None else int((self.now + life) * 1000)
+        return SigningKey(str(self.loads).encode(), None, ends)
+
+    def fresh(self) -> FreshKey:
+        return FreshKey(self.load, lambda: self.now)
+
+
+async def test_a_key_is_kept_for_half_of_its_life() -> None:
+    keys = Scripted(100, 100)
+    fresh = keys.fresh()
+    first = await fresh.get()
+    keys.now += 49
+
+    assert await fresh.get() is first
+    keys.now += 1
+    assert await fresh.get() is not first
+    assert keys.loads == 2
+
+
+async def test_a_key_without_an_end_is_asked_for_once() -> None:
+    keys = Scripted(None)
+    fresh = keys.fresh()
+    await fresh.get()
+    keys.now += 10**9
+
+    await fresh.get()
+
+    assert keys.loads == 1
+
+
+async def test_many_who_ask_at_once_share_a_key() -> None:
+    keys = Scripted(100)
+    fresh = keys.fresh()
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(fresh.get)
+
+    assert keys.loads == 1
+
+
+async def test_an_old_key_serves_until_its_end_when_there_is_no_new_one() -> None:
+    keys = Scripted(100, StorageError("down"), 100)
+    fresh = keys.fresh()
+    first = await fresh.get()
+    keys.now += 60
+
+    assert await fresh.get() is first
+    assert await fresh.get() is first
+    assert keys.loads == 2
+    keys.now += 30
+    assert await fresh.get() is not first
+
+
+async def test_a_key_that_has_ended_does_not_serve() -> None:
+    keys = Scripted(100, StorageError("down"))
+    fresh = keys.fresh()
+    await fresh.get()
+    keys.now += 100
+
+    with pytest.raises(StorageError, match="down"):
+        await fresh.get()
+
+
+async def test_a_delegation_key_is_got_once_for_all_urls(server: Azurite, by_identity: Connect) -> None:
+    storage = by_identity()
+
+    first = await storage.presign([f"{server.prefix}a"], 60)
+    second = await storage.presign([f"{server.prefix}b"], 60)
+
+    keys = {url.partition("skoid=")[2].partition("&sig=")[0] for url in (*first.urls, *second.urls)}
+    assert len(keys) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind"),
+    [
+        ({"tenant_id": "t", "client_id": "c", "client_secret": "hush"}, "ClientSecretCredential"),
+        (
+            {"tenant_id": "t", "client_id": "c", "federated_token_file": "/run/token"},
+            "WorkloadIdentityCredential",
+        ),
+        ({"managed_identity": True}, "ManagedIdentityCredential"),
+        ({"managed_identity": True, "client_id": "c"}, "ManagedIdentityCredential"),
+        ({"client_id": "c"}, "DefaultAzureCredential"),
+        ({}, "DefaultAzureCredential"),
+    ],
+)
+def test_the_configuration_chooses_the_credential(settings: dict[str, Any], kind: str) -> None:
+    access = configured_access(AzureConfig(prefix=LAKE, **settings))
+    assert isinstance(access, IdentityAccess)
+
+    assert type(access.make_credential()).__name__ == kind
+
+
+@pytest.mark.parametrize(
+    ("suffix", "settings", "authority"),
+    [
+        ("core.windows.net", {}, "login.microsoftonline.com"),
+        ("core.chinacloudapi.cn", {}, "login.chinacloudapi.cn"),
+        ("core.usgovcloudapi.net", {}, "login.microsoftonline.us"),
+        ("core.windows.net", {"authority_host": "https://login.example/"}, "login.example"),
+    ],
+)
+async def test_tokens_come_from_the_prefixes_cloud(
+    suffix: str, settings: dict[str, Any], authority: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def note(host: str, *arguments: object, **options: object) -> None:
+        asked.append(host)
+        raise OSError("no network here")
+
+    monkeypatch.setattr(socket, "getaddrinfo", note)
+    config = AzureConfig(
+        prefix=f"abfss://lake@acmelake.dfs.{suffix}/",
+        tenant_id="72f988bf-86f1-41af-91ab-2d7cd011db47",
+        client_id="c",
+        client_secret="hush",
+        **settings,
+    )
+
+    with pytest.raises(StorageError):
+        await configured_access(config).signing_key()
+
+    assert authority in asked
+
+
+class Failing:
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def get_token(
+        self,
+        *scopes: str,
+        claims: str | None = None,
+        tenant_id: str | None = None,
+        enable_cae: bool = False,
+        **options: Any,
+    ) -> AccessToken:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ClientAuthenticationError("AADSTS7000215: hush"), "no valid identity"),
+        (CredentialUnavailableError("nothing found: hush"), "no valid identity"),
+        (ValueError("a bad tenant: hush"), "does not work"),
+        (FileNotFoundError("hush"), "does not work"),
+    ],
+)
+async def test_what_entra_says_is_kept_from_recipients(error: Exception, message: str) -> None:
+    access = IdentityAccess(lambda: Failing(error), "https://acmelake.blob.core.windows.net", 3600)
+
+    for failing in (access.credential(), access.signing_key()):
+        with pytest.raises(StorageError, match=message) as refused:
+            await failing
+        assert "hush" not in refused.value.message
+        assert "hush" in (refused.value.detail or "")
+
+
+async def test_a_refused_token_gets_no_signing_key(server: Azurite) -> None:
+    class Expired(Failing):
+        def get_token(self, *scopes: str, **options: Any) -> AccessToken:
+            return AccessToken(server.token(lifetime=-1), 2**31)
+
+    credential: TokenCredential = Expired(AssertionError())
+    access = IdentityAccess(lambda: credential, server.endpoint, 3600)
+
+    with pytest.raises(StorageError) as refused:
+        await access.signing_key()
+
+    assert server.account not in refused.value.message
+
+
+async def test_an_account_that_does_not_answer_is_told_so() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        endpoint = f"https://127.0.0.1:{closed.getsockname()[1]}/acmelake"
+
+        class Token(Failing):
+            def get_token(self, *scopes: str, **options: Any) -> AccessToken:
+                return AccessToken("token", 2**31)
+
+        credential: TokenCredential = Token(AssertionError())
+        access = IdentityAccess(lambda: credential, endpoint, 3600)
+
+        with anyio.fail_after(15), pytest.raises(StorageError, match="does not answer"):
+            await access.signing_key()
+
+
+async def test_a_workload_without_its_token_file_has_no_identity(tmp_path: Path) -> None:
+    config = AzureConfig(
+        prefix=LAKE, tenant_id="t", client_id="c", federated_token_file=str(tmp_path / "missing")
+    )
+
+    with pytest.raises(StorageError):
+        await configured_access(config).credential()
