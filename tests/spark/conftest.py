@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.shared_lake import SharedLake, shared_lake
-from support.spark import is_required, missing, spark_session
+from support.spark import require_spark, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -18,9 +18,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    if absent := missing():
-        said = f"Spark needs {' and '.join(absent)}"
-        pytest.fail(said) if is_required() else pytest.skip(said)
+    require_spark()
     with spark_session(tmp_path_factory.mktemp("spark")) as session:
         yield session
 

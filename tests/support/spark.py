@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _ROOT = Path(__file__).resolve().parents[2]
-_POM = _ROOT / "tests" / "spark" / "pom.xml"
+POM = _ROOT / "tests" / "spark" / "pom.xml"
 
 _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -63,8 +63,17 @@ def is_required() -> bool:
     return os.environ.get("CI") == "true"
 
 
-def jars() -> list[Path]:
-    """The jars of `tests/spark/pom.xml`, fetched through Maven where they are not there yet.
+def require_spark() -> None:
+    """Skip the test where something is missing; fail it where nothing may be."""
+    import pytest
+
+    if absent := missing():
+        said = f"Spark needs {' and '.join(absent)}"
+        pytest.fail(said) if is_required() else pytest.skip(said)
+
+
+def jars(pom: Path = POM) -> list[Path]:
+    """The jars of a project file, fetched through Maven where they are not there yet.
 
     They are kept in `.cache/spark-jars`, or where SLUICEGATE_SPARK_JARS says.
 
@@ -72,9 +81,9 @@ def jars() -> list[Path]:
         RuntimeError: Maven cannot fetch them.
     """
     kept = Path(os.environ.get("SLUICEGATE_SPARK_JARS") or _ROOT / ".cache" / "spark-jars")
-    folder = kept / hashlib.sha256(_POM.read_bytes()).hexdigest()[:12]
+    folder = kept / hashlib.sha256(pom.read_bytes()).hexdigest()[:12]
     if not folder.exists():
-        _fetch(folder)
+        _fetch(pom, folder)
     return sorted(folder.glob("*.jar"))
 
 
@@ -112,13 +121,13 @@ def _stop(session: SparkSession) -> None:
     gateway.proc.wait(timeout=30)
 
 
-def _fetch(folder: Path) -> None:
+def _fetch(pom: Path, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as partial:
         target = Path(partial) / "jars"
         done = subprocess.run(
             [
-                *("mvn", "-q", "-B", "-f", str(_POM), "dependency:copy-dependencies"),
+                *("mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"),
                 *("-DincludeScope=runtime", f"-DoutputDirectory={target}"),
             ],
             capture_output=True,
@@ -126,8 +135,9 @@ def _fetch(folder: Path) -> None:
             check=False,
         )
         if done.returncode:
-            raise RuntimeError(f"Maven cannot fetch the jars of {_POM}:\n{done.stdout}{done.stderr}")
-        target.rename(folder)
+            raise RuntimeError(f"Maven cannot fetch the jars of {pom}:\n{done.stdout}{done.stderr}")
+        if not folder.exists():  # another worker was quicker
+            target.rename(folder)
 
 
 def main() -> None:
