@@ -33,6 +33,10 @@ def test_any_other_is_sanitised_and_told_apart_by_a_digest(name: str, begins: st
     assert re.fullmatch(f"{re.escape(begins)}[0-9a-f]{{16}}", session_name(named(name)))
 
 
+def test_the_gateways_own_sessions_share_no_recipients_name() -> None:
+    assert session_name(named("sluicegate"), "sluicegate").startswith("sluicegate=")
+
+
 @given(st.lists(st.text(max_size=80), min_size=2, max_size=20, unique=True))
 def test_no_two_recipients_share_a_session_name(names: list[str]) -> None:
     given = [session_name(named(name)) for name in names]

@@ -90,6 +90,13 @@ async def test_a_recipients_older_sessions_are_denied_everything(
     ]
 
 
+async def test_the_gateways_own_sessions_go_on(moto: str, iam: Any, role: str) -> None:
+    await end(storage_of(moto, role), "sluicegate")
+
+    (statement,) = policy_of(iam, role)
+    assert statement["Condition"]["StringLike"]["aws:userid"].startswith("*:sluicegate=")
+
+
 async def test_recipients_ended_at_once_all_stay_ended(moto: str, iam: Any, role: str) -> None:
     storage = storage_of(moto, role)
 

@@ -155,7 +155,7 @@ class RoleBinding(Binding):
         longest = _CHAINED_LIFETIME if base.session_token is not None else request.lifetime
         role = Role(
             arn=self._arn,
-            session_name=session_name(request.principal),
+            session_name=self._session_name(request.principal),
             duration=min(request.lifetime, longest),
             external_id=self._external_id,
         )
@@ -174,7 +174,10 @@ class RoleBinding(Binding):
 
     async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
         """End them by a policy of the role."""
-        return await self._sessions.end(principal, before)
+        return await self._sessions.end(self._session_name(principal), before)
+
+    def _session_name(self, principal: Principal) -> str:
+        return session_name(principal, self.config.role_session_name)
 
     @property
     def _external_id(self) -> str | None:
@@ -188,7 +191,7 @@ class RoleBinding(Binding):
         if tags and self.vending.transitive_tags:
             identity["TransitiveTagKeys"] = [tag["Key"] for tag in tags]
         if self.vending.source_identity:
-            identity["SourceIdentity"] = session_name(principal)
+            identity["SourceIdentity"] = self._session_name(principal)
         return identity
 
 

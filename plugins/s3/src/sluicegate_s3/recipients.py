@@ -19,14 +19,18 @@ _DIGEST_LENGTH = 16
 _TAG_VALUE = re.compile(r"[\w\s.:/=+\-@]{0,256}")
 
 
-def session_name(principal: Principal) -> str:
+def session_name(principal: Principal, taken: str | None = None) -> str:
     """A name for the recipient's sessions: 2 to 64 characters, and no two recipients' the same.
 
     A recipient's name that fits is the name itself; any other is sanitised, cut, and ends with `=` and
     a digest, which no fitting name does.
+
+    Args:
+        principal: The recipient.
+        taken: The name of the gateway's own sessions, which ending a recipient's must not end.
     """
     name = principal.name
-    if _PLAIN.fullmatch(name):
+    if name != taken and _PLAIN.fullmatch(name):
         return name
     digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
     return f"{_FOREIGN.sub('_', name)[:_TEXT_LENGTH]}={digest}"

@@ -13,11 +13,10 @@ from typing import Any, Final, TypeAlias
 
 import anyio
 
-from sluicegate.api import EndedSessions, Principal
+from sluicegate.api import EndedSessions
 from sluicegate_s3.aws import BotocoreThreads, client, error_code
 from sluicegate_s3.credentials import Credentials, FreshCredentials
 from sluicegate_s3.policy import document
-from sluicegate_s3.recipients import session_name
 
 Statement: TypeAlias = dict[str, Any]
 
@@ -62,14 +61,14 @@ class RoleSessions:
         self._puts = puts
         self._lock = anyio.Lock()
 
-    async def end(self, principal: Principal, before: int) -> EndedSessions:
-        """End a recipient's sessions that were issued before a moment (epoch milliseconds).
+    async def end(self, name: str, before: int) -> EndedSessions:
+        """End the sessions of a name that were issued before a moment (epoch milliseconds).
 
         Raises:
             StorageError: The service does not answer, or refuses for another reason than that the
                 gateway may not, or the role is not there.
         """
-        ended = denial(session_name(principal), before)
+        ended = denial(name, before)
         if not self._puts:
             return self._instructions("the gateway's configuration does not let it", ended)
         own = await self._own.get()
