@@ -20,6 +20,8 @@ TABLES: dict[str, dict[str, Any]] = {
     "strayed": BOTH,
     "sealed": BOTH,
     "own": BOTH,
+    "climbing": BOTH,
+    "dotted": BOTH,
     "down": {**BOTH, "catalog": "away", "table": "no/../location"},
 }
 # Paths below the lake that look like `sources`, which is allowed.
@@ -37,6 +39,8 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VendingGateway
         ("strayed", "a.parquet", f"{lake}/secret/b.parquet"),
         ("sealed", "a.parquet"),
         ("own", f"{lake}/own/a.parquet"),
+        ("climbing", "../secret/a.parquet"),
+        ("dotted", "a..b/c..parquet"),
         *((name, f"{lake}/{path}") for name, path in OUTSIDE.items()),
     ):
         table = DeltaFolder(folder / "lake" / name)
@@ -157,6 +161,13 @@ def test_no_path_leads_out_of_what_is_allowed(gateway: VendingGateway, table: st
     assert said(told.lines[1]["metaData"]) == {}
     answer = gateway.query(f"schemas/eu/tables/{table}", delta_sharing_capabilities=capable)
     assert (answer.status, answer.json["errorCode"]) == (400, "UNSUPPORTED_OPERATION")
+
+
+@pytest.mark.parametrize(("table", "status"), [("climbing", 400), ("dotted", 200)])
+def test_no_relative_path_leads_out_of_the_table(
+    gateway: VendingGateway, table: str, status: int
+) -> None:
+    assert gateway.query(f"schemas/eu/tables/{table}").status == status
 
 
 def test_paths_into_the_tables_own_directory_need_no_permission(gateway: VendingGateway) -> None:

@@ -47,7 +47,7 @@ class Signer:
         count("sluicegate.files.signed", len(paths))
         with span("sign", files=len(paths)):
             root = table.source.location
-            if not any("://" in path for path in paths):
+            if not any("://" in path or ".." in path for path in paths):
                 prefix = root.rstrip("/") + "/"
                 locations = [prefix + path for path in paths]
                 return await table.storage.presign(locations, self._lifetime, table.credentials)
