@@ -27,6 +27,8 @@ from sluicegate.testing.fakes import MemoryVendor
 from sluicegate_file.config import FileConfig
 from sluicegate_file.storage import FileStorage
 
+ENDED = []
+
 class VendingFiles(FileStorage, CredentialVendor):
     def __init__(self, config, context):
         super().__init__(config, context)
@@ -39,6 +41,9 @@ class VendingFiles(FileStorage, CredentialVendor):
         return "/sealed" not in location
     async def vend(self, scope):
         return await self.vendor.vend(scope)
+    async def end_sessions(self, principal, before):
+        ENDED.append(principal.name)
+        return await self.vendor.end_sessions(principal, before)
 
 @hookimpl
 def sluicegate_register_storage():

@@ -9,7 +9,17 @@ import click
 from sluicegate.cli.context import config_option, config_path, load_settings
 from sluicegate.errors import SluicegateError
 
-MODULES = ("apply", "config", "demo", "hadoop-token", "plugins", "recipient", "serve", "tables")
+MODULES = (
+    "apply",
+    "config",
+    "demo",
+    "hadoop-token",
+    "ledger",
+    "plugins",
+    "recipient",
+    "serve",
+    "tables",
+)
 
 
 class CommandGroup(click.Group):

@@ -120,11 +120,23 @@ def rotate(
 
 @recipient.command()
 @click.argument("name")
+@click.option(
+    "--sessions",
+    is_flag=True,
+    help="Also end the temporary credentials that it still has, or tell how.",
+)
 @click.pass_context
-def revoke(ctx: click.Context, name: str) -> None:
-    """Refuse NAME at once, however it proves itself; `rotate` or `restore` lets it in again."""
-    ended = _run(load_settings(ctx), lambda service: service.revoke(name))
+def revoke(ctx: click.Context, name: str, sessions: bool) -> None:
+    """Refuse NAME at once, however it proves itself; `rotate` or `restore` lets it in again.
+
+    Presigned URLs and temporary credentials that it has work until they expire, unless --sessions ends
+    those credentials, and the URLs that they signed, where the storage can.
+    """
+    settings = load_settings(ctx)
+    ended = _run(settings, lambda service: service.revoke(name))
     click.echo(f"{name}: refused from now on, {ended} valid token{'' if ended == 1 else 's'} revoked")
+    if sessions and not _end_sessions(settings, name):
+        ctx.exit(1)
 
 
 @recipient.command()
@@ -166,6 +178,15 @@ def _run(settings: Settings, work: Callable[[Recipients], Awaitable[_Result]]) -
             return await work(service)
 
     return run_async(run())
+
+
+def _end_sessions(settings: Settings, name: str) -> bool:
+    from sluicegate.api import Principal
+    from sluicegate.cli.sessions import end_all_sessions
+
+    known = {each.name.casefold(): each for each in _run(settings, lambda service: service.list())}
+    found = known[name.casefold()]
+    return run_async(end_all_sessions(settings, Principal(found.id, found.name, "command")))
 
 
 @contextmanager

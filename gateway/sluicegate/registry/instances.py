@@ -107,6 +107,11 @@ class Instances:
         except KeyError:
             raise NotFound(f"there is no catalog named '{name}' in the configuration") from None
 
+    @property
+    def storages(self) -> Mapping[str, Storage]:
+        """The configured storage, by name, in the order of the configuration."""
+        return self._storage
+
     def storage(self, name: str) -> Storage | None:
         """The storage instance of a name, for links that carry it; `None` if there is none any more."""
         return self._storage.get(name)

@@ -1,0 +1,106 @@
+"""`sluicegate ledger`: what recipients were given, and until when."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sluicegate.cli.context import load_settings, run_async
+from sluicegate.cli.database import open_store
+from sluicegate.cli.tabular import columns
+from sluicegate.clock import epoch_ms, iso_utc
+from sluicegate.units import parse_duration
+
+if TYPE_CHECKING:
+    from sluicegate.config import Settings
+    from sluicegate.vending.entries import LedgerEntry
+    from sluicegate.vending.ledger_search import LedgerQuery
+
+_HEADER = ("GIVEN", "RECIPIENT", "TABLE", "KIND", "UNTIL", "FROM", "REQUEST", "OPENS")
+_TIMES = ("given_at", "issued_at", "expires_at")
+
+
+class MomentType(click.ParamType[int]):
+    """An option's value like `2026-11-21`, `2026-11-21T08:00:00Z` or `24h` (ago), in milliseconds."""
+
+    name = "moment"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Epoch milliseconds; a time without an offset is in UTC."""
+        try:
+            return epoch_ms() - parse_duration(value) * 1000
+        except ValueError:
+            pass
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is no time: write 2026-11-21T08:00:00Z, or 24h for a day ago", param)
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+
+
+MOMENT = MomentType()
+
+
+def register(cli: click.Group) -> None:
+    """Add the command."""
+    cli.add_command(ledger)
+
+
+@click.command()
+@click.option("--recipient", metavar="NAME", help="Given to this recipient.")
+@click.option("--share", metavar="NAME", help="Of this share.")
+@click.option("--table", metavar="NAME", help="Of TABLE, SCHEMA.TABLE or SHARE.SCHEMA.TABLE.")
+@click.option(
+    "--kind",
+    type=click.Choice(["credentials", "urls", "hadoop-token", "iceberg-config"]),
+    help="What was given.",
+)
+@click.option("--since", type=MOMENT, metavar="TIME", help="Given at or after this time, or 24h ago.")
+@click.option("--until", type=MOMENT, metavar="TIME", help="Given before this time.")
+@click.option("--active", is_flag=True, help="Only what still opens something now.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=1000, show_default=True, help="The newest so many."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def ledger(ctx: click.Context, /, active: bool, as_json: bool, **wanted: Any) -> None:
+    """Show what recipients were given: URLs of queries, temporary credentials, tokens; newest first."""
+    from sluicegate.vending.ledger_search import LedgerQuery
+
+    query = LedgerQuery(active_at=epoch_ms() if active else None, **wanted)
+    entries = run_async(_find(load_settings(ctx), query))
+    if as_json:
+        click.echo(json.dumps([_as_json(each) for each in entries], indent=2, ensure_ascii=False))
+        return
+    for line in columns(_HEADER, [_row(each) for each in entries]):
+        click.echo(line)
+
+
+async def _find(settings: Settings, query: LedgerQuery) -> list[LedgerEntry]:
+    from sluicegate.vending.ledger_search import find_entries
+
+    async with open_store(settings) as store, store.read() as connection:
+        return await find_entries(connection, query)
+
+
+def _as_json(entry: LedgerEntry) -> dict[str, Any]:
+    shown = asdict(entry)
+    return shown | {name: shown[name] and iso_utc(shown[name]) for name in _TIMES}
+
+
+def _row(entry: LedgerEntry) -> tuple[str, ...]:
+    what = f"{entry.files} files of {entry.locations[0]}" if entry.files else ", ".join(entry.locations)
+    return (
+        iso_utc(entry.given_at),
+        entry.recipient,
+        entry.table_name,
+        "/".join(part for part in (entry.kind, entry.cloud, entry.binding) if part),
+        iso_utc(entry.expires_at) if entry.expires_at else "for ever",
+        entry.address or "-",
+        entry.request_id or "-",
+        what,
+    )

@@ -1,0 +1,116 @@
+"""`sluicegate ledger` and `sluicegate recipient revoke --sessions`, as operators run them."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.deltalog import DeltaFolder, add, metadata, protocol
+from support.vending_files import VendingGateway, vending_gateway
+
+from sluicegate.cli.main import run
+
+Command = Callable[..., tuple[int, str, str]]
+TABLES: dict[str, dict[str, Any]] = {
+    name: {"history": True, "access_modes": ["url", "dir"]} for name in ("orders", "visits")
+}
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VendingGateway]:
+    """One that has given credentials for one table, and URLs of another."""
+    folder = tmp_path_factory.mktemp("commands")
+    for name in TABLES:
+        DeltaFolder(folder / "lake" / name).commit(0, protocol(), metadata(), add("a.parquet"))
+    with vending_gateway(folder, TABLES) as served:
+        assert served.credentials("orders").status == 200
+        assert served.query("schemas/eu/tables/visits").status == 200
+        assert served.served.run(served.served.gateway.vending.ledger.flush())
+        yield served
+
+
+@pytest.fixture
+def command(
+    gateway: VendingGateway, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Command:
+    """Run a command beside the gateway; its exit code, output and errors."""
+    monkeypatch.chdir(gateway.lake.removeprefix("file://").removesuffix("/lake"))
+
+    def run_command(*arguments: str) -> tuple[int, str, str]:
+        code = run(arguments)
+        return code, *capfd.readouterr()
+
+    return run_command
+
+
+def test_the_ledger_is_a_table_for_people(command: Command, gateway: VendingGateway) -> None:
+    code, shown, _ = command("ledger")
+    header, visits, orders = shown.splitlines()
+    assert (code, header.split()) == (
+        0,
+        ["GIVEN", "RECIPIENT", "TABLE", "KIND", "UNTIL", "FROM", "REQUEST", "OPENS"],
+    )
+    for part in ("acme", "sales.eu.orders", "credentials/aws", "127.0.0.1", f"{gateway.lake}/orders"):
+        assert f"  {part}" in orders
+    for part in ("acme", "sales.eu.visits", "urls", f"1 files of {gateway.lake}/visits"):
+        assert f"  {part}" in visits
+
+
+def test_json_has_all_that_is_known_and_no_secret(command: Command, gateway: VendingGateway) -> None:
+    code, shown, _ = command("ledger", "--json", "--kind", "credentials")
+    [entry] = json.loads(shown)
+    assert code == 0
+    assert entry["locations"] == [f"{gateway.lake}/orders"]
+    assert entry["expires_at"].endswith("Z")
+    for secret in gateway.vendor.answered[0].secret.values():
+        assert secret not in shown
+
+
+@pytest.mark.parametrize(
+    ("filters", "tables"),
+    [
+        (["--table", "eu.orders"], ["orders"]),
+        (["--share", "SALES", "--recipient", "Acme"], ["visits", "orders"]),
+        (["--kind", "urls"], ["visits"]),
+        (["--since", "1h"], ["visits", "orders"]),
+        (["--since", "2100-01-01"], []),
+        (["--until", "1h"], []),
+        (["--until", "2100-01-01T00:00:00+01:00"], ["visits", "orders"]),
+        (["--active"], ["visits", "orders"]),
+        (["--limit", "1"], ["visits"]),
+    ],
+    ids=lambda value: " ".join(value),
+)
+def test_filters(command: Command, filters: list[str], tables: list[str]) -> None:
+    code, shown, _ = command("ledger", "--json", *filters)
+    assert (code, [entry["table"] for entry in json.loads(shown)]) == (0, tables)
+
+
+def test_a_time_that_is_none_is_refused(command: Command) -> None:
+    code, _, errors = command("ledger", "--since", "yesterday")
+    assert code == 2
+    assert "'yesterday' is no time" in errors
+
+
+def test_revoking_ends_the_sessions_of_storage_that_vends(command: Command) -> None:
+    code, shown, errors = command("recipient", "revoke", "ACME", "--sessions")
+    assert (code, errors) == (0, "")
+    first, second, third = shown.splitlines()
+    assert first == "ACME: refused from now on, 1 valid token revoked"
+    assert second.endswith(": sessions ended")
+    assert third == "the sessions were ended"
+    assert importlib.import_module("plugin_vending").ENDED == ["acme"]
+
+
+def test_without_storage_that_vends_there_is_nothing_to_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gateway.yaml").write_text("catalogs: {raw: {type: paths}}\n")
+    assert run(["recipient", "create", "acme"]) == 0
+    assert run(["recipient", "revoke", "acme", "--sessions"]) == 0
+    assert "there are no sessions to end" in capfd.readouterr().out
