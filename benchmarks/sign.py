@@ -1,4 +1,4 @@
-"""Presigned URLs per second of CPU, beside botocore, obstore and one bare hash a URL."""
+"""Presigned URLs per second of CPU, beside the clouds' own libraries, obstore and bare hashes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmarks._report import Report
 from benchmarks._scale import SHA256, bare_hashes
+from benchmarks._sign_azure import azure_works
 
 _ORIGIN = "https://lake.s3.eu-west-1.amazonaws.com"
 _REGION = "eu-west-1"
@@ -45,6 +46,7 @@ def run(options: argparse.Namespace) -> Report:
             (_WITH_TOKEN, "obstore"): (_obstore(some, token), len(some)),
             (_PLAIN, "botocore"): (_botocore(some, None), len(some)),
             (_WITH_TOKEN, "botocore"): (_botocore(some, token), len(some)),
+            **azure_works(keys, _EXPIRES_IN),
             (SHA256, "sluicegate"): (bare_hashes(len(keys)), len(keys)),
         },
         options.rounds,
