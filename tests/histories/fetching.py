@@ -53,18 +53,21 @@ class Fetching:
         return pa.concat_tables([schema.empty_table(), *tables])
 
     def _rows(self, file: FileLine, schema: pa.Schema, names: Mapping[str, str]) -> pa.Table:
-        if file.id not in self._kept:
-            self._kept[file.id] = self._fetch(file.url)
-        held, values = self._kept[file.id], file.content["partitionValues"]
+        held, values = self._held(file), file.content["partitionValues"]
         columns = [_column(held, names.get(each.name, each.name), each.type, values) for each in schema]
         return pa.table(columns, schema=schema)
 
-    def _fetch(self, url: str) -> pa.Table:
+    def _held(self, file: FileLine) -> pa.Table:
+        if file.id not in self._kept:
+            content = BytesIO(self._fetch(file.url))
+            self._kept[file.id] = pq.read_table(content, partitioning=None)
+        return self._kept[file.id]
+
+    def _fetch(self, url: str) -> bytes:
         response = self._client.get(url)
         if response.status_code == 404:
             raise Gone(url)
-        response.raise_for_status()
-        return pq.read_table(BytesIO(response.content), partitioning=None)
+        return response.raise_for_status().content
 
 
 def _column(
@@ -87,12 +90,21 @@ class KernelFetching(Fetching):
         """See `Fetching.rows`."""
         if files and files[0].kind == "cdf":
             return super().rows(answer, files)
+        for file in files:
+            self._require(file)
         with tempfile.TemporaryDirectory() as folder:
             _write_log(Path(folder), answer, files)
             interface = kernel.PythonInterface(f"file://{folder}")
             snapshot = kernel.Table(f"file://{folder}").snapshot(interface)
             batches = kernel.ScanBuilder(snapshot).build().execute(interface)
             return pa.Table.from_batches(batches, batches.schema)
+
+    def _require(self, file: FileLine) -> None:
+        """The kernel takes a store's error for a file's content, and calls that corrupt."""
+        self._held(file)
+        vector = file.content.get("deletionVector")
+        if vector and vector["storageType"] == "p":
+            self._fetch(vector["pathOrInlineDv"])
 
 
 def _added(action: Mapping[str, Any]) -> dict[str, Any]:

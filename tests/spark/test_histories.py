@@ -21,7 +21,8 @@ pytestmark = pytest.mark.slow
 
 VECTORS = Flavour(deletion_vectors=True)
 SEEDS = 15
-LENGTH = 7
+LENGTH = 4
+RANGES = 2
 FLAVOURS = [
     VECTORS,
     Flavour(column_mapping="name"),
@@ -47,7 +48,7 @@ def test_a_recipient_gets_what_spark_says(
     for version in range(latest + 1):
         same.at_version(version, read_again=version == again)
         same.at_time(oracle.timestamp(version))
-    for _ in range(2):
+    for _ in range(RANGES):
         first = dice.randint(0, latest)
         last = dice.randint(first, latest)
         same.changes(first, last)
