@@ -45,6 +45,7 @@ from sluicegate.nouns import (
     SharedTable,
     TemporaryCredentials,
 )
+from sluicegate.percent import quote_keys
 from sluicegate.units import Duration
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ __all__ = [
     "Unavailable",
     "UnsupportedOperation",
     "hookimpl",
+    "quote_keys",
 ]
 
 hookimpl = pluggy.HookimplMarker("sluicegate")

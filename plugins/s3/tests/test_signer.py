@@ -14,10 +14,11 @@ from botocore.utils import percent_encode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sluicegate.api import quote_keys
 from sluicegate_s3.address import BucketAddress
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.credentials import Credentials
-from sluicegate_s3.signer import Presigner, quote_keys
+from sluicegate_s3.signer import Presigner
 
 AT = 1_767_225_599  # the last second of 2025
 TOKEN = "IQoJb3JpZ2luX2VjE" + "ab+/" * 200 + "=="

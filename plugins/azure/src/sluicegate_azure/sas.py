@@ -7,7 +7,6 @@ Azure Storage REST reference, and tokens equal azure-storage-blob's byte for byt
 
 from __future__ import annotations
 
-import re
 import time
 from binascii import b2a_base64
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from sluicegate.api import quote_keys
 from sluicegate_azure.signing_key import SigningKey
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ VERSION: Final = "2026-04-06"
 
 _READ_BLOB: Final = "r"
 _HMAC_BLOCK: Final = 64
-_RESERVED: Final = re.compile(r"[^A-Za-z0-9._~/-]+")
 
 
 class SasSigner:
@@ -62,12 +61,12 @@ class SasSigner:
         query = f"?{self._query(_READ_BLOB, expiry, 'b')}&sig="
         copy_inner, copy_outer = inner.copy, outer.copy
         urls: list[str] = []
-        for name in names:
+        for name, quoted in zip(names, quote_keys(names), strict=True):
             message = copy_inner()
             message.update(name.encode() + closing)
             signature = copy_outer()
             signature.update(message.digest())
-            urls.append(f"{base}{quote_name(name)}{query}{_spelled(signature.digest())}")
+            urls.append(f"{base}{quoted}{query}{_spelled(signature.digest())}")
         return urls
 
     def directory_token(self, directory: str, permissions: str, end: int) -> str:
@@ -142,19 +141,6 @@ class SasSigner:
                 "skv": key.version,
             }
         return "&".join(f"{name}={quote(value)}" for name, value in fields.items() if value)
-
-
-def quote_name(name: str) -> str:
-    """Percent-encode a blob's name as azure-storage-blob does: all but unreserved ones and slashes.
-
-    Raises:
-        UnicodeEncodeError: It holds half of a surrogate pair, so it has no UTF-8 form.
-    """
-    return _RESERVED.sub(_percent_encoded, name)
-
-
-def _percent_encoded(found: re.Match[str]) -> str:
-    return quote(found[0], safe="")
 
 
 def _moment(seconds: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from urllib.parse import quote
 
 import anyio.lowlevel
 
@@ -23,6 +24,7 @@ from sluicegate.api import (
     TableUnreadable,
     TemporaryCredentials,
     UnsupportedOperation,
+    quote_keys,
 )
 from sluicegate_azure.access import Access
 from sluicegate_azure.address import canonical_spelling
@@ -30,7 +32,7 @@ from sluicegate_azure.config import AzureConfig
 from sluicegate_azure.given import given_sas
 from sluicegate_azure.identity import configured_access
 from sluicegate_azure.locations import Names
-from sluicegate_azure.sas import SasSigner, quote_name
+from sluicegate_azure.sas import SasSigner
 from sluicegate_azure.signing_key import FreshKey, SigningKey
 from sluicegate_azure.stores import Stores
 from sluicegate_azure.vending import how_to_end, sas_token
@@ -60,7 +62,7 @@ class AzureStorage(Storage, CredentialVendor):
         self._access = access
         self._clock = clock
         self._names = Names(config.prefix)
-        self._base = f"{config.public_service_endpoint}/{quote_name(config.container.name)}/"
+        self._base = f"{config.public_service_endpoint}/{quote(config.container.name)}/"
         self._key = FreshKey(access.signing_key, clock)
         self._stores = Stores(config, access)
 
@@ -174,7 +176,7 @@ class AzureStorage(Storage, CredentialVendor):
             )
         end = _ending(int(self._clock()), expires_in, given.expires_at)
         with _refused_names():
-            urls = [f"{self._base}{quote_name(name)}?{given.token}" for name in names]
+            urls = [f"{self._base}{name}?{given.token}" for name in quote_keys(names)]
         return Presigned(urls, end * 1000)
 
 

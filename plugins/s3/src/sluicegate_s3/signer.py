@@ -15,6 +15,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
+from sluicegate.api import quote_keys
 from sluicegate_s3.address import BucketAddress
 from sluicegate_s3.credentials import Credentials
 
@@ -24,28 +25,7 @@ if TYPE_CHECKING:
 MAX_EXPIRES_IN: Final = 604_800
 """Longest life of a presigned URL, in seconds (seven days)."""
 
-_UNRESERVED: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"
-_SEPARATOR: Final = "\0"
 _HMAC_BLOCK: Final = 64
-
-
-def quote_keys(keys: Sequence[str]) -> list[str]:
-    """Percent-encode keys as S3 does: everything but unreserved characters and slashes.
-
-    The keys are quoted as one text, one pass for each reserved byte that occurs in it: most tables
-    need a pass or two, whatever their number of files.
-
-    Raises:
-        UnicodeEncodeError: A key holds half of a surrogate pair, so it has no UTF-8 form.
-    """
-    text = _SEPARATOR.join(keys).encode()
-    reserved = set(text.translate(None, _UNRESERVED + _SEPARATOR.encode()))
-    for byte in sorted(reserved, key=lambda byte: byte != ord("%")):
-        text = text.replace(bytes([byte]), b"%%%02X" % byte)
-    quoted = text.decode("ascii").split(_SEPARATOR)
-    if len(quoted) != len(keys):
-        return [quote(key, safe="/~") for key in keys]
-    return quoted
 
 
 class Presigner:

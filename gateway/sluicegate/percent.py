@@ -1,0 +1,29 @@
+"""Percent-encoding of object keys, a batch at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import quote
+
+_UNRESERVED: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"
+_SEPARATOR: Final = "\0"
+
+
+def quote_keys(keys: Sequence[str]) -> list[str]:
+    """Percent-encode keys as stores do: everything but unreserved characters (RFC 3986) and slashes.
+
+    The keys are quoted as one text, one pass for each reserved byte that occurs in it: most tables
+    need a pass or two, whatever their number of files.
+
+    Raises:
+        UnicodeEncodeError: A key holds half of a surrogate pair, so it has no UTF-8 form.
+    """
+    text = _SEPARATOR.join(keys).encode()
+    reserved = set(text.translate(None, _UNRESERVED + _SEPARATOR.encode()))
+    for byte in sorted(reserved, key=lambda byte: byte != ord("%")):
+        text = text.replace(bytes([byte]), b"%%%02X" % byte)
+    quoted = text.decode("ascii").split(_SEPARATOR)
+    if len(quoted) != len(keys):
+        return [quote(key, safe="/~") for key in keys]
+    return quoted
