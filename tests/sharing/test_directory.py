@@ -8,14 +8,10 @@ from typing import Any
 
 import pytest
 from support.deltalog import Action, DeltaFolder, add, metadata, protocol, remove, vector
-from support.installed import installed_site
 from support.snapshots import latest
-from support.vending_files import PLUGIN
+from support.vending_files import directory_access
 
 from sluicegate.api import CatalogCommit, CatalogTable, SharedTable
-from sluicegate.config import Settings
-from sluicegate.registry import Instances, Registry, configure
-from sluicegate.registry.contexts import NoLinks
 from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.sharing.scattered import absolute_directories
 from sluicegate.tables.snapshot import Snapshot
@@ -29,14 +25,8 @@ def lake(tmp_path: Path) -> str:
 
 @pytest.fixture
 async def access(lake: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[DirectoryAccess]:
-    with installed_site(tmp_path_factory.mktemp("site")) as site:
-        site.install("vending", PLUGIN)
-        storage = {"type": "vending", "prefix": lake, "absolute_paths": [f"{lake}/sources/"]}
-        settings = Settings.model_validate({"plugins": ["vending"], "storage": [storage]})
-        registry = Registry.load(settings)
-        instances = Instances(registry, configure(settings, registry), links=NoLinks)
-        yield DirectoryAccess(instances)
-        await instances.aclose()
+    async with directory_access(tmp_path_factory.mktemp("site"), lake, "sources/") as made:
+        yield made
 
 
 def shared(**options: Any) -> SharedTable:

@@ -7,8 +7,8 @@ tested is which tables, modes and directories are offered, and how credentials a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,10 @@ from support.gateway import sluicegate, write_configuration
 from support.in_process import Answer, InProcessGateway, Request, in_process_gateway
 from support.installed import installed_site
 
-from sluicegate.config import load_settings
+from sluicegate.config import Settings, load_settings
+from sluicegate.registry import Instances, Registry, configure
+from sluicegate.registry.contexts import NoLinks
+from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.testing.fakes import MemoryVendor
 
 SHARE = "/delta-sharing/shares/sales"
@@ -93,6 +96,31 @@ class VendingGateway:
         named = [(name.replace("_", "-"), value) for name, value in headers.items()]
         known = [("authorization", f"Bearer {self.token}"), *named]
         return self.served.send(Request(method, f"{SHARE}/{path}", known, body))
+
+
+@asynccontextmanager
+async def directory_access(
+    site: Path, lake: str, *absolute_paths: str
+) -> AsyncIterator[DirectoryAccess]:
+    """What decides about tables of a lake, without a gateway around it.
+
+    Args:
+        site: An empty folder.
+        lake: The storage's prefix, without a slash at its end.
+        absolute_paths: Folders in it that logs may name.
+    """
+    storage = {
+        "type": "vending",
+        "prefix": lake,
+        "absolute_paths": [f"{lake}/{path}" for path in absolute_paths],
+    }
+    with installed_site(site) as installed:
+        installed.install("vending", PLUGIN)
+        settings = Settings.model_validate({"plugins": ["vending"], "storage": [storage]})
+        registry = Registry.load(settings)
+        instances = Instances(registry, configure(settings, registry), links=NoLinks)
+        yield DirectoryAccess(instances)
+        await instances.aclose()
 
 
 @contextmanager

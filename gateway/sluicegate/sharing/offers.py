@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ import anyio
 from sluicegate.api import SharedTable, SluicegateError
 from sluicegate.lru import LRU
 from sluicegate.sharing import listing
-from sluicegate.sharing.directory import DirectoryAccess, Offer
+from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.sharing.resolve import Resolver
 
 log = logging.getLogger(__name__)
@@ -35,7 +35,10 @@ _RETRY_AFTER = 30.0
 
 @dataclass(frozen=True, slots=True)
 class _Learnt:
-    offer: Offer | None
+    """What is said of a table as it was shared then, and when to ask again."""
+
+    table: SharedTable
+    members: dict[str, Any]
     due_at: float
 
 
@@ -54,7 +57,7 @@ class ListedOffers:
         self._resolver = resolver
         self._access = access
         self._clock = clock
-        self._learnt: LRU[SharedTable, _Learnt] = LRU(_CAPACITY)
+        self._learnt: LRU[str, _Learnt] = LRU(_CAPACITY)
 
     async def learn(self, tables: Sequence[SharedTable]) -> None:
         """Find out what is not known of some tables, as far as that is quick; never fails."""
@@ -63,33 +66,41 @@ class ListedOffers:
         if not due:
             return
         for table in due:  # meanwhile, and if nothing comes of it, what was known stays
-            self._learnt.put(table, _Learnt(self._known(table), now + _RETRY_AFTER))
-        limiter = anyio.CapacityLimiter(_AT_ONCE)
+            self._put(table, self._members(table), now + _RETRY_AFTER)
+        waiting = iter(due)
         with anyio.move_on_after(_PATIENCE):
             async with anyio.create_task_group() as asking:
-                for table in due:
-                    asking.start_soon(self._ask, table, limiter)
+                for _ in range(min(_AT_ONCE, len(due))):
+                    asking.start_soon(self._ask_all, waiting)
 
     def show(self, table: SharedTable) -> dict[str, Any]:
         """The table as listings show it ("List Tables in a Schema")."""
         shown = listing.table(table)
-        offer = self._known(table) if "dir" in table.access_modes else None
-        return shown if offer is None else shown | offer.members()
+        return shown | self._members(table) if "dir" in table.access_modes else shown
 
-    def _known(self, table: SharedTable) -> Offer | None:
-        learnt = self._learnt.get(table)
-        return None if learnt is None else learnt.offer
+    def _members(self, table: SharedTable) -> dict[str, Any]:
+        learnt = self._known(table)
+        return {} if learnt is None else learnt.members
 
     def _is_due(self, table: SharedTable, now: float) -> bool:
-        learnt = self._learnt.get(table)
+        learnt = self._known(table)
         return learnt is None or now >= learnt.due_at
 
-    async def _ask(self, table: SharedTable, limiter: anyio.CapacityLimiter) -> None:
-        async with limiter:
+    def _known(self, table: SharedTable) -> _Learnt | None:
+        learnt = self._learnt.get(table.id)
+        if learnt is None or (learnt.table is not table and learnt.table != table):
+            return None
+        return learnt
+
+    def _put(self, table: SharedTable, members: dict[str, Any], due_at: float) -> None:
+        self._learnt.put(table.id, _Learnt(table, members, due_at))
+
+    async def _ask_all(self, waiting: Iterator[SharedTable]) -> None:
+        for table in waiting:
             try:
                 source = await self._resolver.locate(table)
             except SluicegateError as error:
                 log.warning("the access modes of %s are not listed: %s", table.full_name, error)
-                return
-        offer = self._access.offer(table, source)
-        self._learnt.put(table, _Learnt(offer, self._clock() + _MAX_AGE))
+            else:
+                members = self._access.offer(table, source).members()
+                self._put(table, members, self._clock() + _MAX_AGE)
