@@ -15,6 +15,8 @@ from typing import Any
 from benchmarks._report import Report
 from benchmarks._scale import SHA256, bare_hashes
 from benchmarks._sign_azure import azure_works
+from benchmarks._sign_google import google_works
+from benchmarks._sign_r2 import r2_works
 
 _ORIGIN = "https://lake.s3.eu-west-1.amazonaws.com"
 _REGION = "eu-west-1"
@@ -47,6 +49,8 @@ def run(options: argparse.Namespace) -> Report:
             (_PLAIN, "botocore"): (_botocore(some, None), len(some)),
             (_WITH_TOKEN, "botocore"): (_botocore(some, token), len(some)),
             **azure_works(keys, _EXPIRES_IN),
+            **google_works(keys, _EXPIRES_IN),
+            **r2_works(keys, _EXPIRES_IN),
             (SHA256, "sluicegate"): (bare_hashes(len(keys)), len(keys)),
         },
         options.rounds,

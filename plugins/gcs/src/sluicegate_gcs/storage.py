@@ -23,7 +23,7 @@ from sluicegate.api import (
 )
 from sluicegate_gcs.address import canonical_location
 from sluicegate_gcs.boundary import boundary_of
-from sluicegate_gcs.canonical import SignedUrls
+from sluicegate_gcs.canonical import SignedUrls, quote_keys
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.google import GoogleClient, Identity
 from sluicegate_gcs.signers import HmacSigner, IamSigner, KeySigner, Signer
@@ -99,8 +99,8 @@ class GCSStorage(Storage, CredentialVendor):
         )
         urls: list[str] = []
         for start in range(0, len(keys), _SIGN_BATCH):
-            some = keys[start : start + _SIGN_BATCH]
-            signatures = await signer.sign(_strings_to_sign(signed, some), signed.day)
+            some = _quoted(keys[start : start + _SIGN_BATCH])
+            signatures = await signer.sign(signed.strings_to_sign(some), signed.day)
             urls += signed.urls(some, signatures)
         return Presigned(urls, (at + lifetime) * 1000)
 
@@ -208,9 +208,9 @@ class GCSStorage(Storage, CredentialVendor):
         return key
 
 
-def _strings_to_sign(signed: SignedUrls, keys: Sequence[str]) -> list[bytes]:
+def _quoted(keys: Sequence[str]) -> list[str]:
     try:
-        return signed.strings_to_sign(keys)
+        return quote_keys(keys)
     except UnicodeEncodeError as error:
         raise TableUnreadable(
             "the table names a file by text that is no valid Unicode; no store can hold such a file",
