@@ -51,6 +51,10 @@ def check(site: Site, tmp_path: Path) -> Check:
             S + "{type: mem, prefix: memory://x/}\n- {type: mem, prefix: mem://x}",
             "3:23: the prefix 'memory://x/' is served by another entry already",
         ),
+        (
+            S + "{type: mem, prefix: memory://x/a, absolute_paths: [mem://x/a/b, memory://x/ab]}",
+            "2:67: 'memory://x/ab/' does not lie in this storage, memory://x/a/",
+        ),
         (A + "{type: own}", "3:5: authentication.authenticators.0: 'password' is missing"),
         (A + "{type: uc, uri: x}", "3:12: plugin 'uc' offers no authenticator"),
         (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -114,10 +114,7 @@ class _Checker:
                 canonical = prefixes.canonical(config.prefix)
                 self._note((*location, "prefix"), prefixes.refuse(canonical, known))
                 allowed = tuple(prefixes.canonical(each) for each in config.absolute_paths)
-                for number, each in enumerate(allowed):
-                    if not each.startswith(canonical):
-                        place = (*location, "absolute_paths", number)
-                        self._note(place, f"'{each}' does not lie in this storage, {canonical}")
+                self._note_outsiders((*location, "absolute_paths"), allowed, canonical)
                 spelled = {"prefix": canonical, "absolute_paths": allowed}
                 name = f"{known.name}-{numbers[known.name]}"
                 yield ConfiguredStorage(name, known, config.model_copy(update=spelled))
@@ -153,6 +150,12 @@ class _Checker:
             return None
         self.problems.extend(exposed_secrets(config, source, location))
         return config
+
+    def _note_outsiders(self, location: Location, places: Sequence[str], prefix: str) -> None:
+        for number, each in enumerate(places):
+            if not each.startswith(prefix):
+                problem = f"'{each}' does not lie in this storage, {prefix}"
+                self._note((*location, number), problem)
 
     def _note(self, location: Location, problem: str | None) -> None:
         if problem is not None:
