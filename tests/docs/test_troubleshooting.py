@@ -11,7 +11,14 @@ import pytest
 from support.docs import ROOT
 
 PAGE = ROOT / "docs" / "operators" / "troubleshooting.md"
-SOURCES = ("gateway/sluicegate", "plugins/file/src", "plugins/gcs/src", "plugins/r2/src", "plugins/s3/src")
+SOURCES = (
+    "gateway/sluicegate",
+    "plugins/azure/src",
+    "plugins/file/src",
+    "plugins/gcs/src",
+    "plugins/r2/src",
+    "plugins/s3/src",
+)
 MESSAGES = re.findall(r"^\| `(.*?)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import pytest
 from azure.core.credentials import AccessToken
 
-from sluicegate.testing.servers.azurite import Azurite, AzuriteMissing
+from sluicegate.testing.servers.azurite import Azurite
 from sluicegate_azure.config import AzureConfig
 from sluicegate_azure.identity import IdentityAccess, configured_access
 from sluicegate_azure.storage import AzureStorage
@@ -36,19 +35,8 @@ class ServerIdentity:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Azurite]:
-    """A server that everything in this process trusts."""
-    try:
-        with (
-            Azurite.start(tmp_path_factory.mktemp("azurite")) as running,
-            pytest.MonkeyPatch.context() as patch,
-        ):
-            for name, value in running.trust.items():
-                patch.setenv(name, value)
-            yield running
-    except AzuriteMissing as missing:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(str(missing))
+    with Azurite.for_tests(tmp_path_factory.mktemp("azurite")) as running:
+        yield running
 
 
 @pytest.fixture
