@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 
-from sluicegate.api import SecretStr, StorageError
+from sluicegate.api import Principal, Scope, SecretStr, StorageError
 from sluicegate.testing.servers.fake_gcs import FakeGCS
 from sluicegate_gcs.google import GoogleClient, Identity
 from sluicegate_gcs.storage import GCSStorage
@@ -43,6 +46,43 @@ async def test_a_federated_workload_lets_google_sign_each_url(
 
     calls = [path for path, _ in server.apis.asked if path.endswith(":signBlob")]
     assert (len(signed.urls), len(calls)) == (3, 3)
+
+
+ON_A_MACHINE_OF_GOOGLE = """
+import anyio, sys
+from sluicegate_gcs.config import GCSConfig
+from sluicegate_gcs.storage import GCSStorage
+
+async def main(endpoint, location):
+    config = GCSConfig(prefix="gs://lake/", endpoint=endpoint, iam_endpoint=endpoint)
+    print(*(await GCSStorage(config).presign([location], 60)).urls)
+
+anyio.run(main, *sys.argv[1:])
+"""
+
+
+async def test_a_machine_of_googles_signs_as_its_own_service_account(
+    server: FakeGCS, tmp_path: Path
+) -> None:
+    """google-auth reads where the metadata server is when it is imported: so in a new process."""
+    server.put("machine/a", b"a")
+    address = server.endpoint.removeprefix("http://")
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("GOOGLE_")},
+        "CLOUDSDK_CONFIG": str(tmp_path),
+        "GCE_METADATA_HOST": address,
+        "GCE_METADATA_IP": address,
+    }
+
+    done = await anyio.run_process(
+        [sys.executable, "-c", ON_A_MACHINE_OF_GOOGLE, server.endpoint, "gs://lake/machine/a"],
+        env=environment,
+        stderr=None,
+    )
+
+    async with httpx.AsyncClient() as client:
+        assert (await client.get(done.stdout.decode().strip())).content == b"a"
+    assert [path for path, _ in server.apis.asked if path.endswith(":signBlob")]
 
 
 async def test_a_workload_without_an_account_is_told_to_name_one(
@@ -183,6 +223,29 @@ async def test_a_failed_renewal_keeps_the_old_token_until_its_end(
     loader.now += HOUR
     with pytest.raises(StorageError):
         await fresh.get()
+
+
+async def test_no_log_holds_a_token_or_a_key(
+    server: FakeGCS,
+    connected: Connected,
+    default_credentials: Defaults,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    default_credentials()
+    own, federated = (
+        connected(),
+        connected(service_account_key=None, service_account_email=server.email),
+    )
+
+    with caplog.at_level(logging.DEBUG):
+        for storage in (own, federated):
+            signed = await storage.presign(["gs://lake/a"], 60)
+            await storage.vend(Scope(("gs://lake/a",), 900, Principal("r-1", "acme", "bearer")))
+            assert signed.urls[0] not in caplog.text
+
+    key = json.loads(server.service_account_key)["private_key"].splitlines()[1]
+    assert [secret for secret in (*server.apis.tokens, key) if secret in caplog.text] == []
+    assert "signBlob" in caplog.text
 
 
 def test_nothing_secret_is_shown() -> None:

@@ -1,4 +1,4 @@
-"""Stand-ins for Google's token service, Security Token Service and IAM credentials API.
+"""Stand-ins for Google's token services, the IAM credentials API and the metadata server.
 
 There is no server to test with that narrows tokens, so these only give tokens and keep what they were
 asked for: a test compares that with Google's documentation.
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 Json = dict[str, Any]
+
+_METADATA = "/computeMetadata/v1/instance/service-accounts"
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,10 @@ class GoogleApis:
     def answer(self, path: str, body: bytes, headers: Mapping[str, str]) -> tuple[int, Json] | None:
         """Status and document; `None` where the path is not one of these APIs."""
         ways: dict[str, Callable[[Json, Mapping[str, str]], tuple[int, Json]]] = {
+            "/": self._here,
+            f"{_METADATA}/default/": self._about_the_account,
+            f"{_METADATA}/{self.account.email}/": self._about_the_account,
+            f"{_METADATA}/default/token": self._token,
             "/token": self._token,
             "/v1/token": self._exchanged,
             f"/v1/projects/-/serviceAccounts/{self.account.email}:signBlob": self._signed,
@@ -107,6 +113,14 @@ class GoogleApis:
         if any(path.endswith(refused) for refused in self.refuses):
             return 403, {"error": {"code": 403, "message": "Permission denied on service account"}}
         return way(asked, headers)
+
+    def _here(self, asked: Json, headers: Mapping[str, str]) -> tuple[int, Json]:
+        """What tells that this is Google's cloud is the header `Metadata-Flavor`."""
+        return 200, {}
+
+    def _about_the_account(self, asked: Json, headers: Mapping[str, str]) -> tuple[int, Json]:
+        scopes = ["https://www.googleapis.com/auth/cloud-platform"]
+        return 200, {"email": self.account.email, "scopes": scopes, "aliases": ["default"]}
 
     def _token(self, asked: Json, headers: Mapping[str, str]) -> tuple[int, Json]:
         token = self._given(self.token_seconds)

@@ -33,7 +33,7 @@ _START_ATTEMPTS = 5
 _START_SECONDS = 20.0
 _LOG_FILE = "fake-gcs.log"
 _PASSED_ON = ("range", "if-none-match", "if-modified-since", "content-type")
-_JSON = {"Content-Type": "application/json"}
+_OF_GOOGLE = {"Content-Type": "application/json", "Metadata-Flavor": "Google"}
 _OWN_HEADERS = ("connection", "transfer-encoding", "content-length", "date", "server")
 
 
@@ -42,7 +42,8 @@ class FakeGCS:
     """A running store on loopback.
 
     Attributes:
-        endpoint: The door: the store, the token services and the IAM credentials API alike.
+        endpoint: The door: the store, the token services, the IAM credentials API and the metadata
+            server alike.
         bucket: The bucket that is there.
         service_account_key: JSON of the only service account's key.
         hmac_access_id: An HMAC key of that account.
@@ -132,12 +133,11 @@ class _Door(BaseHTTPRequestHandler):
     def _serve(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        if self.command == "POST":
-            found = self.apis.answer(urlsplit(self.path).path, body, headers)
-            if found is not None:
-                status, document = found
-                self._answer(status, json.dumps(document).encode(), _JSON)
-                return
+        found = self.apis.answer(urlsplit(self.path).path, body, headers)
+        if found is not None:
+            status, document = found
+            self._answer(status, json.dumps(document).encode(), _OF_GOOGLE)
+            return
         if not self.apis.knows(headers.get("authorization")):
             problem = self.check.problem(self.command, self.path, headers)
             if problem is not None:
