@@ -109,10 +109,6 @@ BAD_FILES = [
         ],
     ),
     (
-        _table("table: x, access_modes: [url, dir]"),
-        [f"6:14: {IN_TABLE}: access mode dir needs history: true, because it opens older versions too"],
-    ),
-    (
         _recipient("allow_from: [203.0.113.1/24]"),
         [f"2:23: recipients.acme.allow_from.0: {NETWORK}"],
     ),

@@ -51,7 +51,7 @@ async def snapshot(lake: str, *actions: Action, partitioned_by: Sequence[str] = 
         ({"access_modes": ("dir",)}, ("dir",)),
         ({"access_modes": ("url",)}, ("url",)),
         ({"change_feed": True}, ("url", "dir")),
-        ({"history": False}, ("url",)),
+        ({"history": False}, ("url", "dir")),
         ({"start_version": 1}, ("url",)),
         ({"partition_filter": "country = 'DE'"}, ("url",)),
         ({"partition_filter": "country = 'DE'", "access_modes": ("dir",)}, ()),

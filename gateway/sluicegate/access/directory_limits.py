@@ -9,9 +9,6 @@ class _Limits(Protocol):
     """A shared table, declared or stored."""
 
     @property
-    def history(self) -> bool: ...
-
-    @property
     def start_version(self) -> int: ...
 
     @property
@@ -23,14 +20,12 @@ def directory_obstacle(table: _Limits) -> str | None:
 
     Credentials for a directory open every file in it: all partitions, all columns, the whole log with
     what it says about its writers, the files of older versions and of change feeds that were not
-    vacuumed yet, and files that no version names. So nothing but a table that is shared whole, with its
-    history from the beginning, can be shared this way. The change feed is no limit of its own: each of
-    the versions between which it tells the changes can be read.
+    vacuumed yet, and files that no version names. A filter or a first version could not be kept. That
+    `history` is off is no such promise: it says what the gateway answers, and whoever lists `dir` says
+    that the directory may be read.
     """
     if table.partition_filter is not None:
         return "a partition_filter cannot be kept with access mode dir, which opens all files"
     if table.start_version > 0:
         return "a start_version cannot be kept with access mode dir, which opens older versions too"
-    if not table.history:
-        return "access mode dir needs history: true, because it opens older versions too"
     return None
