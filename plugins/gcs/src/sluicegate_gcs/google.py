@@ -62,6 +62,12 @@ class GoogleClient:
         session.mount("http://", HTTPAdapter(pool_maxsize=_THREADS, max_retries=again))
         return partial(Request(session), timeout=_SECONDS)
 
+    def close(self) -> None:
+        """Close the connections that there are."""
+        made = self.__dict__.pop("request", None)
+        if made is not None:
+            made.func.session.close()
+
     async def run(self, work: Callable[[], _T]) -> _T:
         """The result of `work`, run in a thread.
 

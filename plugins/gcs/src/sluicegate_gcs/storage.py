@@ -161,6 +161,7 @@ class GCSStorage(Storage, CredentialVendor):
     async def aclose(self) -> None:
         """Release connections."""
         self._stores.clear()
+        self._client.close()
 
     async def _signing(self) -> Signer:
         if self._signer is None:
