@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sluicegate.sharing.openapi import hadoop_tokens
 from sluicegate.sharing.openapi import parameters as given
 from sluicegate.sharing.openapi.bodies import body
 from sluicegate.sharing.openapi.pieces import Schema, text
@@ -20,7 +21,7 @@ _TABLE = "/shares/{share}/schemas/{schema}/tables/{table}"
 
 def paths() -> dict[str, Schema]:
     """Path items, by addresses relative to the door."""
-    return {**_listings(), **_tables(), **_queries(), **_credentials()}
+    return {**_listings(), **_tables(), **_queries(), **_credentials(), **_hadoop()}
 
 
 def operation(
@@ -133,6 +134,17 @@ def _credentials() -> dict[str, Schema]:
         sends="CredentialsRequest",
     )
     return {f"{_TABLE}/temporary-table-credentials": _item(given.TABLE, post=generate)}
+
+
+def _hadoop() -> dict[str, Schema]:
+    issue = operation(
+        "issueHadoopDelegationToken",
+        "Issue Hadoop Delegation Tokens",
+        hadoop_tokens.answer(),
+        errors=_SENT,
+        sends="HadoopTokenRequest",
+    )
+    return {f"{_TABLE}/hadoop-delegation-token": _item(given.TABLE, post=issue)}
 
 
 def _item(names: tuple[str, ...], **operations: Schema) -> Schema:
