@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from support.secrets_grep import keep_secret
 
 READY = "serving Delta Sharing at "
 START_TIMEOUT_SECONDS = 30
@@ -52,6 +53,7 @@ class RunningGateway:
         path = self.folder / f"{recipient}.share"
         self.command("recipient", "rotate", recipient, "--profile", str(path), "--force", *options)
         content = json.loads(path.read_text())
+        keep_secret(*(content[name] for name in ("bearerToken", "clientSecret") if name in content))
         content["endpoint"] = self.endpoint
         if "tokenEndpoint" in content:
             content["tokenEndpoint"] = f"{self.address}/oauth/token"

@@ -16,6 +16,7 @@ import pyarrow as pa
 from deltalake import write_deltalake
 from support.gateway import RunningGateway, running_gateway, write_configuration
 from support.recipient import Recipient
+from support.secrets_grep import keep_credentials, keep_secret, keep_url_secret
 
 from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
 
@@ -40,7 +41,10 @@ class S3Lake:
         """Temporary credentials for a directory of a table, by default its root."""
         body = {} if location is None else {"location": location}
         path = f"schemas/{SCHEMA}/tables/{table}/temporary-table-credentials"
-        return self._request("POST", path, json=body)
+        answer = self._request("POST", path, json=body)
+        if answer.status_code == 200:
+            keep_credentials(answer.json()["credentials"])
+        return answer
 
     def get(self, path: str) -> httpx.Response:
         """Something else of the share."""
@@ -50,7 +54,9 @@ class S3Lake:
         """The `file` actions of a query."""
         answer = self.query(table)
         assert answer.status_code == 200, answer.text
-        return [orjson.loads(line)["file"] for line in answer.text.splitlines()[2:]]
+        found = [orjson.loads(line)["file"] for line in answer.text.splitlines()[2:]]
+        keep_url_secret(*(file["url"] for file in found))
+        return found
 
     def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
         token = json.loads(self.recipient.profile.read_text())["bearerToken"]
@@ -102,6 +108,7 @@ def s3_lake(
 def storage_of(server: SeaweedFS, identity: Identity | None = None) -> dict[str, Any]:
     """The section of a server's bucket, read with the key of `signer` unless told otherwise."""
     who = identity or server.signer
+    keep_secret(who.secret_access_key, server.admin.secret_access_key)
     return {
         "type": "s3",
         "prefix": f"s3://{server.bucket}/",

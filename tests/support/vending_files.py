@@ -16,6 +16,7 @@ from typing import Any
 from support.gateway import sluicegate, write_configuration
 from support.in_process import Answer, InProcessGateway, Request, in_process_gateway
 from support.installed import installed_site
+from support.secrets_grep import keep_credentials, keep_secret
 
 from sluicegate.config import Settings, load_settings
 from sluicegate.registry import Instances, Registry, configure
@@ -77,7 +78,10 @@ class VendingGateway:
     def credentials(self, table: str, body: bytes = b"", **headers: str) -> Answer:
         """What the recipient gets for a wish for credentials."""
         path = f"schemas/eu/tables/{table}/temporary-table-credentials"
-        return self._send("POST", path, headers, body)
+        answer = self._send("POST", path, headers, body)
+        if answer.status == 200:
+            keep_credentials(answer.json["credentials"])
+        return answer
 
     @property
     def vendor(self) -> MemoryVendor:
@@ -166,6 +170,7 @@ def vending_gateway(
     write_configuration(folder, settings, shares)
     sluicegate(folder, "recipient", "rotate", "acme", "--profile", "acme.share")
     token = json.loads((folder / "acme.share").read_text())["bearerToken"]
+    keep_secret(token)
     site = folder / "site"
     site.mkdir()
     with installed_site(site) as installed:
