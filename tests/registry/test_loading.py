@@ -121,6 +121,26 @@ def test_two_plugins_of_one_format_are_refused_naming_both(site: Site) -> None:
     assert "'hudi' is registered by 'alpha' (sluicegate-alpha 1.0) and by 'beta'" in message
 
 
+BINDING = HEAD + (
+    "class Mine(TokenBinding):\n"
+    "    name, kind = __name__.removeprefix('plugin_'), 'KIND'\n"
+    "    hadoop_class, credentials = 'com.acme.Binding', None\n"
+    "    def marshal(self, credentials): return MarshalledCredentials('key', 'secret')\n"
+    "@hookimpl\ndef sluicegate_register_token_bindings(): return [Mine()]"
+)
+
+
+def test_token_bindings_are_collected_and_no_kind_is_made_by_two(site: Site) -> None:
+    site.install("alpha", BINDING.replace("KIND", "Acme/Alpha"))
+    site.install("beta", BINDING.replace("KIND", "Acme/Alpha"))
+    site.install("gamma", BINDING.replace("KIND", "S3ADelegationToken/Role"))
+    site.install("full", BINDING.replace("KIND", "Acme/Full"))
+    assert Registry.load(["alpha"]).token_bindings()["alpha"].kind == "Acme/Alpha"
+    assert "tokens of kind Acme/Alpha are made by 'alpha', and by 'beta'" in refusal("alpha", "beta")
+    assert "are made by the gateway's own binding 'role', and by 'gamma'" in refusal("gamma")
+    assert "'full' is a binding of the gateway's own" in refusal("full")
+
+
 def test_capabilities_are_merged_and_clashes_refused(site: Site) -> None:
     code = HEAD + "@hookimpl\ndef sluicegate_register_capabilities(): return {'KEY': 'yes'}"
     site.install("alpha", code.replace("KEY", "alpha"))
