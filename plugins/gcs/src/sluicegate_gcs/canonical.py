@@ -18,25 +18,6 @@ MAX_EXPIRES_IN: Final = 604_800
 """Longest life of a signed URL, in seconds (seven days)."""
 
 
-def quote_keys(keys: Sequence[str]) -> list[str]:
-    """Percent-encode keys as Google does: everything but unreserved characters and slashes.
-
-    Names of files are mostly plain, which `quote` sees at a glance; those of their directories
-    (`date=2024-01-01`) are not, but few.
-
-    Raises:
-        UnicodeEncodeError: A key holds half of a surrogate pair, so it has no UTF-8 form.
-    """
-    directories: dict[str, str] = {}
-    quoted = []
-    for key in keys:
-        directory, slash, name = key.rpartition("/")
-        if directory not in directories:
-            directories[directory] = quote(directory, safe="/~")
-        quoted.append(f"{directories[directory]}{slash}{quote(name, safe='~')}")
-    return quoted
-
-
 @dataclass(frozen=True, slots=True)
 class SignedUrls:
     """GET URLs of one bucket, for one instant and one signer; all but their signatures.
@@ -63,7 +44,7 @@ class SignedUrls:
         return self._stamp[:8]
 
     def strings_to_sign(self, keys: Sequence[str]) -> list[bytes]:
-        """What the signer signs, one for each key (see `quote_keys`)."""
+        """What the signer signs, one for each key (percent-encoded)."""
         host = self.origin.partition("://")[2]
         begin = sha256(f"GET\n/{self.bucket}/".encode())
         end = f"\n{self._query}\nhost:{host}\n\nhost\nUNSIGNED-PAYLOAD".encode()
@@ -76,7 +57,7 @@ class SignedUrls:
         return strings
 
     def urls(self, keys: Sequence[str], signatures: Sequence[str]) -> list[str]:
-        """The URLs of keys (see `quote_keys`), given the signatures in hexadecimal digits."""
+        """The URLs of keys (percent-encoded), given the signatures in hexadecimal digits."""
         begin = f"{self.origin}/{self.bucket}/"
         end = f"?{self._query}&X-Goog-Signature="
         return [

@@ -20,10 +20,11 @@ from sluicegate.api import (
     TableUnreadable,
     TemporaryCredentials,
     UnsupportedOperation,
+    quote_keys,
 )
 from sluicegate_gcs.address import canonical_location
 from sluicegate_gcs.boundary import boundary_of
-from sluicegate_gcs.canonical import SignedUrls, quote_keys
+from sluicegate_gcs.canonical import SignedUrls
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.google import GoogleClient, Identity
 from sluicegate_gcs.signers import HmacSigner, IamSigner, KeySigner, Signer
