@@ -1,0 +1,81 @@
+"""Configuration of the catalog type `iceberg`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from sluicegate.api import CatalogConfig, Duration, PluginConfig, SecretStr
+
+Url = Annotated[
+    str,
+    StringConstraints(pattern=r"^https?://[^/?#@\s][^?#@\s]*$"),
+    AfterValidator(lambda url: url.rstrip("/")),
+]
+
+
+class OAuth2Config(PluginConfig):
+    """OAuth 2.0 client credentials, exchanged for access tokens that are renewed before they expire."""
+
+    client_id: str = Field(min_length=1, description="The gateway's client id.")
+    client_secret: SecretStr = Field(description="Its secret.")
+    server_uri: Url | None = Field(
+        default=None,
+        description="URL of the token endpoint; by default the catalog's own, `v1/oauth/tokens`.",
+    )
+    scope: str | None = Field(
+        default="catalog", description="Scope to ask for; Polaris wants `PRINCIPAL_ROLE:ALL`."
+    )
+    authentication: Literal["form", "basic"] = Field(
+        default="form",
+        description="How the client's id and secret are sent: in the form, or by HTTP Basic.",
+    )
+    parameters: Mapping[str, str] = Field(
+        default_factory=dict,
+        description="More fields of the form, such as `audience` or `resource`.",
+    )
+
+
+class IcebergConfig(CatalogConfig):
+    """An Iceberg REST catalog, and how the gateway shows it who it is.
+
+    What the catalog vends is what signs URLs, and what recipients with directory access get: give the
+    gateway a principal that may read only.
+    """
+
+    uri: Url = Field(
+        description="URL of the catalog, without `/v1`.",
+        examples=["https://polaris.example/api/catalog"],
+    )
+    warehouse: str | None = Field(
+        default=None, min_length=1, description="The warehouse (in Polaris: the catalog) to serve."
+    )
+    oauth2: OAuth2Config | None = Field(
+        default=None, description="OAuth 2.0 client credentials of the gateway."
+    )
+    token: SecretStr | None = Field(
+        default=None, description="A bearer token, instead of `oauth2`; it is never renewed."
+    )
+    headers: Mapping[str, SecretStr] = Field(
+        default_factory=dict,
+        description="Headers to send with each request, such as `Polaris-Realm`.",
+    )
+    vended_credentials: bool = Field(
+        default=True,
+        description="Read, sign and vend with credentials that the catalog vends. If false, with those "
+        "of the configured storage.",
+    )
+    assumed_lifetime: Duration = Field(
+        default=900,
+        ge=60,
+        description="How long vended credentials that do not say when they expire are taken to live; "
+        "the default is the shortest session that AWS knows.",
+    )
+
+    @model_validator(mode="after")
+    def _refuse_two_ways_to_authenticate(self) -> Self:
+        if self.oauth2 is not None and self.token is not None:
+            raise ValueError("oauth2 and token exclude each other: set one of them")
+        return self

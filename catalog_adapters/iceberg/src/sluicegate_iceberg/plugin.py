@@ -1,0 +1,1 @@
+"""What the adapter offers to the gateway."""
