@@ -198,6 +198,7 @@ class Endpoint:
         self._authentication = authentication
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
         request = Request(scope, receive)
         try:
             principal = await self._authentication.authenticate(
