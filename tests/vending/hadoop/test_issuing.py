@@ -169,6 +169,13 @@ class TestBonded:
         told, *_ = issued(lake.ask("orders", tokens=list(map(to_url, elsewhere))))
         assert not told["bonded"]
 
+    def test_one_from_before_a_revocation_is_not_given_back(self, lake: HadoopLake) -> None:
+        _, token, *_ = issued(lake.ask("orders", recipient="rival"))
+        lake.gateway.command("recipient", "revoke", "rival")
+        lake.gateway.profile("rival")
+        told, *_ = issued(lake.ask("orders", recipient="rival", tokens=[to_url(token)]))
+        assert not told["bonded"]
+
     def test_one_of_another_kind_is_refused_naming_both(self, lake: HadoopLake) -> None:
         _, token, *_ = issued(lake.ask("orders", recipient="trusted", binding="role"))
         answer = lake.ask("orders", recipient="trusted", tokens=[to_url(token)])
