@@ -18,6 +18,7 @@ from sluicegate.api import (
     Unauthenticated,
     UnsupportedOperation,
 )
+from sluicegate.vending.checks import check_handed_on
 
 from .conftest import LIFETIME, ORDERS, ROOT, Desk
 
@@ -185,12 +186,49 @@ async def test_unusable_answers_are_not_handed_on(
     assert await desk.entries() == []
 
 
-async def test_credentials_that_live_longer_than_asked_are_not_handed_on(desk: Desk) -> None:
+async def test_a_storage_that_gives_a_longer_life_than_asked_is_not_believed(desk: Desk) -> None:
     longer = int(desk.clock.now) + (LIFETIME + 120) * 1000
     _answering(desk, expires_at=longer)
+    scope = Scope((ROOT,), LIFETIME, desk.principals["acme"])
     with pytest.raises(StorageError) as raised:
-        await issue(desk)
+        check_handed_on(
+            await desk.vendor.vend(scope), scope, int(desk.clock.now), str, may_outlive=False
+        )
     assert f"longer than the {LIFETIME} s asked for" in (raised.value.detail or "")
+
+
+async def test_a_catalog_gives_lives_of_its_own(desk: Desk) -> None:
+    longer = int(desk.clock.now) + 43_200_000
+    _answering(desk, expires_at=longer)
+    assert (await issue(desk)).expires_at == longer
+
+
+async def test_a_catalogs_keys_without_an_end_are_used_and_never_handed_on(desk: Desk) -> None:
+    acme = desk.principals["acme"]
+    _answering(
+        desk,
+        location="memory://lake",
+        secret={"access_key_id": "a", "secret_access_key": "b"},
+        expires_at=None,
+    )
+    own = await desk.vending.for_gateway(acme, desk.source)
+    assert own is not None
+    assert own.secret == {"access_key_id": "a", "secret_access_key": "b"}
+    assert await desk.vending.for_gateway(acme, desk.source) == own
+    assert len(desk.vendor.scopes) == 1
+    with pytest.raises(StorageError):
+        await issue(desk)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"secret": {}}, {"location": f"{ROOT}2"}, {"expires_at": 1_000}, {"kind": "ibm"}]
+)
+async def test_what_a_catalog_gives_for_nothing_is_not_used(
+    desk: Desk, changed: dict[str, Any]
+) -> None:
+    _answering(desk, **changed)
+    with pytest.raises(StorageError):
+        await desk.vending.for_gateway(desk.principals["acme"], desk.source)
 
 
 async def test_an_upstream_that_fails_tells_recipients_nothing(desk: Desk) -> None:

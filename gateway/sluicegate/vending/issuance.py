@@ -7,6 +7,7 @@ s3a-delegation-tokens.md for the bindings.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 
 from sluicegate.access.admission import admit
 from sluicegate.access.grants import Grants
@@ -26,7 +27,7 @@ from sluicegate.clock import epoch_ms
 from sluicegate.store.reads import RecipientRecord
 from sluicegate.telemetry import count, span
 from sluicegate.vending.cache import CredentialCache, Vended
-from sluicegate.vending.checks import check_credentials, unusable
+from sluicegate.vending.checks import check_handed_on, check_usable, unusable
 from sluicegate.vending.entries import IssuanceKind, LedgerEntry
 from sluicegate.vending.ledger import Ledger
 from sluicegate.vending.url_record import UrlRecord
@@ -105,6 +106,13 @@ class Vending:
 
         async def make(issued_at: int) -> TemporaryCredentials:
             credentials = await self._vend(vendor, scope)
+            check_handed_on(
+                credentials,
+                scope,
+                self._now(),
+                self.vendors.canonical,
+                may_outlive=vendor is source.vendor,
+            )
             entry = self._entry(shared, scope, kind, Vended(credentials, issued_at), entry_id)
             await self.ledger.write(entry)
             written.append(entry)
@@ -129,6 +137,8 @@ class Vending:
     ) -> TemporaryCredentials | None:
         """Credentials of the table's own vendor to read it and sign its URLs; they stay in the gateway.
 
+        Keys that do not end are asked for anew after the configured life, as if they did.
+
         Returns:
             `None` where the catalog does not vend for it: the storage then uses its own.
 
@@ -141,9 +151,14 @@ class Vending:
         vendor, scope = self._asked(principal, source, (), None, None)
         since = await self.revoked_before(principal)
         key = _key(vendor, scope, "urls")
-        vended = self._cache.get(key, since) or await self._cache.vend(
-            key, since, lambda _: self._vend(vendor, scope)
-        )
+
+        async def make(issued_at: int) -> TemporaryCredentials:
+            credentials = await self._vend(vendor, scope)
+            check_usable(credentials, scope, self._now(), self.vendors.canonical)
+            ends = credentials.expires_at or issued_at + scope.lifetime * 1000
+            return replace(credentials, expires_at=ends)
+
+        vended = self._cache.get(key, since) or await self._cache.vend(key, since, make)
         return vended.credentials
 
     async def aclose(self) -> None:
@@ -192,14 +207,12 @@ class Vending:
     async def _vend(self, vendor: CredentialVendor, scope: Scope) -> TemporaryCredentials:
         with span("vend", locations=len(scope.locations)):
             try:
-                credentials = await vendor.vend(scope)
+                return await vendor.vend(scope)
             except SluicegateError:
                 raise
             except Exception as error:
                 # The kind alone: what an upstream says may hold secrets.
                 raise unusable(f"the vendor failed: {type(error).__name__}") from error
-        check_credentials(credentials, scope, self._now(), self.vendors.canonical)
-        return credentials
 
     async def revoked_before(self, principal: Principal) -> int:
         """When the recipient was last revoked, 0 for never; what was vended before is not reused.
