@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
 
 from sluicegate.errors import (
     ConfigurationError,
@@ -38,8 +37,15 @@ def ndjson_response(lines: AsyncIterator[bytes], headers: Mapping[str, str]) -> 
     return StreamingResponse(lines, headers=headers, media_type=NDJSON)
 
 
-def error_response(error: SluicegateError) -> Response:
-    """The one spelling of errors: `{"errorCode", "message"}` and what HTTP wants beside it."""
+def error_body(error: SluicegateError) -> dict[str, Any]:
+    """The usual spelling of errors: `{"errorCode", "message"}`."""
+    return {"errorCode": error.code, "message": error.message}
+
+
+def error_response(
+    error: SluicegateError, body: Callable[[SluicegateError], dict[str, Any]] = error_body
+) -> Response:
+    """An error in a door's spelling, and what HTTP wants beside it."""
     if isinstance(error, ConfigurationError):
         error = Unavailable("the gateway's configuration does not allow to serve this now")
     headers: dict[str, str] = {}
@@ -51,18 +57,13 @@ def error_response(error: SluicegateError) -> Response:
         headers["Allow"] = error.allowed
     elif error.status == 503:
         headers["Retry-After"] = RETRY_AFTER_SECONDS
-    return json_response({"errorCode": error.code, "message": error.message}, error.status, headers)
+    return json_response(body(error), error.status, headers)
 
 
 def log_error(error: SluicegateError) -> None:
     """One line for the operator, with the private detail; what is the client's own fault is quieter."""
     level = logging.WARNING if error.status >= 500 or error.detail else logging.INFO
     log.log(level, "%s: %s%s", error.code, error.message, f" [{error.detail}]" if error.detail else "")
-
-
-async def send_error(error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer an error, whatever it is."""
-    await error_response(as_sluicegate_error(error))(scope, receive, send)
 
 
 def as_sluicegate_error(error: Exception) -> SluicegateError:

@@ -12,9 +12,9 @@ from support.clock import Clock
 from support.vending_files import directory_access
 
 from sluicegate.api import CatalogTable, SharedTable, Unavailable
+from sluicegate.doors.resolve import Resolver
 from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.sharing.offers import ListedOffers
-from sluicegate.sharing.resolve import Resolver
 
 TABLE = SharedTable("1", "sales", "2", "eu", "t", "raw", "t", history=True, access_modes=("url", "dir"))
 

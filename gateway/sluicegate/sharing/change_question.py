@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sluicegate.doors.parameters import at_most_one, boolean, integer, text, timestamp
 from sluicegate.errors import InvalidRequest
-from sluicegate.sharing.parameters import at_most_one, boolean, integer, text, timestamp
 
 if TYPE_CHECKING:
     from sluicegate.tables.changes import What

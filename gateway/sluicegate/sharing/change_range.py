@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from sluicegate.api import InvalidRequest, Principal, SharedTable
+from sluicegate.doors.resolve import OpenTable
+from sluicegate.doors.tokens import TokenSigner
 from sluicegate.sharing.change_question import Bound, ChangesRequest
 from sluicegate.sharing.continuation import bound_to
 from sluicegate.sharing.limits import check_version
-from sluicegate.sharing.resolve import OpenTable
-from sluicegate.sharing.tokens import TokenSigner
 from sluicegate.tables.reader import TableReader
 from sluicegate.tables.snapshot import Snapshot
 

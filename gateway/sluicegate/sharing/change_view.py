@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sluicegate.api import Principal, UnsupportedOperation
+from sluicegate.doors.resolve import OpenTable
 from sluicegate.sharing import delta_lines, parquet_lines
 from sluicegate.sharing.change_question import ChangesRequest
 from sluicegate.sharing.limits import shared_partitions
 from sluicegate.sharing.negotiation import Agreement, negotiate
 from sluicegate.sharing.question import Form
-from sluicegate.sharing.resolve import OpenTable
 from sluicegate.tables.changes import Changes, Commit, TableState
 from sluicegate.tables.features import FeatureNeeds, declared_features
 from sluicegate.tables.partitions import PartitionValues

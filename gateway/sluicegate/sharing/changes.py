@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from sluicegate.api import Principal, SharedTable
+from sluicegate.doors.resolve import OpenTable, Resolver
 from sluicegate.sharing.answer import Answer
 from sluicegate.sharing.change_question import ChangesRequest
 from sluicegate.sharing.change_range import ChangeRanges, Position
@@ -16,7 +17,6 @@ from sluicegate.sharing.change_view import view_changes
 from sluicegate.sharing.end_stream import end_stream, ended
 from sluicegate.sharing.limits import check_change_feed, check_history
 from sluicegate.sharing.question import Form
-from sluicegate.sharing.resolve import OpenTable, Resolver
 from sluicegate.sharing.signing import Signer
 from sluicegate.sharing.view import table_headers
 from sluicegate.tables.changes import TableState

@@ -9,8 +9,8 @@ import hashlib
 from dataclasses import dataclass
 
 from sluicegate.api import Principal, SharedTable
+from sluicegate.doors.tokens import TokenSigner
 from sluicegate.sharing.question import QueryRequest
-from sluicegate.sharing.tokens import TokenSigner
 
 
 @dataclass(frozen=True, slots=True)

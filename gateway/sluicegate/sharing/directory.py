@@ -14,8 +14,8 @@ from sluicegate.api import (
     CatalogTable,
     SharedTable,
 )
+from sluicegate.doors.reach import Reach, is_inside, without_nested
 from sluicegate.registry import Instances
-from sluicegate.sharing.reach import Reach, is_inside, without_nested
 from sluicegate.vending.vendors import Vendors
 
 if TYPE_CHECKING:

@@ -9,16 +9,16 @@ from starlette.routing import Route
 from sluicegate.access.authentication import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.config import Settings
+from sluicegate.doors.resolve import Resolver
+from sluicegate.doors.tokens import TokenSigner
 from sluicegate.keyring import KeyRing
 from sluicegate.late import Late
 from sluicegate.registry import Instances
 from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.sharing.hadoop_tokens import HadoopTokenDoor
 from sluicegate.sharing.openapi import openapi_route
-from sluicegate.sharing.resolve import Resolver
 from sluicegate.sharing.routes import PREFIX, SharingDoor
 from sluicegate.sharing.table_credentials import TableCredentials
-from sluicegate.sharing.tokens import TokenSigner
 from sluicegate.tables.reader import TableReader
 from sluicegate.vending import Vending
 from sluicegate.vending.hadoop.bindings import TokenBindings

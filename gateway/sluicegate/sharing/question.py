@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sluicegate.doors.parameters import at_most_one, boolean, integer, text, timestamp
 from sluicegate.errors import InvalidRequest
 from sluicegate.sharing import capabilities
 from sluicegate.sharing.capabilities import Capabilities
-from sluicegate.sharing.parameters import at_most_one, boolean, integer, text, timestamp
 
 FILE_ID_HASH = "fileidhash"
 _HASHES = {"parquet": "md5", "delta": "sha256"}

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
 
 from sluicegate.access.authentication import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.api import Principal, Schema, Share, SharedTable
 from sluicegate.bodies import read_body
+from sluicegate.doors.endpoint import Endpoint, Handler
+from sluicegate.doors.paging import Page, PageRequest, page
+from sluicegate.doors.parameters import json_object, text, timestamp
+from sluicegate.doors.resolve import Resolver
+from sluicegate.doors.tokens import TokenSigner
 from sluicegate.late import Late
-from sluicegate.responses import json_response, ndjson_response, send_error
+from sluicegate.responses import json_response, ndjson_response
 from sluicegate.sharing import listing
 from sluicegate.sharing.answer import VERSION_HEADER, Answer
 from sluicegate.sharing.change_question import ChangesRequest
 from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.sharing.offers import ListedOffers
-from sluicegate.sharing.paging import Page, PageRequest, page
-from sluicegate.sharing.parameters import json_object, text, timestamp
 from sluicegate.sharing.question import Form, QueryRequest, Travel
-from sluicegate.sharing.resolve import Resolver
 from sluicegate.sharing.table_credentials import TableCredentials
-from sluicegate.sharing.tokens import TokenSigner
-from sluicegate.telemetry import name_recipient
 from sluicegate.vending.sharing_json import sharing_json
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
 PREFIX = "/delta-sharing"
 TABLE = "/shares/{share}/schemas/{schema}/tables/{table}"
-
-Handler = Callable[[Request, Principal], Awaitable[Response]]
 
 
 class SharingDoor:
@@ -185,31 +182,6 @@ class SharingDoor:
     async def _table(self, request: Request, principal: Principal) -> SharedTable:
         names: Mapping[str, Any] = request.path_params
         return await self._resolver.table(principal, names["share"], names["schema"], names["table"])
-
-
-class Endpoint:
-    """An ASGI endpoint: authenticate, handle, and answer every error as JSON.
-
-    It is not one of Starlette's function endpoints because those cost a third of a listing's time.
-    """
-
-    def __init__(self, handler: Handler, authentication: Authentication) -> None:
-        self._handler = handler
-        self._authentication = authentication
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request."""
-        request = Request(scope, receive)
-        try:
-            principal = await self._authentication.authenticate(
-                request.headers.get("authorization"), request.client and request.client.host
-            )
-            name_recipient(principal.name)
-            response = await self._handler(request, principal)
-        except Exception as error:
-            await send_error(error, scope, receive, send)
-        else:
-            await response(scope, receive, send)
 
 
 def _key(item: Share | Schema | SharedTable) -> str:

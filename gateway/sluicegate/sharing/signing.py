@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sluicegate.api import ConfigurationError, Presigned, Storage, UnsupportedOperation
+from sluicegate.doors.reach import Reach
+from sluicegate.doors.resolve import OpenTable
 from sluicegate.nouns import join_location
 from sluicegate.registry import Instances
-from sluicegate.sharing.reach import Reach
-from sluicegate.sharing.resolve import OpenTable
 from sluicegate.telemetry import count, span
 from sluicegate.vending import Vending
 from sluicegate.vending.url_record import UrlRecord

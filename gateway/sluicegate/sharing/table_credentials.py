@@ -18,9 +18,9 @@ from sluicegate.api import (
     TemporaryCredentials,
     UnsupportedOperation,
 )
+from sluicegate.doors.resolve import Resolver
 from sluicegate.late import Late
 from sluicegate.sharing.directory import DirectoryAccess, Offer
-from sluicegate.sharing.resolve import Resolver
 from sluicegate.vending import Vending
 
 if TYPE_CHECKING:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sluicegate.config import Settings
+from sluicegate.doors.resolve import Resolver
+from sluicegate.doors.tokens import TokenSigner
 from sluicegate.keyring import KeyRing
 from sluicegate.registry import Instances
 from sluicegate.sharing.answers import TableAnswers
@@ -18,9 +20,7 @@ from sluicegate.sharing.change_range import ChangeRanges
 from sluicegate.sharing.changes import ChangeAnswers
 from sluicegate.sharing.continuation import Continuations
 from sluicegate.sharing.directory import DirectoryAccess
-from sluicegate.sharing.resolve import Resolver
 from sluicegate.sharing.signing import Signer
-from sluicegate.sharing.tokens import TokenSigner
 from sluicegate.sharing.view import Viewer
 from sluicegate.tables.memory import return_freed_memory
 from sluicegate.tables.reader import TableReader

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from sluicegate.api import Presigned
+from sluicegate.doors.resolve import OpenTable
 from sluicegate.sharing.deletion_vectors import location as vector_location
-from sluicegate.sharing.resolve import OpenTable
 from sluicegate.sharing.signing import Signer
 
 

@@ -8,6 +8,7 @@ from functools import partial
 import anyio.to_thread
 
 from sluicegate.api import Principal, SharedTable
+from sluicegate.doors.resolve import OpenTable, Resolver
 from sluicegate.sharing import capabilities, delta_lines, parquet_lines
 from sluicegate.sharing.answer import VERSION_HEADER
 from sluicegate.sharing.directory import DirectoryAccess, Offer
@@ -15,7 +16,6 @@ from sluicegate.sharing.limits import check_history, check_version, visible
 from sluicegate.sharing.lines import At, TableTotals
 from sluicegate.sharing.negotiation import Agreement, negotiate
 from sluicegate.sharing.question import FILE_ID_HASH, Form, Travel
-from sluicegate.sharing.resolve import OpenTable, Resolver
 from sluicegate.tables.features import FeatureNeeds, feature_needs
 from sluicegate.tables.reader import TableReader
 from sluicegate.tables.snapshot import FileSet, Snapshot

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sluicegate.doors.parameters import MAX_RESULTS
 from sluicegate.sharing.capabilities import HEADER
 from sluicegate.sharing.openapi.listings import name
 from sluicegate.sharing.openapi.pieces import (
@@ -13,7 +14,6 @@ from sluicegate.sharing.openapi.pieces import (
     text,
     whole,
 )
-from sluicegate.sharing.parameters import MAX_RESULTS
 from sluicegate.sharing.question import FILE_ID_HASH
 
 SHARE, SCHEMA, TABLE = ("share",), ("share", "schema"), ("share", "schema", "table")

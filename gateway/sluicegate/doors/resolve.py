@@ -108,7 +108,12 @@ class Resolver:
             NotFound: The catalog does not have it any more.
             Unavailable: The catalog or store cannot be used now.
         """
-        source = await self.locate(shared)
+        return await self.open_located(principal, shared, await self.locate(shared))
+
+    async def open_located(
+        self, principal: Principal, shared: SharedTable, source: CatalogTable
+    ) -> OpenTable:
+        """Open a table whose catalog was asked already; see `open`."""
         with _told_of(shared):
             _, storage = self._instances.storage_for(source.location)
             credentials = await self._vending.for_gateway(principal, source)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from sluicegate.api import Principal
-from sluicegate.sharing.parameters import MAX_RESULTS, integer, text
-from sluicegate.sharing.tokens import TokenSigner
+from sluicegate.doors.parameters import MAX_RESULTS, integer, text
+from sluicegate.doors.tokens import TokenSigner
 
 T = TypeVar("T")
 

@@ -1,7 +1,7 @@
 import pytest
 
+from sluicegate.doors import parameters
 from sluicegate.errors import InvalidRequest, MalformedRequest
-from sluicegate.sharing import parameters
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sluicegate.doors.tokens import TokenSigner
 from sluicegate.errors import InvalidRequest
 from sluicegate.keyring import KeyRing
-from sluicegate.sharing.tokens import TokenSigner
 
 KEY = bytes(range(32))
 

@@ -1,0 +1,1 @@
+"""The Iceberg REST door: a read-only Iceberg catalog for each share."""
