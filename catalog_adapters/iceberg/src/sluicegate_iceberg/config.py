@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from sluicegate.api import CatalogConfig, Duration, PluginConfig, SecretStr
+from sluicegate.api import CatalogConfig, PluginConfig, SecretStr
 
 Url = Annotated[
     str,
@@ -66,12 +66,6 @@ class IcebergConfig(CatalogConfig):
         default=True,
         description="Read, sign and vend with credentials that the catalog vends. If false, with those "
         "of the configured storage.",
-    )
-    assumed_lifetime: Duration = Field(
-        default=900,
-        ge=60,
-        description="How long vended credentials that do not say when they expire are taken to live; "
-        "the default is the shortest session that AWS knows.",
     )
 
     @model_validator(mode="after")

@@ -1,0 +1,172 @@
+"""An Iceberg REST catalog as the gateway's `Catalog`."""
+
+from __future__ import annotations
+
+import asyncio
+from uuid import NAMESPACE_URL, uuid5
+
+from sluicegate.api import (
+    Catalog,
+    CatalogTable,
+    NotFound,
+    PluginContext,
+    TableUnreadable,
+    UnsupportedOperation,
+)
+from sluicegate_iceberg.answers import GenericTable, LoadedTable
+from sluicegate_iceberg.client import IcebergClient
+from sluicegate_iceberg.config import IcebergConfig
+from sluicegate_iceberg.names import Levels, TableName, joined, parse_levels
+from sluicegate_iceberg.refusal import Refused
+from sluicegate_iceberg.vendor import Delegation, TableVendor
+
+_DELTA = "delta"
+
+
+class IcebergCatalog(Catalog):
+    """Namespaces as schemas, Iceberg tables and Polaris' generic Delta tables as tables.
+
+    Args:
+        name: The catalog's name in the configuration.
+        client: Asks it.
+        vends: Whether tables are read with credentials that it vends.
+    """
+
+    def __init__(self, name: str, client: IcebergClient, *, vends: bool) -> None:
+        self._name = name
+        self._client = client
+        self._delegation = Delegation(client) if vends else None
+
+    @classmethod
+    def configured(cls, config: IcebergConfig, context: PluginContext) -> IcebergCatalog:
+        """The catalog that a section describes; nothing is asked yet."""
+        client = IcebergClient.configured(context.name, config)
+        return cls(context.name, client, vends=config.vended_credentials)
+
+    async def list_schemas(self) -> list[str]:
+        """Names of all namespaces, those within others with a dot between the levels, sorted.
+
+        Raises:
+            Unavailable: The catalog does not answer, or lets the gateway list nothing.
+        """
+        found = set(await self._client.namespaces())
+        unseen = found
+        while unseen:
+            below = await asyncio.gather(*map(self._below, unseen))
+            unseen = {levels for each in below for levels in each} - found
+            found |= unseen
+        return sorted(map(joined, found))
+
+    async def list_tables(self, schema: str) -> list[str]:
+        """Names of the tables of a namespace, sorted.
+
+        Raises:
+            NotFound: There is no such namespace, or the gateway may not list it.
+            Unavailable: The catalog does not answer.
+        """
+        try:
+            namespace = parse_levels(schema)
+        except ValueError as error:
+            raise self._no_schema(schema, str(error)) from error
+        try:
+            names = set(await self._client.tables(namespace))
+            return sorted(names.union(await self._delta_tables(namespace)))
+        except Refused as refused:
+            if refused.says_missing:
+                raise self._no_schema(schema, refused.detail) from refused
+            raise
+
+    def identifier(self, schema: str, table: str) -> str:
+        """Schema and table with a dot between them; a dot or percent sign in a name is encoded."""
+        return f"{schema}.{joined((table,))}"
+
+    async def load_table(self, identifier: str) -> CatalogTable:
+        """Look a table up; see `Catalog.load_table`.
+
+        Raises:
+            TableUnreadable: The catalog does not say where its metadata is.
+            UnsupportedOperation: It is of a format that is not served.
+        """
+        try:
+            name = TableName.parse(identifier)
+        except ValueError as error:
+            raise self._no_table(identifier, str(error)) from error
+        try:
+            return self._iceberg_table(name, await self._client.load(name))
+        except Refused as refused:
+            if not refused.says_missing:
+                raise
+            generic = await self._generic(name)
+            if generic is None:
+                raise self._no_table(identifier, refused.detail) from refused
+            return self._delta_table(name, generic)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _below(self, namespace: Levels) -> list[Levels]:
+        """What is in a namespace; nothing if it was dropped meanwhile, or may not be listed."""
+        try:
+            return await self._client.namespaces(namespace)
+        except Refused as refused:
+            if refused.says_missing:
+                return []
+            raise
+
+    async def _delta_tables(self, namespace: Levels) -> list[str]:
+        """Those of the generic tables that are Delta tables: their list does not tell."""
+        names = await self._client.generic_tables(namespace)
+        found = await asyncio.gather(*(self._generic(TableName(namespace, name)) for name in names))
+        return [
+            name
+            for name, table in zip(names, found, strict=True)
+            if table is not None and _is_delta(table)
+        ]
+
+    async def _generic(self, name: TableName) -> GenericTable | None:
+        try:
+            return await self._client.load_generic(name)
+        except Refused as refused:
+            if refused.says_missing:
+                return None
+            raise
+
+    def _iceberg_table(self, name: TableName, loaded: LoadedTable) -> CatalogTable:
+        location = loaded.metadata.location.rstrip("/")
+        table_id = loaded.metadata.table_uuid or str(uuid5(NAMESPACE_URL, location))
+        if loaded.metadata_location is None:
+            raise TableUnreadable(
+                "the table's catalog does not say where the table's metadata is", detail=str(name)
+            )
+        return CatalogTable(
+            id=table_id,
+            format="iceberg",
+            location=location,
+            metadata_location=loaded.metadata_location,
+            vendor=self._vendor(name, table_id, loaded),
+        )
+
+    def _vendor(self, name: TableName, table_id: str, loaded: LoadedTable) -> TableVendor | None:
+        if self._delegation is None:
+            return None
+        return TableVendor(self._name, self._delegation, name, table_id, loaded.config)
+
+    def _delta_table(self, name: TableName, table: GenericTable) -> CatalogTable:
+        """Polaris vends nothing for generic tables: the storage's own credentials open them."""
+        if not _is_delta(table):
+            raise UnsupportedOperation(
+                "the table is neither an Iceberg nor a Delta table", detail=f"{name}: {table.format}"
+            )
+        location = (table.base_location or table.properties.get("location", "")).rstrip("/")
+        return CatalogTable(id=str(uuid5(NAMESPACE_URL, location)), format=_DELTA, location=location)
+
+    def _no_schema(self, schema: str, detail: str | None) -> NotFound:
+        return NotFound(f"catalog '{self._name}' has no schema '{schema}'", detail=detail)
+
+    def _no_table(self, identifier: str, detail: str | None) -> NotFound:
+        return NotFound(f"catalog '{self._name}' has no table '{identifier}'", detail=detail)
+
+
+def _is_delta(table: GenericTable) -> bool:
+    return table.format.lower() == _DELTA

@@ -1,0 +1,120 @@
+"""Questions to an Iceberg REST catalog: authorized, checked for their shape, page after page."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import TypeVar
+from urllib.parse import quote
+
+from pydantic import ValidationError
+
+from sluicegate.api import SecretStr
+from sluicegate_iceberg.answers import CatalogAnswer, Page
+from sluicegate_iceberg.auth import Authorization
+from sluicegate_iceberg.http import Answer, Http
+from sluicegate_iceberg.refusal import Refused
+
+_Model = TypeVar("_Model", bound=CatalogAnswer)
+_PageModel = TypeVar("_PageModel", bound=Page)
+
+# 419 is Iceberg's own: the token has timed out.
+_RENEW = frozenset({401, 419})
+_MAX_PAGES = 10_000
+
+
+class Rest:
+    """Asks one catalog.
+
+    Args:
+        catalog: Its name in the configuration, for messages.
+        http: Sends the requests.
+        authorization: Shows who asks.
+        headers: To send with each request.
+    """
+
+    def __init__(
+        self,
+        catalog: str,
+        http: Http,
+        authorization: Authorization,
+        headers: Mapping[str, SecretStr],
+    ) -> None:
+        self._catalog = catalog
+        self._http = http
+        self._authorization = authorization
+        self._headers = headers
+
+    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
+        """One answer, with status 200 or 304; a refused token is renewed once.
+
+        Raises:
+            Refused: The catalog answers another status.
+            Unavailable: It does not answer.
+        """
+        shown = await self._authorization.header()
+        answer = await self._send(url, headers, shown)
+        if answer.status in _RENEW:
+            other = await self._authorization.after(shown)
+            if other is not None:
+                answer = await self._send(url, headers, other)
+        conditional = headers is not None and "If-None-Match" in headers
+        if answer.status == 200 or (answer.status == 304 and conditional):
+            return answer
+        raise Refused(self._catalog, url, answer)
+
+    async def ask(
+        self, url: str, model: type[_Model], headers: Mapping[str, str] | None = None
+    ) -> _Model:
+        """One answer of a shape.
+
+        Raises:
+            Refused: The catalog refuses.
+            Unavailable: It does not answer, or nothing of that shape.
+        """
+        return self.read(url, await self.get(url, headers), model)
+
+    def read(self, url: str, answer: Answer, model: type[_Model]) -> _Model:
+        """The body of an answer.
+
+        Raises:
+            Unavailable: It has not that shape.
+        """
+        try:
+            return model.model_validate_json(answer.body)
+        except ValidationError as error:
+            wrong = "; ".join(f"{_place(each['loc'])}: {each['type']}" for each in error.errors()[:5])
+            raise self._http.unavailable(f"{url}: no {model.__name__}: {wrong}") from None
+
+    async def pages(self, url: str, model: type[_PageModel]) -> AsyncIterator[_PageModel]:
+        """The pages of a listing: one, unless the catalog offers another.
+
+        Raises:
+            Refused: The catalog refuses.
+            Unavailable: It does not answer, or its pages have no end.
+        """
+        seen: set[str] = set()
+        page = await self.ask(url, model)
+        yield page
+        while token := page.next_page_token:
+            if token in seen or len(seen) == _MAX_PAGES:
+                raise self._http.unavailable(f"{url}: the pages of the listing have no end")
+            seen.add(token)
+            mark = "&" if "?" in url else "?"
+            page = await self.ask(f"{url}{mark}pageToken={quote(token, safe='')}", model)
+            yield page
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def _send(self, url: str, headers: Mapping[str, str] | None, shown: str | None) -> Answer:
+        sent = {"Accept": "application/json"}
+        sent |= {name: value.get_secret_value() for name, value in self._headers.items()}
+        sent |= headers or {}
+        if shown is not None:
+            sent["Authorization"] = shown
+        return await self._http.send("GET", url, headers=sent)
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    return ".".join(map(str, location)) or "the body"

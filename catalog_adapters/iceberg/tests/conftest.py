@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from sluicegate.testing.fakes import FakeContext
+from sluicegate.testing.servers.polaris import Polaris
+from sluicegate_iceberg.catalog import IcebergCatalog
+from sluicegate_iceberg.config import IcebergConfig
+
+Connect = Callable[..., IcebergCatalog]
+
+
+@pytest.fixture
+def polaris() -> Iterator[Polaris]:
+    """A catalog with two namespaces, one within the other, and a table in each."""
+    with Polaris.start() as catalog:
+        catalog.add(("ns0",), "t0", "s3://lake/wh/ns0/t0")
+        catalog.add(("ns0", "deep"), "t1", "s3://lake/wh/ns0/deep/t1")
+        yield catalog
+
+
+@pytest_asyncio.fixture
+async def connect(polaris: Polaris) -> AsyncIterator[Connect]:
+    """Catalogs of the server: `connect(**settings)`."""
+    connected: list[IcebergCatalog] = []
+
+    def build(**settings: Any) -> IcebergCatalog:
+        catalog = IcebergCatalog.configured(section(polaris, **settings), FakeContext("lake"))
+        connected.append(catalog)
+        return catalog
+
+    yield build
+    for catalog in connected:
+        await catalog.aclose()
+
+
+def section(polaris: Polaris, **settings: Any) -> IcebergConfig:
+    """The configuration of a client of the server."""
+    oauth2 = {
+        "client_id": polaris.client_id,
+        "client_secret": polaris.client_secret,
+        "scope": polaris.scope,
+    }
+    given = {"uri": polaris.uri, "warehouse": polaris.warehouse, "oauth2": oauth2}
+    return IcebergConfig.model_validate(given | settings)
