@@ -1,0 +1,1 @@
+"""Tables of a Unity Catalog, for Sluicegate."""

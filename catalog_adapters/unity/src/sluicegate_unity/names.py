@@ -1,0 +1,94 @@
+"""Names of catalogs, schemas and tables, and the identifiers made of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from sluicegate.api import NotFound
+
+NAME: Final = r"[^\s./\x00-\x1f\x7f]{1,255}"
+"""What a name consists of: periods separate names, so none has any."""
+
+_NAME: Final = re.compile(NAME)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaName:
+    """A schema. Names are case-sensitive in Unity Catalog."""
+
+    catalog: str
+    schema: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A table."""
+
+    catalog: str
+    schema: str
+    table: str
+
+    def __str__(self) -> str:
+        """`catalog.schema.table`."""
+        return f"{self.catalog}.{self.schema}.{self.table}"
+
+    @property
+    def path(self) -> str:
+        """Its route in the catalog's own API."""
+        return f"/tables/{quote(str(self), safe='')}"
+
+    @property
+    def delta_path(self) -> str:
+        """Its route in the Delta API."""
+        catalog, schema, table = (
+            quote(name, safe="") for name in (self.catalog, self.schema, self.table)
+        )
+        return f"/delta/v1/catalogs/{catalog}/schemas/{schema}/tables/{table}"
+
+
+class Names:
+    """Reads the names that the gateway's users write.
+
+    Args:
+        catalog: The configured catalog, which then may be left out; `None` for all.
+    """
+
+    def __init__(self, catalog: str | None) -> None:
+        self._catalog = catalog
+
+    def schema(self, text: str) -> SchemaName:
+        """The schema that `schema` or `catalog.schema` names.
+
+        Raises:
+            NotFound: The text names no schema of the configured catalog.
+        """
+        return SchemaName(*self._parts(text, 2, "schema"))
+
+    def table(self, text: str) -> TableName:
+        """The table that `schema.table` or `catalog.schema.table` names.
+
+        Raises:
+            NotFound: The text names no table of the configured catalog.
+        """
+        return TableName(*self._parts(text, 3, "table"))
+
+    def listed(self, catalog: str, schema: str) -> str:
+        """How a schema is listed."""
+        return f"{catalog}.{schema}" if self._catalog is None else schema
+
+    def _parts(self, text: str, count: int, what: str) -> list[str]:
+        parts = text.split(".")
+        if self._catalog is not None and len(parts) == count - 1:
+            parts.insert(0, self._catalog)
+        if len(parts) != count or not all(map(is_name, parts)) or self._catalog not in (None, parts[0]):
+            shape = ".".join(("catalog", "schema", "table")[:count])
+            raise NotFound(f"there is no such {what}: write {shape}", detail=text[:1000])
+        return parts
+
+
+def is_name(text: object) -> bool:
+    """Whether something is the name of a catalog, schema or table."""
+    return isinstance(text, str) and _NAME.fullmatch(text) is not None

@@ -1,0 +1,15 @@
+"""What the adapter offers to the gateway."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sluicegate.api import CatalogType, hookimpl
+from sluicegate_unity.catalog import UnityCatalog
+from sluicegate_unity.config import UnityConfig
+
+
+@hookimpl
+def sluicegate_register_catalogs() -> Sequence[CatalogType]:
+    """The catalog type `unity`."""
+    return [CatalogType("unity", UnityConfig, UnityCatalog.configured)]

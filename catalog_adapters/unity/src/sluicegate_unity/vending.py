@@ -1,0 +1,175 @@
+"""Credentials for tables: for which buckets the catalog gives any, and how it is asked for them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import anyio
+
+from sluicegate.api import (
+    CredentialVendor,
+    NotFound,
+    PermissionDenied,
+    Scope,
+    StorageError,
+    TemporaryCredentials,
+    Unavailable,
+    UnsupportedOperation,
+)
+from sluicegate_unity.answers import Refused
+from sluicegate_unity.client import Question, UnityClient
+from sluicegate_unity.granted import Granted, delta_credentials, table_credentials
+from sluicegate_unity.locations import account_of, bucket_of, same_directory
+from sluicegate_unity.tables import UnityTable
+
+_CREDENTIALS: Final = "/temporary-table-credentials"
+# How long a bucket is taken for one without credentials: the catalog's configuration may be mended.
+_RELEARN_SECONDS: Final = 600.0
+
+
+class CredentialDesk:
+    """Asks a catalog for credentials, and knows for which buckets it gives any.
+
+    A catalog is configured bucket by bucket, or not at all: then its readers bring credentials of
+    their own, which for the gateway are those of the storage configuration.
+
+    Args:
+        client: Asks the catalog.
+        clock: Seconds, monotonic.
+    """
+
+    def __init__(self, client: UnityClient, clock: Callable[[], float] = time.monotonic) -> None:
+        self._client = client
+        self._clock = clock
+        self._vended: set[str] = set()
+        self._none_until: dict[str, float] = {}
+        self._learning = anyio.Lock()
+
+    async def vendor(self, table: UnityTable) -> CredentialVendor | None:
+        """Who vends for a table; `None` where its storage has to do by itself.
+
+        The first table of a bucket costs a question. Where that fails, what is wrong will be told
+        when credentials are needed.
+        """
+        if table.location.startswith("file://"):
+            return None
+        bucket = bucket_of(table.location)
+        if not self._knows(bucket):
+            async with self._learning:
+                if not self._knows(bucket):
+                    await self._learn(table)
+        return None if self._has_none(bucket) else UnityVendor(self, table)
+
+    async def grant(self, table: UnityTable) -> Granted:
+        """What the catalog gives for reading a table now.
+
+        Raises:
+            Refused: It answers with an error.
+            Unavailable: It does not answer, or not what can be used.
+        """
+        granted = await self._ask(table)
+        bucket = bucket_of(table.location)
+        if granted.kind is None:
+            self._note_none(bucket)
+        else:
+            self._vended.add(bucket)
+        return granted
+
+    def _knows(self, bucket: str) -> bool:
+        return bucket in self._vended or self._has_none(bucket)
+
+    def _has_none(self, bucket: str) -> bool:
+        return self._clock() < self._none_until.get(bucket, 0.0)
+
+    async def _learn(self, table: UnityTable) -> None:
+        try:
+            await self.grant(table)
+        except Refused as refused:
+            if refused.status == 400:  # the catalog has no configuration for this bucket
+                self._note_none(bucket_of(table.location))
+        except Unavailable:
+            return
+
+    def _note_none(self, bucket: str) -> None:
+        self._vended.discard(bucket)
+        self._none_until[bucket] = self._clock() + _RELEARN_SECONDS
+
+    async def _ask(self, table: UnityTable) -> Granted:
+        try:
+            if table.managed and (granted := await self._by_name(table)) is not None:
+                return granted
+            wanted = {"table_id": table.id, "operation": "READ"}
+            answer = await self._client.ask(Question("POST", _CREDENTIALS, body=wanted))
+            return table_credentials(answer, table.location)
+        except ValueError as error:
+            raise self._client.unavailable(f"credentials of {table.name}: {error}") from error
+
+    async def _by_name(self, table: UnityTable) -> Granted | None:
+        """By the Delta API, which some servers insist on for managed tables; older ones have none."""
+        try:
+            path = f"{table.name.delta_path}/credentials"
+            answer = await self._client.get(path, {"operation": "READ"})
+        except Refused as refused:
+            if refused.has_no_route:
+                return None
+            raise
+        return delta_credentials(answer, table.location)
+
+
+@dataclass(frozen=True, slots=True)
+class UnityVendor(CredentialVendor):
+    """Vends for one table's own directory. Vendors of one table are equal, so that caches know them."""
+
+    _desk: CredentialDesk
+    _table: UnityTable
+
+    def vends(self, location: str) -> bool:
+        """Whether the location is the table's own directory; see `CredentialVendor.vends`."""
+        return same_directory(location, self._table.location)
+
+    async def vend(self, scope: Scope) -> TemporaryCredentials:
+        """What the catalog gives, fixed keys too: these have no end, and are not for recipients.
+
+        Raises:
+            NotFound: The table is gone, or the gateway may not read it.
+            PermissionDenied: Another directory is asked for.
+            StorageError: The catalog has no credentials for the table now.
+            UnsupportedOperation: The scope wants another binding than a role's session.
+        """
+        if len(scope.locations) != 1 or not self.vends(scope.locations[0]):
+            raise PermissionDenied(
+                "the table's catalog gives credentials for the table's own directory alone",
+                detail=", ".join(scope.locations),
+            )
+        if scope.binding not in (None, "role"):
+            raise UnsupportedOperation(f"the table's catalog knows no binding '{scope.binding}'")
+        granted = await self._granted()
+        if granted.kind is None:
+            raise _none_now(f"{self._table.name}: the catalog has no credentials for its storage")
+        account = account_of(self._table.location) if granted.kind == "azure" else None
+        return TemporaryCredentials(
+            location=scope.locations[0],
+            kind=granted.kind,
+            secret=granted.secret,
+            expires_at=granted.expires_at,
+            connection={"account": account} if account else {},
+        )
+
+    async def _granted(self) -> Granted:
+        try:
+            return await self._desk.grant(self._table)
+        except Refused as refused:
+            if refused.hides:
+                raise NotFound("there is no such table", detail=refused.detail) from refused
+            raise _none_now(refused.detail) from refused
+        except Unavailable as error:
+            raise _none_now(error.detail) from error
+
+
+def _none_now(detail: str | None) -> StorageError:
+    return StorageError(
+        "the table's catalog gives no credentials for it now; try again later", detail=detail
+    )

@@ -1,0 +1,37 @@
+"""The adapter against a stand-in on loopback: no Unity Catalog is to be had from package registries."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from sluicegate.testing.fakes import FakeContext
+from sluicegate.testing.servers.unity import UnityServer
+from sluicegate_unity.catalog import UnityCatalog
+from sluicegate_unity.config import UnityConfig
+
+Connected = Callable[..., UnityCatalog]
+
+
+@pytest.fixture
+def unity() -> Iterator[UnityServer]:
+    with UnityServer.start() as server:
+        yield server
+
+
+@pytest_asyncio.fixture
+async def connected(unity: UnityServer) -> AsyncIterator[Connected]:
+    """Makes catalogs over the stand-in, of the catalog `main` unless told otherwise; closes them."""
+    made: list[UnityCatalog] = []
+
+    def connected(**settings: Any) -> UnityCatalog:
+        config = UnityConfig.model_validate({"uri": unity.uri, "catalog": "main", **settings})
+        made.append(UnityCatalog.configured(config, FakeContext("lake")))
+        return made[-1]
+
+    yield connected
+    for catalog in made:
+        await catalog.aclose()
