@@ -33,9 +33,9 @@ class Lake:
             raise ConfigurationError("no configured storage serves it", detail=location)
         return ObjectDirectory(self.store, location.removeprefix("s3://lake").strip("/"))
 
-    def put(self, *keys: str) -> None:
+    def put(self, *keys: str, content: bytes = b"{}") -> None:
         for key in keys:
-            obstore.put(self.store, key, b"{}")
+            obstore.put(self.store, key, content)
 
 
 @pytest.fixture

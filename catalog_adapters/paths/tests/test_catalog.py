@@ -9,7 +9,8 @@ import pytest
 from obstore.store import S3Store
 from pydantic import ValidationError
 
-from sluicegate.api import Catalog, NotFound, Unavailable
+from sluicegate.api import Catalog, ConfigurationError, NotFound, Unavailable
+from sluicegate_paths.tables import KnownDelta
 
 if TYPE_CHECKING:
     from catalog_adapters.paths.tests.conftest import Lake
@@ -17,31 +18,40 @@ if TYPE_CHECKING:
 Build = Callable[[Mapping[str, str]], Catalog]
 
 
-@pytest.mark.parametrize(
-    ("identifier", "location"),
-    [
-        ("s3://lake/eu/orders/", "s3://lake/eu/orders"),
-        ("file:///srv/tables/orders", "file:///srv/tables/orders"),
-        ("/srv/tables/orders", "file:///srv/tables/orders"),
-        ("gs://nobody/serves/this", "gs://nobody/serves/this"),
-    ],
-)
-async def test_a_table_is_its_location_and_costs_no_request(
-    build: Build, lake: Lake, identifier: str, location: str
+@pytest.mark.parametrize("identifier", ["s3://lake/eu/orders/", "s3://lake/eu/orders"])
+async def test_a_delta_table_is_its_location_and_looked_up_once(
+    build: Build, lake: Lake, identifier: str
 ) -> None:
-    table = await build({}).load_table(identifier)
-    assert (table.location, table.format, table.vendor) == (location, "delta", None)
-    assert lake.opened == []
+    lake.put("eu/orders/_delta_log/0.json", "eu/orders/metadata/v1.metadata.json")
+    catalog = build({})
+    for _ in range(3):
+        table = await catalog.load_table(identifier)
+        assert (table.location, table.format) == ("s3://lake/eu/orders", "delta")
+        assert (table.vendor, table.metadata_location) == (None, None)
+    assert lake.opened == ["s3://lake/eu/orders"]
+
+
+async def test_a_location_without_a_table_is_left_to_the_reader_and_looked_up_again(
+    build: Build, lake: Lake
+) -> None:
+    catalog = build({})
+    assert (await catalog.load_table("s3://lake/eu/orders")).format == "delta"
+    lake.put("eu/orders/metadata/v1.metadata.json")
+    assert (await catalog.load_table("s3://lake/eu/orders")).format == "iceberg"
+
+
+async def test_a_location_that_no_storage_serves_is_a_fault_of_the_configuration(build: Build) -> None:
+    with pytest.raises(ConfigurationError, match="no configured storage"):
+        await build({}).load_table("gs://nobody/serves/this")
 
 
 async def test_an_id_is_the_same_for_every_spelling_and_other_for_every_table(build: Build) -> None:
     catalog = build({})
-    spellings = ("/srv/t", "file:///srv/t/", "file:///srv//t", "s3://lake/t", "s3://lake/t2")
+    spellings = ("s3://lake/t", "s3://lake/t/", "s3://lake/t//", "s3://lake/t2")
     ids = [(await catalog.load_table(spelling)).id for spelling in spellings]
-    assert ids[0] == ids[1] == ids[2]
-    assert len(set(ids)) == 3
-    assert uuid.UUID(ids[0]).version == 5
-    assert ids[3] == "4395adaa-1b04-5a91-9cd8-42176303c11c"
+    assert ids[0] == ids[1] == ids[2] != ids[3]
+    assert uuid.UUID(ids[3]).version == 5
+    assert ids[0] == "4395adaa-1b04-5a91-9cd8-42176303c11c"
 
 
 @pytest.mark.parametrize("identifier", ["orders", "", "s3:lake", "/srv/../etc/passwd", "s3:///x"])
@@ -126,10 +136,24 @@ async def test_a_dead_store_makes_the_schema_unavailable(build: Build, lake: Lak
             Unavailable, match="schema 'eu' of catalog 'raw' cannot be listed"
         ) as failed:
             await build({"eu": "s3://lake/eu/"}).list_tables("eu")
-    assert "127.0.0.1" not in failed.value.message
+        with pytest.raises(Unavailable, match="storage of the table does not answer") as unknown:
+            await build({}).load_table("s3://lake/eu/orders")
+    for refused in (failed, unknown):
+        assert "127.0.0.1" not in refused.value.message
 
 
 @pytest.mark.parametrize("folder", ["eu", "s3:///eu", "/srv/../eu", "file://eu"])
 def test_a_schema_that_is_no_location_is_refused_at_start(build: Build, folder: str) -> None:
     with pytest.raises(ValidationError, match="location"):
         build({"eu": folder})
+
+
+def test_a_location_is_known_as_delta_for_a_while_only() -> None:
+    now = 0.0
+    known = KnownDelta(lambda: now)
+    known.add("s3://lake/orders")
+    seen = {}
+    for now in (0.0, 299.0, 300.0):
+        seen[now] = "s3://lake/orders" in known
+    assert seen == {0.0: True, 299.0: True, 300.0: False}
+    assert "s3://lake/visits" not in known

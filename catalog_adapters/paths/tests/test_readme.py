@@ -31,8 +31,16 @@ def test_the_tables_that_it_shares_are_locations() -> None:
     assert [normalised(table["table"]) for table in tables] == [
         "s3://acme-lake/eu/orders",
         "file:///srv/tables/visits",
+        "s3://acme-lake/eu/clicks/metadata/v7.metadata.json",
     ]
 
 
 def test_each_setting_has_a_row_and_each_row_a_setting() -> None:
     assert re.findall(r"^\| `(\w+)` ", README, re.MULTILINE) == list(PathsConfig.model_fields)
+
+
+def test_each_way_to_write_schemas_is_read() -> None:
+    rows = re.findall(r'^\| `"?([^`":]+)"?: (s3:[^`]+)` ', README, re.MULTILINE)
+    assert len(rows) == 4
+    for name, location in rows:
+        assert PathsConfig(schemas={name: location}).schemas == {name: normalised(location)}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import anyio
@@ -23,7 +22,10 @@ from sluicegate.api import (
     UnsupportedOperation,
 )
 from sluicegate_paths.config import PathsConfig
+from sluicegate_paths.folders import NamedFolders, SchemaFolders, is_plain_name
+from sluicegate_paths.iceberg import newest_metadata, root_of
 from sluicegate_paths.locations import normalised
+from sluicegate_paths.tables import KnownDelta, delta_table, iceberg_table, is_delta, is_table
 
 _CONCURRENT_PROBES = 16
 
@@ -32,28 +34,44 @@ class PathsCatalog(Catalog):
     """A catalog without a service: an identifier is a table's location."""
 
     def __init__(self, config: PathsConfig, context: PluginContext) -> None:
-        self._schemas = config.schemas
+        self._entries = [SchemaFolders.parse(*entry) for entry in config.schemas.items()]
+        # A schema that is named in full is what its own entry says.
+        self._entries.sort(key=lambda entry: "*" in entry.name)
         self._context = context
+        self._delta = KnownDelta()
 
     async def list_schemas(self) -> list[str]:
-        """Names of the configured folders, sorted."""
-        return sorted(self._schemas)
+        """Names of the configured folders, and of those that a `*` stands for now, sorted.
+
+        Raises:
+            Unavailable: The store does not answer, or no configured storage serves the folder.
+        """
+        found: set[str] = set()
+        for entry in self._entries:
+            folders = entry.schemas
+            if folders is None:
+                found.add(entry.name)
+            else:
+                with self._listing(f"schemas '{entry.name}'"):
+                    names = await _subfolders(await self._context.open(folders.around))
+                found |= {entry.schema(name) for name in names if is_plain_name(name)}
+        return sorted(found)
 
     async def list_tables(self, schema: str) -> list[str]:
-        """Names of the folder's sub-folders that hold a Delta log, sorted.
+        """Names of the folder's sub-folders that hold a table, sorted.
 
         Raises:
             NotFound: There is no such schema.
             Unavailable: The store does not answer, or no configured storage serves the folder.
         """
-        location = self._folder(schema)
-        with self._as_unavailable(schema):
-            names = await _subfolders(await self._context.open(location))
+        folders = self._tables(schema)
+        with self._listing(f"schema '{schema}'"):
+            names = await _subfolders(await self._context.open(folders.around))
             limiter = anyio.CapacityLimiter(_CONCURRENT_PROBES)
             found = await asyncio.gather(
-                *(self._is_table(f"{location}/{name}", limiter) for name in names)
+                *(self._is_table(folders.location(name), limiter) for name in names)
             )
-        return [name for name, is_table in zip(names, found, strict=True) if is_table]
+        return [name for name, is_one in zip(names, found, strict=True) if is_one]
 
     def identifier(self, schema: str, table: str) -> str:
         """The location of a listed table.
@@ -61,50 +79,78 @@ class PathsCatalog(Catalog):
         Raises:
             NotFound: There is no such schema.
         """
-        return f"{self._folder(schema)}/{table}"
+        return self._tables(schema).location(table)
 
     async def load_table(self, identifier: str) -> CatalogTable:
-        """The table of a location, without asking the store: reading the log tells whether it is there.
+        """The table of a location: a directory, or an Iceberg metadata file.
+
+        A location that was seen to hold a Delta log is not looked at again for some minutes. Where
+        nothing is found, reading the log tells so.
 
         Raises:
             NotFound: The identifier is no location.
+            ConfigurationError: No configured storage serves it.
+            TableUnreadable: It is an Iceberg table, and which metadata file counts cannot be told.
+            Unavailable: The store does not answer.
         """
         try:
             location = normalised(identifier)
+            root = root_of(location)
         except ValueError as error:
             raise NotFound(
-                f"the table's identifier is no location: {error}", detail=identifier
+                f"the table's identifier is no location of one: {error}", detail=identifier
             ) from error
-        return CatalogTable(str(uuid.uuid5(uuid.NAMESPACE_URL, location)), "delta", location)
+        if root is not None:
+            return iceberg_table(root, location, pinned=True)
+        if location in self._delta:
+            return delta_table(location)
+        with _store_errors("the storage of the table does not answer now; try again later"):
+            return await self._found(location)
 
-    def _folder(self, schema: str) -> str:
-        try:
-            return self._schemas[schema]
-        except KeyError:
-            raise NotFound(f"catalog '{self._context.name}' has no schema '{schema}'") from None
+    async def _found(self, location: str) -> CatalogTable:
+        directory = await self._context.open(location)
+        if await is_delta(directory):
+            self._delta.add(location)
+        elif (metadata := await newest_metadata(directory)) is not None:
+            return iceberg_table(location, f"{location}/{metadata}")
+        return delta_table(location)
+
+    def _tables(self, schema: str) -> NamedFolders:
+        found = _first(entry.tables(schema) for entry in self._entries)
+        if found is None:
+            raise NotFound(f"catalog '{self._context.name}' has no schema '{schema}'")
+        return found
 
     async def _is_table(self, location: str, limiter: anyio.CapacityLimiter) -> bool:
         async with limiter:
             try:
-                directory = await self._context.open(location)
+                return await is_table(await self._context.open(location))
             except (PermissionDenied, UnsupportedOperation):
                 return False
-            async for _ in obstore.list(directory.store, directory.key("_delta_log"), chunk_size=1):
-                return True
-            return False
 
     @contextmanager
-    def _as_unavailable(self, schema: str) -> Iterator[None]:
-        place = f"schema '{schema}' of catalog '{self._context.name}'"
+    def _listing(self, what: str) -> Iterator[None]:
+        place = f"{what} of catalog '{self._context.name}'"
         try:
-            yield
+            with _store_errors(f"{place} cannot be listed now"):
+                yield
         except ConfigurationError as error:
             raise Unavailable(
                 f"no configured storage serves {place}: add one whose prefix holds its folder",
                 detail=error.detail,
             ) from error
-        except (BaseError, OSError, ValueError) as error:
-            raise Unavailable(f"{place} cannot be listed now", detail=str(error)) from error
+
+
+@contextmanager
+def _store_errors(message: str) -> Iterator[None]:
+    try:
+        yield
+    except (BaseError, OSError, ValueError) as error:
+        raise Unavailable(message, detail=str(error)) from error
+
+
+def _first(found: Iterable[NamedFolders | None]) -> NamedFolders | None:
+    return next((each for each in found if each is not None), None)
 
 
 async def _subfolders(directory: ObjectDirectory) -> list[str]:

@@ -1,0 +1,74 @@
+"""What lies at a location: a Delta table, an Iceberg table, or nothing."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+
+import obstore
+
+from sluicegate.api import CatalogTable, ObjectDirectory, TableUnreadable
+from sluicegate_paths.iceberg import newest_metadata
+
+# A table that is created anew in the other format is known as such after this time.
+_DELTA_FOR_SECONDS = 300.0
+_KNOWN = 10_000
+
+
+def delta_table(location: str) -> CatalogTable:
+    """The Delta table at a location."""
+    return CatalogTable(_id(location), "delta", location)
+
+
+def iceberg_table(location: str, metadata: str, *, pinned: bool = False) -> CatalogTable:
+    """The Iceberg table at a location.
+
+    Args:
+        location: Its directory.
+        metadata: Location of its metadata file.
+        pinned: It is shared as this file says, whatever is written later.
+    """
+    return CatalogTable(
+        _id(metadata if pinned else location), "iceberg", location, metadata_location=metadata
+    )
+
+
+async def is_delta(directory: ObjectDirectory) -> bool:
+    """Whether a directory holds a Delta log."""
+    async for _ in obstore.list(directory.store, directory.key("_delta_log"), chunk_size=1):
+        return True
+    return False
+
+
+async def is_table(directory: ObjectDirectory) -> bool:
+    """Whether a directory holds a table of either format, also an Iceberg table that is ambiguous."""
+    try:
+        return await is_delta(directory) or await newest_metadata(directory) is not None
+    except TableUnreadable:
+        return True
+
+
+class KnownDelta:
+    """Locations that were seen to hold Delta logs: these are not looked at again for a while.
+
+    Args:
+        clock: Seconds, monotonic.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._until: dict[str, float] = {}
+
+    def add(self, location: str) -> None:
+        """Remember a location."""
+        if len(self._until) >= _KNOWN:
+            self._until.clear()
+        self._until[location] = self._clock() + _DELTA_FOR_SECONDS
+
+    def __contains__(self, location: str) -> bool:
+        return self._clock() < self._until.get(location, 0.0)
+
+
+def _id(location: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, location))
