@@ -49,7 +49,7 @@ def metadata(
         name=table.name,
         description=table.description,
         format={"provider": table.provider},
-        schemaString=plain_schema(table.schema_string),
+        schemaString=plain_schema(table.parquet_schema_string or table.schema_string),
         partitionColumns=list(table.partition_columns),
         configuration={"enableChangeDataFeed": feed} if feed == "true" else {},
         version=version,

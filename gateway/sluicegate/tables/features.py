@@ -63,6 +63,8 @@ def needs_of(
     }
     required = tuple(name for name in declared if used.get(name, True))
     sayable = {"columnMapping"} if mapped and not traits.renamed else set()
+    if metadata.parquet_schema_string is not None:
+        sayable.add("timestampNtz")
     return FeatureNeeds(declared, required, tuple(name for name in required if name not in sayable))
 
 

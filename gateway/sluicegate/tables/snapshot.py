@@ -59,7 +59,12 @@ class TableProtocol:
 
 @dataclass(frozen=True, slots=True)
 class TableMetadata:
-    """Schema, partitioning and configuration (Delta protocol, "Change Metadata")."""
+    """Schema, partitioning and configuration (Delta protocol, "Change Metadata").
+
+    Attributes:
+        parquet_schema_string: The schema that parquet format declares where it is another one: its
+            readers go by the files' own types, so it can say types that Delta does not have.
+    """
 
     id: str
     schema_string: str
@@ -70,6 +75,7 @@ class TableMetadata:
     provider: str = "parquet"
     format_options: Mapping[str, str] = field(default_factory=dict)
     created_time: int | None = None
+    parquet_schema_string: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from typing import Any
 
 from sluicegate.testing.imports import core_imports, registered_names
 
-SOURCE_MAY_IMPORT = frozenset({"sluicegate.api"})
-TESTS_MAY_IMPORT = frozenset({"sluicegate.api", "sluicegate.testing"})
+SOURCE_MAY_IMPORT = frozenset({"sluicegate.api", "sluicegate.formats"})
+TESTS_MAY_IMPORT = SOURCE_MAY_IMPORT | {"sluicegate.testing"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,115 @@
+"""Manifest lists and manifests (Iceberg specification, "Manifests" and "Manifest Lists")."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import fastavro
+
+from sluicegate.api import TableUnreadable
+from sluicegate_iceberg.format.metadata import IcebergSnapshot
+from sluicegate_iceberg.format.objects import TableObjects
+
+DATA, DELETES = 0, 1
+_DELETED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A row of a manifest list.
+
+    Attributes:
+        content: `DATA` or `DELETES`.
+        sequence_number: What entries without one inherit.
+        snapshot_id: What entries without one inherit.
+    """
+
+    path: str
+    content: int
+    sequence_number: int
+    snapshot_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A live file of a manifest, with what it inherits."""
+
+    sequence_number: int
+    snapshot_id: int | None
+    file: Mapping[str, Any]
+
+
+async def manifests_of(objects: TableObjects, snapshot: IcebergSnapshot | None) -> tuple[Manifest, ...]:
+    """The manifests of a snapshot.
+
+    Raises:
+        TableUnreadable: The manifest list is missing or broken.
+        StorageError: The store does not answer or refuses.
+    """
+    if snapshot is None:
+        return ()
+    if snapshot.manifest_list is None:
+        return tuple(Manifest(path, DATA, 0, snapshot.id) for path in snapshot.manifests)
+    data = await objects.read(snapshot.manifest_list)
+    return tuple(
+        Manifest(
+            row["manifest_path"],
+            row.get("content") or DATA,
+            row.get("sequence_number") or 0,
+            row.get("added_snapshot_id"),
+        )
+        for row in _rows(_reader(data))
+    )
+
+
+def schema_of(data: bytes) -> str:
+    """The JSON of the schema that a manifest was written with; its files are not looked at.
+
+    Raises:
+        TableUnreadable: The manifest is broken.
+    """
+    try:
+        return str(_reader(data).metadata["schema"])
+    except KeyError as error:
+        raise _broken(error) from error
+
+
+def entries_of(manifest: Manifest, data: bytes) -> tuple[Entry, ...]:
+    """The live files of a manifest.
+
+    Raises:
+        TableUnreadable: The manifest is broken.
+    """
+    return tuple(_entry(manifest, row) for row in _rows(_reader(data)) if row["status"] != _DELETED)
+
+
+def _entry(manifest: Manifest, row: Mapping[str, Any]) -> Entry:
+    sequence_number, snapshot_id = row.get("sequence_number"), row.get("snapshot_id")
+    return Entry(
+        manifest.sequence_number if sequence_number is None else sequence_number,
+        manifest.snapshot_id if snapshot_id is None else snapshot_id,
+        row["data_file"],
+    )
+
+
+def _reader(data: bytes) -> Any:
+    try:
+        return fastavro.reader(io.BytesIO(data))
+    except (ValueError, KeyError, EOFError, TypeError) as error:
+        raise _broken(error) from error
+
+
+def _rows(reader: Any) -> Iterator[Mapping[str, Any]]:
+    try:
+        yield from reader
+    except (ValueError, KeyError, EOFError, TypeError, IndexError) as error:
+        raise _broken(error) from error
+
+
+def _broken(error: Exception) -> TableUnreadable:
+    return TableUnreadable(
+        "a manifest of the Iceberg table is broken", detail=f"{type(error).__name__}: {error}"
+    )

@@ -1,0 +1,138 @@
+"""Table metadata files (Iceberg specification, "Table Metadata"), versions 1, 2 and 3."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from sluicegate.api import TableUnreadable
+from sluicegate_iceberg.format.schema import Struct, parse_struct
+
+_VERSIONS = (1, 2, 3)
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergSnapshot:
+    """A snapshot (Iceberg specification, "Snapshots").
+
+    Attributes:
+        sequence_number: 0 for snapshots that were made in version 1 of the format.
+        timestamp: Epoch milliseconds.
+        manifests: Manifests, in place of a manifest list, as old version 1 tables have them.
+        rearranged: The rows are those of the parent in other files (operation `replace`).
+    """
+
+    id: int
+    parent: int | None
+    sequence_number: int
+    timestamp: int
+    manifest_list: str | None
+    manifests: tuple[str, ...]
+    schema_id: int | None
+    rearranged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergMetadata:
+    """What a metadata file says, as far as reading takes it.
+
+    Attributes:
+        schemas: By id.
+        all_schemas: No schema that the table ever had is missing, as far as the ids tell.
+        name_mapping: Files without field ids are read by the names of a mapping.
+    """
+
+    format_version: int
+    table_uuid: str | None
+    last_updated: int
+    schemas: Mapping[int, Struct]
+    current_schema_id: int
+    all_schemas: bool
+    snapshots: Mapping[int, IcebergSnapshot]
+    current_snapshot_id: int | None
+    name_mapping: bool
+
+    def schema_of(self, snapshot: IcebergSnapshot | None) -> Struct:
+        """The schema of a snapshot where it names one, else the table's."""
+        known = None if snapshot is None or snapshot.schema_id is None else snapshot.schema_id
+        return self.schemas.get(
+            self.current_schema_id if known is None else known, self.schemas[self.current_schema_id]
+        )
+
+    @property
+    def current(self) -> IcebergSnapshot | None:
+        """The newest snapshot of the main branch; `None` for a table that nothing was written to."""
+        if self.current_snapshot_id is None:
+            return None
+        return self.snapshots[self.current_snapshot_id]
+
+
+def parse_metadata(data: bytes) -> IcebergMetadata:
+    """A metadata file, gzipped or not.
+
+    Raises:
+        TableUnreadable: It is broken, or of a version that is not known here.
+    """
+    try:
+        value = orjson.loads(gzip.decompress(data) if data[:2] == _GZIP else data)
+        version = int(value["format-version"])
+    except (ValueError, KeyError, TypeError, EOFError, OSError) as error:
+        raise _broken(error) from error
+    if version not in _VERSIONS:
+        raise TableUnreadable(
+            f"the Iceberg table has format version {version}: versions 1 to {_VERSIONS[-1]} can be read"
+        )
+    try:
+        return _parse(version, value)
+    except (ValueError, KeyError, TypeError) as error:
+        raise _broken(error) from error
+
+
+def _parse(version: int, value: Mapping[str, Any]) -> IcebergMetadata:
+    # Version 1 may have one schema without an id only.
+    listed = value.get("schemas") or [value["schema"]]
+    schemas = {int(each.get("schema-id", 0)): parse_struct(each) for each in listed}
+    current_schema_id = int(value.get("current-schema-id", 0))
+    if current_schema_id not in schemas:
+        raise KeyError("current-schema-id")
+    snapshots = {each.id: each for each in map(_snapshot, value.get("snapshots") or ())}
+    current = value.get("current-snapshot-id")
+    if current == -1:
+        current = None
+    if current is not None and current not in snapshots:
+        raise KeyError("current-snapshot-id")
+    return IcebergMetadata(
+        format_version=version,
+        table_uuid=value.get("table-uuid"),
+        last_updated=int(value.get("last-updated-ms", 0)),
+        schemas=schemas,
+        current_schema_id=current_schema_id,
+        all_schemas="schemas" in value and set(schemas) == set(range(len(schemas))),
+        snapshots=snapshots,
+        current_snapshot_id=current,
+        name_mapping="schema.name-mapping.default" in (value.get("properties") or {}),
+    )
+
+
+def _snapshot(value: Mapping[str, Any]) -> IcebergSnapshot:
+    return IcebergSnapshot(
+        id=int(value["snapshot-id"]),
+        parent=value.get("parent-snapshot-id"),
+        sequence_number=int(value.get("sequence-number") or 0),
+        timestamp=int(value["timestamp-ms"]),
+        manifest_list=value.get("manifest-list"),
+        manifests=tuple(value.get("manifests") or ()),
+        schema_id=value.get("schema-id"),
+        rearranged=(value.get("summary") or {}).get("operation") == "replace",
+    )
+
+
+def _broken(error: Exception) -> TableUnreadable:
+    return TableUnreadable(
+        "the Iceberg table's metadata file is broken", detail=f"{type(error).__name__}: {error}"
+    )

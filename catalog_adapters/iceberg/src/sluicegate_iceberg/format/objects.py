@@ -1,0 +1,81 @@
+"""Reads the objects that a table's metadata names, each by its absolute location."""
+
+from __future__ import annotations
+
+import re
+
+import obstore
+from obstore.exceptions import BaseError
+
+from sluicegate.api import CatalogTable, ObjectDirectory, StorageError, TableUnreadable
+
+_ONE_SLASH = re.compile(r"^file:/(?!//)")
+_HADOOP = re.compile(r"^s3[an]://")
+_QUERY = re.compile(r"\?[^\s\"'<>)]*")
+
+
+def literal_location(path: str) -> str:
+    """A location as Iceberg's writers spell it: `/a`, `file:/a` and `file:///a` are one file."""
+    if path.startswith("/"):
+        return f"file://{path}"
+    return _HADOOP.sub("s3://", _ONE_SLASH.sub("file:///", path))
+
+
+class TableObjects:
+    """The objects of one table, opened for reading.
+
+    What lies outside of the directories that the catalog names is not read: whoever writes a table's
+    metadata decides what it names.
+
+    Args:
+        table: What the catalog says.
+        directory: The table's location, opened.
+    """
+
+    def __init__(self, table: CatalogTable, directory: ObjectDirectory) -> None:
+        self._directory = directory
+        self._root = _as_prefix(table.location)
+        metadata = (table.metadata_location or "").rpartition("/")[0]
+        others = (*table.auxiliary_locations, *([metadata] if metadata else ()))
+        self._allowed = tuple(_as_prefix(each) for each in (table.location, *others))
+        self._store_root = self._root.removesuffix(directory.key("") + "/" if directory.prefix else "")
+
+    def path(self, location: str) -> str:
+        """A data file's path in the table, or its location where it lies elsewhere."""
+        return literal_location(location).removeprefix(self._root)
+
+    async def read(self, location: str) -> bytes:
+        """A whole object.
+
+        Raises:
+            TableUnreadable: It is missing, or lies outside of the table's directories.
+            StorageError: The store does not answer or refuses.
+        """
+        key = self._key(literal_location(location))
+        try:
+            result = await obstore.get_async(self._directory.store, key)
+            return bytes(await result.bytes_async())
+        except FileNotFoundError:
+            raise TableUnreadable(
+                "a metadata file of the Iceberg table is missing", detail=key
+            ) from None
+        except (BaseError, OSError) as error:
+            raise StorageError(
+                "the table's storage does not answer or refuses; try again later",
+                detail=_QUERY.sub("?…", f"{key}: {type(error).__name__}: {error}"),
+            ) from None
+
+    def _key(self, location: str) -> str:
+        if location.startswith(self._root):
+            return self._directory.key(location.removeprefix(self._root))
+        inside = location.startswith(self._allowed) and location.startswith(self._store_root)
+        if not inside or {".", ".."} & set(location.split("/")):
+            raise TableUnreadable(
+                "the Iceberg table's metadata names files outside of the table's directories",
+                detail=location,
+            )
+        return location.removeprefix(self._store_root)
+
+
+def _as_prefix(location: str) -> str:
+    return literal_location(location).rstrip("/") + "/"

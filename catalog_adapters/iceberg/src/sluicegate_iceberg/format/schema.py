@@ -1,0 +1,108 @@
+"""Schemas of Iceberg tables (Iceberg specification, "Schemas and Data Types")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Primitive:
+    """A primitive type by its name: `long`, `decimal(9, 2)`, `fixed[16]`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column, or a field of a struct.
+
+    Attributes:
+        id: Never changes and is never used again; unique in the table.
+        default: Rows of files that lack the field have a value other than null.
+    """
+
+    id: int
+    name: str
+    type: Type
+    default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """The columns of a table, or the fields of a nested value."""
+
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """A list."""
+
+    element: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A map."""
+
+    key: Type
+    value: Type
+
+
+Type = Primitive | Struct | List | Map
+
+
+def parse_struct(value: Mapping[str, Any]) -> Struct:
+    """A schema or struct from its JSON (Iceberg specification, "Appendix C: JSON serialization").
+
+    Raises:
+        KeyError: Something is missing.
+        TypeError: Something is of another kind than the specification says.
+    """
+    return Struct(
+        tuple(
+            Field(
+                int(field["id"]),
+                str(field["name"]),
+                _parse(field["type"]),
+                field.get("initial-default") is not None,
+            )
+            for field in value["fields"]
+        )
+    )
+
+
+def _parse(value: Any) -> Type:
+    if isinstance(value, str):
+        return Primitive(value)
+    if value["type"] == "struct":
+        return parse_struct(value)
+    if value["type"] == "list":
+        return List(_parse(value["element"]))
+    if value["type"] == "map":
+        return Map(_parse(value["key"]), _parse(value["value"]))
+    return Primitive(str(value["type"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A field and the id of the field that it is part of (0: the table)."""
+
+    parent: int
+    field: Field
+
+
+def places(type_: Type, parent: int = 0) -> Iterator[Place]:
+    """Every field of a schema, nested ones too."""
+    if isinstance(type_, Struct):
+        for field in type_.fields:
+            yield Place(parent, field)
+            yield from places(field.type, field.id)
+    elif isinstance(type_, List):
+        yield from places(type_.element, parent)
+    elif isinstance(type_, Map):
+        yield from places(type_.key, parent)
+        # Keys and values of a map may both be structs, whose fields have nothing to do with each other.
+        yield from places(type_.value, -parent)

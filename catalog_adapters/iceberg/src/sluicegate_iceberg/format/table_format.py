@@ -1,0 +1,74 @@
+"""The table format `iceberg`. It imports Arrow and Avro late: when the first table is read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, TableUnreadable
+
+if TYPE_CHECKING:
+    from sluicegate.formats import Snapshot
+    from sluicegate_iceberg.format.lineage import Lineage
+    from sluicegate_iceberg.format.loading import Loader
+    from sluicegate_iceberg.format.metadata import IcebergMetadata
+
+
+class IcebergFormat(TableFormat):
+    """Reads Iceberg tables of format versions 1 to 3 (Iceberg specification).
+
+    `CatalogTable.metadata_location` says which metadata file counts, so an unchanged table costs no
+    request, and a changed one its metadata file, its manifest list and the new manifests.
+    """
+
+    async def latest(
+        self, table: CatalogTable, directory: ObjectDirectory, previous: Snapshot | None
+    ) -> Snapshot:
+        """See `TableFormat.latest`; its schema is the table's current one."""
+        from sluicegate_iceberg.format.loading import Loaded
+
+        kept = previous.state if previous else None
+        if previous and isinstance(kept, Loaded):
+            if kept.metadata_location == table.metadata_location:
+                return previous
+        else:
+            kept = None
+        metadata, lineage, loader = await _opened(table, directory)
+        schema = metadata.schemas[metadata.current_schema_id]
+        return await loader.load(lineage.latest, schema, kept)
+
+    async def at_version(
+        self, table: CatalogTable, directory: ObjectDirectory, version: int
+    ) -> Snapshot:
+        """See `TableFormat.at_version`; its schema is the one that the snapshot names."""
+        metadata, lineage, loader = await _opened(table, directory)
+        found = lineage.at(version)
+        return await loader.load(found, metadata.schema_of(found.snapshot))
+
+    async def version_at(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        latest: Snapshot,
+        timestamp: int,
+        *,
+        earliest_after: bool,
+    ) -> int:
+        """See `TableFormat.version_at`."""
+        _, lineage, _ = await _opened(table, directory)
+        found = lineage.since(timestamp) if earliest_after else lineage.until(timestamp)
+        return found.number
+
+
+async def _opened(
+    table: CatalogTable, directory: ObjectDirectory
+) -> tuple[IcebergMetadata, Lineage, Loader]:
+    from sluicegate_iceberg.format.lineage import Lineage
+    from sluicegate_iceberg.format.loading import Loader
+    from sluicegate_iceberg.format.metadata import parse_metadata
+    from sluicegate_iceberg.format.objects import TableObjects
+
+    if table.metadata_location is None:
+        raise TableUnreadable("the catalog names no metadata file of the Iceberg table")
+    objects = TableObjects(table, directory)
+    metadata = parse_metadata(await objects.read(table.metadata_location))
+    return metadata, Lineage(metadata), Loader(table, table.metadata_location, metadata, objects)

@@ -1,0 +1,41 @@
+"""What a plugin that registers a table format is written with: snapshots and changes as Arrow columns.
+
+Beside `sluicegate.api` the one public module of the core. It imports pyarrow, so import it late: when
+the first table is read, not where the format is registered (docs/adr/0015).
+"""
+
+from __future__ import annotations
+
+from sluicegate.tables.changes import (
+    CHANGE_SCHEMA,
+    Changes,
+    Commit,
+    CommitFiles,
+    TableState,
+)
+from sluicegate.tables.snapshot import (
+    DELETION_VECTOR,
+    FILE_SCHEMA,
+    PLAIN_SCHEMA,
+    FileChunk,
+    FileSet,
+    Snapshot,
+    TableMetadata,
+    TableProtocol,
+)
+
+__all__ = [
+    "CHANGE_SCHEMA",
+    "DELETION_VECTOR",
+    "FILE_SCHEMA",
+    "PLAIN_SCHEMA",
+    "Changes",
+    "Commit",
+    "CommitFiles",
+    "FileChunk",
+    "FileSet",
+    "Snapshot",
+    "TableMetadata",
+    "TableProtocol",
+    "TableState",
+]

@@ -1,0 +1,93 @@
+"""Iceberg tables that PyIceberg wrote, as the official Delta Sharing client reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from pyiceberg.types import StringType
+from support.iceberg_sharing import IcebergSharing
+from support.rows import assert_same_rows
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning"),
+    # The client leaves its folder to the garbage collector where a table is empty.
+    pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning"),
+]
+
+SIMPLE = pa.table(
+    {
+        "id": pa.array([1, 2, 3], pa.int64()),
+        "name": ["one", None, "three"],
+        "price": [1.5, float("nan"), None],
+    }
+)
+
+
+@pytest.mark.parametrize("format_version", [1, 2])
+@pytest.mark.parametrize("use_delta_format", [False, True, None], ids=["parquet", "delta", "agreed"])
+def test_appended_overwritten_and_deleted_rows_are_read_as_they_are(
+    lake: IcebergSharing, format_version: int, use_delta_format: bool | None
+) -> None:
+    name, table = lake.table(SIMPLE.schema, format_version=format_version)
+    steps: list[Callable[[], None]] = [
+        lambda: table.append(SIMPLE),
+        lambda: table.append(SIMPLE),
+        lambda: table.delete("id = 1"),
+        lambda: table.overwrite(SIMPLE.slice(0, 1), "id = 2"),
+    ]
+    for step in steps:
+        step()
+        found = lake.recipient.read(name, use_delta_format=use_delta_format)
+        assert_same_rows(table.scan().to_arrow(), found)
+    assert lake.recipient.negotiated_format(name) == "parquet"
+
+
+def test_columns_of_every_portable_type(lake: IcebergSharing) -> None:
+    rows = pa.table(
+        {
+            "flag": [True, None],
+            "small": pa.array([1, -2], pa.int32()),
+            "big": pa.array([2**40, None], pa.int64()),
+            "single": pa.array([0.5, None], pa.float32()),
+            "double": [0.1, -0.0],
+            "amount": pa.array([Decimal("12.34"), Decimal("-0.01")], pa.decimal128(9, 2)),
+            "day": [date(2024, 2, 29), date(1960, 1, 1)],
+            "text": ["a", "ü"],
+            "raw": [b"\x00\xff", None],
+            "moment": pa.array(
+                [datetime(2024, 1, 1, 12, 0, 0, 123456, UTC), None], pa.timestamp("us", "UTC")
+            ),
+            "clock": pa.array([datetime(2024, 1, 1, 12, 0, 0, 123456), None], pa.timestamp("us")),
+        }
+    )
+    name, table = lake.table(rows.schema)
+    table.append(rows)
+    for use_delta_format in (False, True):
+        found = lake.recipient.read(name, use_delta_format=use_delta_format)
+        assert_same_rows(table.scan().to_arrow(), found)
+
+
+def test_an_empty_table_has_its_columns(lake: IcebergSharing) -> None:
+    name, _ = lake.table(SIMPLE.schema)
+    for use_delta_format in (False, True):
+        found = lake.recipient.read(name, use_delta_format=use_delta_format)
+        assert list(found.columns) == ["id", "name", "price"]
+        assert len(found) == 0
+
+
+def test_added_columns_are_null_where_files_lack_them(lake: IcebergSharing) -> None:
+    name, table = lake.table(SIMPLE.schema)
+    table.append(SIMPLE)
+    with table.update_schema() as update:
+        update.add_column("city", StringType())
+    for use_delta_format in (False, True):
+        found = lake.recipient.read(name, use_delta_format=use_delta_format)
+        assert_same_rows(table.scan().to_arrow(), found)
+    table.append(SIMPLE.append_column("city", pa.array(["Ulm", None, "Bonn"])))
+    for use_delta_format in (False, True):
+        found = lake.recipient.read(name, use_delta_format=use_delta_format)
+        assert_same_rows(table.scan().to_arrow(), found)
