@@ -22,6 +22,7 @@ from sluicegate.config import Settings
 from sluicegate.content.links import ContentLinks
 from sluicegate.content.routes import content_routes
 from sluicegate.errors import SluicegateError
+from sluicegate.iceberg_rest.door import iceberg_routes
 from sluicegate.keyring import KeyRing
 from sluicegate.keys import load_keys
 from sluicegate.registry import Instances, Registry, configure
@@ -111,10 +112,19 @@ class Gateway:
             vending=self.vending,
             token_bindings=TokenBindings(self.registry.token_bindings().values()),
         )
+        iceberg = iceberg_routes(
+            self.settings,
+            keys,
+            authentication=self.access.authentication,
+            grants=self.grants,
+            instances=self.instances,
+            vending=self.vending,
+        )
         return [
             Route("/healthz", self._health, methods=["GET"]),
             *self.access.routes(),
             *sharing,
+            *iceberg,
             *content_routes(self.instances.storage, keys.derive(_LINKS)),
             *self.registry.routes(self),
         ]

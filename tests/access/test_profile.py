@@ -19,6 +19,7 @@ def test_a_profile_is_a_version_1_profile(public_url: str) -> None:
     assert json.loads(text) == {
         "shareCredentialsVersion": 1,
         "endpoint": "https://share.example.com/delta-sharing",
+        "icebergEndpoint": "https://share.example.com/iceberg",
         "bearerToken": "slg_x",
         "expirationTime": "2027-01-15T08:00:00.007Z",
     }

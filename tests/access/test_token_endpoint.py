@@ -115,7 +115,7 @@ async def door(
     waits = Waits()
     waits.gate.set()
     endpoint = TokenEndpoint(grants, own, penalty=Penalty(sleep=waits, capacity=2), now=clock)
-    app = Starlette(routes=[endpoint.route()], exception_handlers={PayloadTooLarge: answer_error})
+    app = Starlette(routes=endpoint.routes(), exception_handlers={PayloadTooLarge: answer_error})
     web = WebTokens(judges, VerifiedTokens(), clock=lambda: clock() / SECOND)
     transport = httpx.ASGITransport(app)
     async with httpx.AsyncClient(transport=transport, base_url="https://gateway.example") as http:
@@ -123,13 +123,13 @@ async def door(
         yield Door(http, Authentication([web]), waits, issued)
 
 
-async def granted(door: Door, answer: httpx.Response) -> str:
+async def granted(door: Door, answer: httpx.Response, scope: str = "delta-sharing") -> str:
     """The recipient whom a granted token proves."""
     assert answer.status_code == 200, answer.text
     assert answer.headers["cache-control"] == "no-store"
     body = answer.json()
     assert body.keys() == {"access_token", "token_type", "expires_in", "scope"}
-    assert (body["token_type"], body["expires_in"], body["scope"]) == ("bearer", 60, "delta-sharing")
+    assert (body["token_type"], body["expires_in"], body["scope"]) == ("bearer", 60, scope)
     principal = await door.authentication.authenticate(f"Bearer {body['access_token']}", None)
     assert principal.method == "oauth"
     return principal.name
@@ -150,6 +150,16 @@ async def test_credentials_in_the_header_get_a_token(door: Door, form: dict[str,
     form = {name: value.format(client_id=door.client.client_id) for name, value in form.items()}
     answer = await door.ask(form, door.client.client_id, door.client.secret)
     assert await granted(door, answer) == "acme"
+
+
+@pytest.mark.parametrize("scope", ["catalog", "delta-sharing catalog"])
+async def test_clients_of_iceberg_catalogs_get_a_token_where_they_look_for_it(
+    door: Door, scope: str
+) -> None:
+    form = GRANT | {"scope": scope}
+    client = (str(door.client.client_id), door.client.secret)
+    answer = await door.http.post("/iceberg/v1/oauth/tokens", data=form, auth=client)
+    assert await granted(door, answer, scope) == "acme"
 
 
 async def test_credentials_in_the_body_get_a_token(door: Door) -> None:
@@ -190,9 +200,9 @@ BAD = [
     ),
     Bad("twice", "invalid_request", form="grant_type=client_credentials&grant_type=password"),
     Bad("twice", "invalid_request", form="grant_type=client_credentials&scope=a&scope=b"),
-    Bad("only scope", "invalid_scope", form="grant_type=client_credentials&scope=everything"),
+    Bad("the scopes are", "invalid_scope", form="grant_type=client_credentials&scope=everything"),
     Bad(
-        "only scope",
+        "the scopes are",
         "invalid_scope",
         form="grant_type=client_credentials&scope=delta-sharing+everything",
     ),

@@ -23,10 +23,3 @@ def test_other_ways_in_do_not_exist(client: httpx.Client, method: str, path: str
         "errorCode": "RESOURCE_DOES_NOT_EXIST",
         "message": "there is no such route",
     }
-
-
-def test_there_is_no_iceberg_catalog(client: httpx.Client) -> None:
-    address = str(client.base_url).replace("/delta-sharing/", "/iceberg/v1/config")
-    answer = httpx.get(address, params={"warehouse": "sales"}, headers=client.headers)
-    assert answer.status_code == 404
-    assert answer.json()["errorCode"] == "RESOURCE_DOES_NOT_EXIST"

@@ -18,7 +18,7 @@ from sluicegate.sharing.openapi import document
 
 DOCUMENT = document("https://share.example", "/delta-sharing")
 PARAMETER = re.compile(r"\{(\w+)(:\w+)?\}")
-METHODS = ("get", "head", "post")
+METHODS = ("get", "head", "post", "put", "patch", "delete")
 OPERATIONS = {
     item[method]["operationId"]: item[method]
     for item in DOCUMENT["paths"].values()
@@ -95,7 +95,7 @@ def test_every_parameter_of_a_path_is_described(path: str) -> None:
 @pytest.mark.parametrize("identity", OPERATIONS)
 def test_operations_without_a_token_are_few_and_the_others_can_be_refused(identity: str) -> None:
     operation = OPERATIONS[identity]
-    if identity in ("openapi", "health", "token", "readFile", "checkFile"):
+    if identity in ("openapi", "health", "token", "icebergToken", "readFile", "checkFile"):
         assert operation["security"] == []
     else:
         assert "security" not in operation

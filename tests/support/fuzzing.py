@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, currently_in_test_context, given, note, seed
 from hypothesis.strategies import SearchStrategy
 from support.in_process import Answer, HeaderList, InProcessGateway, Request
 
-from sluicegate.access.profile import TOKEN_ENDPOINT_PATH
+from sluicegate.access.oauth.endpoint import ICEBERG_TOKENS
+from sluicegate.access.profile import ICEBERG_PATH, TOKEN_ENDPOINT_PATH
 from sluicegate.telemetry.setup import configure
 
 T = TypeVar("T")
@@ -35,8 +36,9 @@ REQUESTS = {
     "changes": 1_500,
     "oauth": 500,
 }
-STATUSES = frozenset((200, 206, 304, 400, 401, 403, 404, 405, 412, 413, 416, 429))
+STATUSES = frozenset((200, 204, 206, 304, 400, 401, 403, 404, 405, 412, 413, 416, 429))
 UNREACHABLE = "/tables/nowhere"
+TOKEN_ENDPOINTS = (TOKEN_ENDPOINT_PATH, ICEBERG_PATH + ICEBERG_TOKENS)
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _SIGNATURE = re.compile(r"X-Amz-Signature=[0-9a-f]{64}")
 
@@ -134,13 +136,17 @@ def judge(request: Request, answer: Answer) -> None:
 
 def _judge_error(request: Request, answer: Answer) -> None:
     assert answer.headers["content-type"] == "application/json; charset=utf-8"
-    if request.path == TOKEN_ENDPOINT_PATH and "error" in answer.json:
+    if request.path in TOKEN_ENDPOINTS and "error_description" in answer.json:
         assert answer.json.keys() == {"error", "error_description"}  # RFC 6749, section 5.2
         return
     needed = {401: "www-authenticate", 405: "allow", 503: "retry-after"}.get(answer.status)
     assert needed is None or answer.headers[needed]
     if request.method != "HEAD":
         error = answer.json
+        if "error" in error:
+            assert request.path.startswith(f"{ICEBERG_PATH}/")
+            error = {"errorCode": error["error"].pop("type"), **error["error"]}
+            assert error.pop("code") == answer.status
         assert error.keys() == {"errorCode", "message"}
         assert error["errorCode"]
         assert error["message"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sluicegate.api import TemporaryCredentials
-from sluicegate.vending.iceberg_config import iceberg_config
+from sluicegate.vending.iceberg_config import iceberg_config, refresh_config
 from sluicegate.vending.sharing_json import sharing_json
 
 ROOT = "s3://lake/orders"
@@ -54,12 +54,13 @@ def test_delta_sharing(kind: str, secret: dict[str, str], expected: dict[str, An
         ({}, {}),
         (
             {"region": "eu-west-1", "role_arn": "arn:aws:iam::1:role/reader"},
-            {"client.region": "eu-west-1"},
+            {"client.region": "eu-west-1", "s3.region": "eu-west-1"},
         ),
         (
             {"region": "auto", "endpoint": "https://s3.example", "path_style": "true"},
             {
                 "client.region": "auto",
+                "s3.region": "auto",
                 "s3.endpoint": "https://s3.example",
                 "s3.path-style-access": "true",
             },
@@ -92,3 +93,25 @@ def test_iceberg_on_google_cloud() -> None:
         "gcs.oauth2.token": "ya29",
         "gcs.oauth2.token-expires-at": "1800000000000",
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("aws", {"client.refresh-credentials-endpoint": "v1/here"}),
+        ("r2", {"client.refresh-credentials-endpoint": "v1/here"}),
+        ("azure", {"adls.refresh-credentials-endpoint": "v1/here"}),
+        (
+            "gcp",
+            {
+                "gcs.oauth2.refresh-credentials-endpoint": "v1/here",
+                "gcs.oauth2.refresh-credentials-enabled": "true",
+            },
+        ),
+    ],
+)
+def test_iceberg_is_told_where_new_ones_are_in_each_clouds_words(
+    kind: str, expected: dict[str, str]
+) -> None:
+    assert refresh_config(credentials(kind, {}), "v1/here") == expected
+    assert refresh_config(credentials(kind, {}, expires_at=None), "v1/here") == {}

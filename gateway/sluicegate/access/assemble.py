@@ -62,7 +62,7 @@ class Access:
 
     def routes(self) -> list[Route]:
         """Where recipients get access tokens."""
-        return [self._token_endpoint.route()]
+        return self._token_endpoint.routes()
 
     async def aclose(self) -> None:
         """Close the connections to issuers."""

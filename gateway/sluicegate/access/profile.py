@@ -1,7 +1,7 @@
 """Profile files: what a recipient gets.
 
 Source: delta-sharing-protocol.md, "Profile File Format" (version 1, bearer token); since-the-seed.md,
-"What clients depend on" (version 2, OAuth client credentials).
+"What clients depend on" (version 2, OAuth client credentials) and "OpenSharing" (`icebergEndpoint`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sluicegate.clock import iso_utc
 from sluicegate.private_file import new_private_file
 
 TOKEN_ENDPOINT_PATH = "/oauth/token"  # noqa: S105  (an address)
+ICEBERG_PATH = "/iceberg"
 _ENDPOINT_PATH = "/delta-sharing"
 
 
@@ -32,6 +33,7 @@ def _of_token(issued: IssuedCredential, base: str) -> dict[str, Any]:
     return {
         "shareCredentialsVersion": 1,
         "endpoint": base + _ENDPOINT_PATH,
+        "icebergEndpoint": base + ICEBERG_PATH,
         "bearerToken": issued.secret,
         "expirationTime": iso_utc(issued.expires_at),
     }

@@ -11,9 +11,20 @@ from sluicegate.nouns import TemporaryCredentials
 
 _ADLS_HOST = "dfs.core.windows.net"
 _S3_CONNECTION = {
-    "region": "client.region",
-    "endpoint": "s3.endpoint",
-    "path_style": "s3.path-style-access",
+    "client.region": "region",  # Java's name for it
+    "s3.region": "region",
+    "s3.endpoint": "endpoint",
+    "s3.path-style-access": "path_style",
+}
+_S3_REFRESH = {"client.refresh-credentials-endpoint": "{}"}
+_REFRESH: Mapping[str, Mapping[str, str]] = {
+    "aws": _S3_REFRESH,
+    "r2": _S3_REFRESH,
+    "azure": {"adls.refresh-credentials-endpoint": "{}"},
+    "gcp": {
+        "gcs.oauth2.refresh-credentials-endpoint": "{}",
+        "gcs.oauth2.refresh-credentials-enabled": "true",
+    },
 }
 
 
@@ -26,6 +37,18 @@ def iceberg_config(credentials: TemporaryCredentials) -> dict[str, str]:
     return _SPELLINGS[credentials.kind](credentials)
 
 
+def refresh_config(credentials: TemporaryCredentials, endpoint: str) -> dict[str, str]:
+    """What tells engines where to get new credentials; nothing where these do not end.
+
+    Args:
+        credentials: What the engine is given now.
+        endpoint: Address of the table's credentials, relative to the catalog's `uri`.
+    """
+    if credentials.expires_at is None:
+        return {}
+    return {key: value.format(endpoint) for key, value in _REFRESH[credentials.kind].items()}
+
+
 def _s3(credentials: TemporaryCredentials) -> dict[str, str]:
     secret = credentials.secret
     config = {
@@ -35,7 +58,7 @@ def _s3(credentials: TemporaryCredentials) -> dict[str, str]:
     if "session_token" in secret:
         config["s3.session-token"] = secret["session_token"]
     known = credentials.connection
-    config |= {key: known[name] for name, key in _S3_CONNECTION.items() if name in known}
+    config |= {key: known[name] for key, name in _S3_CONNECTION.items() if name in known}
     return config | _expiry("s3.session-token-expires-at-ms", credentials)
 
 

@@ -13,7 +13,7 @@ from sluicegate.access.grants import Grants
 from sluicegate.access.oauth.clients import Clients
 from sluicegate.access.oauth.penalty import Penalty
 from sluicegate.access.oauth.requests import OAuthError, TokenRequest
-from sluicegate.access.profile import TOKEN_ENDPOINT_PATH
+from sluicegate.access.profile import ICEBERG_PATH, TOKEN_ENDPOINT_PATH
 from sluicegate.bodies import read_body
 from sluicegate.clock import epoch_ms
 from sluicegate.responses import json_response
@@ -22,6 +22,7 @@ from sluicegate.telemetry import name_recipient
 if TYPE_CHECKING:
     from sluicegate.access.oauth.access_tokens import AccessTokens
 
+ICEBERG_TOKENS = "/v1/oauth/tokens"
 _MAX_BODY = 16_384
 _NOT_STORED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 _RETRY_SECONDS = "5"
@@ -49,9 +50,10 @@ class TokenEndpoint:
         self._tokens = tokens
         self._penalty = penalty or Penalty()
 
-    def route(self) -> Route:
-        """Where the endpoint is, as profiles say."""
-        return Route(TOKEN_ENDPOINT_PATH, self._answer, methods=["POST"])
+    def routes(self) -> list[Route]:
+        """Where the endpoint is: as profiles say, and where clients of Iceberg catalogs look for it."""
+        paths = (TOKEN_ENDPOINT_PATH, ICEBERG_PATH + ICEBERG_TOKENS)
+        return [Route(path, self._answer, methods=["POST"]) for path in paths]
 
     async def _answer(self, request: Request) -> Response:
         try:

@@ -10,7 +10,10 @@ from urllib.parse import parse_qsl, unquote_plus
 
 FORM = "application/x-www-form-urlencoded"
 SCOPE = "delta-sharing"
-"""The one scope that there is; what a recipient may read is told by its grants."""
+"""What clients are given that ask for no scope; what a recipient may read is told by its grants."""
+
+SCOPES = (SCOPE, "catalog")
+"""All scopes, which mean the same: clients of Iceberg catalogs ask for the second by default."""
 
 _GRANT_TYPE = "client_credentials"
 _MAX_FIELDS = 32
@@ -59,9 +62,12 @@ class TokenRequest:
             raise OAuthError("invalid_request", "grant_type is missing")
         if grant_type != _GRANT_TYPE:
             raise OAuthError("unsupported_grant_type", f"grant_type must be {_GRANT_TYPE}")
-        if set(form.get("scope", SCOPE).split()) != {SCOPE}:
-            raise OAuthError("invalid_scope", f"the only scope is {SCOPE}; it may be left out")
-        return cls(client_id, client_secret)
+        scope = form.get("scope", SCOPE)
+        if not scope.split() or not set(scope.split()) <= set(SCOPES):
+            raise OAuthError(
+                "invalid_scope", f"the scopes are {' and '.join(SCOPES)}; they may be left out"
+            )
+        return cls(client_id, client_secret, " ".join(scope.split()))
 
 
 def _form(content_type: str, body: bytes) -> Mapping[str, str]:

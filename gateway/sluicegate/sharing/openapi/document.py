@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from sluicegate import __version__
-from sluicegate.access.oauth.requests import SCOPE
-from sluicegate.access.profile import TOKEN_ENDPOINT_PATH
+from sluicegate.access.oauth.requests import SCOPE, SCOPES
+from sluicegate.access.profile import ICEBERG_PATH, TOKEN_ENDPOINT_PATH
 from sluicegate.sharing.openapi import (
     actions,
     bodies,
     credentials,
     elsewhere,
     hadoop_tokens,
+    iceberg,
     lines,
     listings,
     paths,
@@ -33,7 +34,8 @@ temporary credentials for their directories.
 
 Every address that answers GET answers HEAD, too. Errors are always JSON with `errorCode` and
 `message`; an address that does not exist is a 404, a method that it does not answer a 405. Answers
-about tables are NDJSON: here they are described as arrays whose items are the lines.
+about tables are NDJSON: here they are described as arrays whose items are the lines. Below `/iceberg`
+each share is a read-only Iceberg REST catalog, with that one's errors.
 """
 
 
@@ -45,6 +47,7 @@ def document(public_url: str, prefix: str) -> dict[str, Any]:
         prefix: Where the Delta Sharing door is below it.
     """
     door = {prefix + path: item for path, item in paths.paths().items()}
+    catalog = {ICEBERG_PATH + path: item for path, item in iceberg.paths().items()}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -55,7 +58,7 @@ def document(public_url: str, prefix: str) -> dict[str, Any]:
         },
         "servers": [{"url": public_url}],
         "security": [{"bearerToken": []}, {"accessToken": [SCOPE]}],
-        "paths": {**door, prefix + DOCUMENT: {"get": _document()}, **elsewhere.paths()},
+        "paths": {**door, prefix + DOCUMENT: {"get": _document()}, **elsewhere.paths(), **catalog},
         "components": {
             "securitySchemes": {"bearerToken": _bearer(), "accessToken": _oauth(public_url)},
             "responses": error_responses(),
@@ -82,7 +85,7 @@ def _bearer() -> Schema:
 
 
 def _oauth(public_url: str) -> Schema:
-    scopes = {SCOPE: "What the recipient was granted."}
+    scopes = dict.fromkeys(SCOPES, "What the recipient was granted.")
     flow = {"tokenUrl": public_url + TOKEN_ENDPOINT_PATH, "scopes": scopes}
     return {
         "type": "oauth2",
@@ -101,5 +104,6 @@ def _schemas() -> dict[str, Schema]:
         **lines.schemas(),
         **actions.schemas(),
         **elsewhere.schemas(),
+        **iceberg.schemas(),
         "Document": record("An OpenAPI document.", {"openapi": {"const": "3.1.0"}}),
     }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from sluicegate.access.oauth.requests import FORM, SCOPE
-from sluicegate.access.profile import TOKEN_ENDPOINT_PATH
+from sluicegate.access.oauth.endpoint import ICEBERG_TOKENS
+from sluicegate.access.oauth.requests import FORM, SCOPES
+from sluicegate.access.profile import ICEBERG_PATH, TOKEN_ENDPOINT_PATH
 from sluicegate.sharing.openapi.parameters import in_header, in_path, in_query
 from sluicegate.sharing.openapi.pieces import (
     Schema,
@@ -30,7 +31,8 @@ def paths() -> dict[str, Schema]:
     """Path items, by whole addresses."""
     return {
         "/healthz": {"get": _health()},
-        TOKEN_ENDPOINT_PATH: {"post": _token()},
+        TOKEN_ENDPOINT_PATH: {"post": _token("token")},
+        ICEBERG_PATH + ICEBERG_TOKENS: {"post": _token("icebergToken")},
         "/content/{storage}/{path}": {
             "parameters": [
                 in_path("storage", text("Name of the storage.")),
@@ -62,7 +64,7 @@ def schemas() -> dict[str, Schema]:
             "The client proves itself here, or by HTTP Basic.",
             {"grant_type": choice("The one that there is.", "client_credentials")},
             {
-                "scope": choice("The one that there is.", SCOPE),
+                "scope": text(f"Some of {', '.join(SCOPES)}: they mean the same."),
                 "client_id": text("`clientId` of the profile."),
                 "client_secret": text("`clientSecret` of the profile."),
             },
@@ -73,7 +75,7 @@ def schemas() -> dict[str, Schema]:
                 "access_token": text("Send it as `Authorization: Bearer`."),
                 "token_type": choice("Always this.", "bearer"),
                 "expires_in": whole("Seconds."),
-                "scope": choice("Always this.", SCOPE),
+                "scope": text("What was asked for."),
             },
         ),
         "OAuthError": record(
@@ -83,9 +85,9 @@ def schemas() -> dict[str, Schema]:
     }
 
 
-def _token() -> Schema:
+def _token(identity: str) -> Schema:
     return {
-        "operationId": "token",
+        "operationId": identity,
         "summary": "Get an access token for OAuth client credentials",
         "security": [],
         "requestBody": {

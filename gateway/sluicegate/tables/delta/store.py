@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import obstore
-from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
-from sluicegate.errors import ObjectMissing, StorageError, Unavailable
+from sluicegate.errors import ObjectMissing, Unavailable
 from sluicegate.nouns import ObjectDirectory
 from sluicegate.tables.delta.names import LogFile, log_file, version_prefix
+from sluicegate.tables.store_errors import store_errors
 from sluicegate.telemetry import span
 
 if TYPE_CHECKING:
@@ -25,11 +24,6 @@ if TYPE_CHECKING:
 _LOG = "_delta_log"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LIST_CHUNK = 100
-_REFUSALS = (PermissionDeniedError, UnauthenticatedError, PermissionError)
-# Refused listings and local files are generic errors to obstore, and so is a missing bucket.
-_REFUSAL_TEXT = re.compile(r"status(?: code)?:? 40[13]\b|os error 13\b")
-_MISSING_TEXT = re.compile(r"status(?: code)?:? 404\b")
-_QUERY = re.compile(r"\?[^\s\"'<>)]*")
 
 
 class LogStore:
@@ -48,7 +42,7 @@ class LogStore:
         """
         offset = None if since is None else self._key(version_prefix(since))
         found: list[LogFile] = []
-        with span("store.list"), suppress(ObjectMissing), _store_errors(self._prefix):
+        with span("store.list"), suppress(ObjectMissing), store_errors(self._prefix):
             pages = obstore.list(self._store, self._prefix, offset=offset, chunk_size=_LIST_CHUNK)
             async for page in pages:
                 for item in page:
@@ -68,7 +62,7 @@ class LogStore:
             ObjectMissing: There is no such object.
             StorageError: The store does not answer or refuses.
         """
-        with span("store.get"), _store_errors(name):
+        with span("store.get"), store_errors(name):
             options: GetOptions | None = None if limit is None else {"range": (0, limit)}
             result = await obstore.get_async(self._store, self._key(name), options=options)
             return memoryview(await result.bytes_async())
@@ -106,7 +100,7 @@ class _RangedObject(io.RawIOBase):
         end = self._size if size is None or size < 0 else min(self._size, self._position + size)
         if end <= self._position:
             return b""
-        with span("store.get"), _store_errors(self._key):
+        with span("store.get"), store_errors(self._key):
             data = obstore.get_range(self._store, self._key, start=self._position, end=end)
         self._position = end
         return bytes(data)
@@ -127,23 +121,3 @@ def _lists_in_order(store: ObjectStore) -> bool:
     if isinstance(store, S3Store):
         return not store.config.get("bucket", "").endswith("--x-s3")
     return isinstance(store, AzureStore | GCSStore | MemoryStore)
-
-
-@contextmanager
-def _store_errors(what: str) -> Iterator[None]:
-    try:
-        yield
-    except (BaseError, OSError) as error:
-        detail, text = _private(what, error), str(error)
-        if isinstance(error, FileNotFoundError) or _MISSING_TEXT.search(text):
-            raise ObjectMissing("a file of the table's log is missing", detail=detail) from None
-        message = "the table's storage does not answer; try again later"
-        if isinstance(error, _REFUSALS) or _REFUSAL_TEXT.search(text):
-            message = "the gateway may not read the table's storage: its operator has to grant access"
-        raise StorageError(message, detail=detail) from None
-
-
-def _private(what: str, error: Exception) -> str:
-    """The store's own words in one line, without query strings, which may hold signatures."""
-    words, _, _ = str(error).partition("\n\nDebug source")
-    return _QUERY.sub("?…", f"{what}: {type(error).__name__}: {' '.join(words.split())}")

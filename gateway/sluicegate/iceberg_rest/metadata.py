@@ -1,0 +1,106 @@
+"""Table metadata: read from where the catalog says, and handed on as it is written."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from typing import Any
+
+import anyio
+import obstore
+import orjson
+
+from sluicegate.api import CatalogTable, ObjectMissing, Principal, SharedTable, TableUnreadable
+from sluicegate.doors.resolve import OpenTable, Resolver
+from sluicegate.lru import LRU
+from sluicegate.registry import Instances
+from sluicegate.tables.store_errors import store_errors
+from sluicegate.telemetry import span
+
+_KEPT_BYTES = 32_000_000
+_LARGEST_BYTES = 100_000_000
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+class MetadataFiles:
+    """Reads metadata files, and keeps them: a file never changes, a table moves on to another one.
+
+    Args:
+        resolver: Opens tables.
+        instances: Knows the spellings of locations.
+    """
+
+    def __init__(self, resolver: Resolver, instances: Instances) -> None:
+        self._resolver = resolver
+        self._instances = instances
+        self._kept: LRU[tuple[str, str, str], bytes] = LRU(_KEPT_BYTES, len)
+
+    async def read(
+        self, principal: Principal, shared: SharedTable, source: CatalogTable, location: str
+    ) -> bytes:
+        """The JSON object of a metadata file in the table's root.
+
+        Raises:
+            TableUnreadable: The file is missing, too large, or no metadata of an Iceberg table.
+            Unavailable: The store does not answer.
+        """
+        key = shared.catalog, source.id, location
+        kept = self._kept.get(key)
+        if kept is None:
+            opened = await self._resolver.open_located(principal, shared, source)
+            kept = await self._fetch(opened, location)
+            self._kept.put(key, kept)
+        return kept
+
+    async def _fetch(self, table: OpenTable, location: str) -> bytes:
+        canonical = self._instances.canonical
+        root = canonical(table.source.location).rstrip("/")
+        name = canonical(location).removeprefix(f"{root}/")
+        try:
+            with span("store.get"), store_errors(name, "metadata"):
+                found = await obstore.get_async(table.directory.store, table.directory.key(name))
+                if found.meta["size"] > _LARGEST_BYTES:
+                    raise _unreadable(location, f"{found.meta['size']} bytes")
+                content = bytes(await found.bytes_async())
+        except ObjectMissing as error:
+            raise TableUnreadable(error.message, detail=error.detail) from error
+        return await anyio.to_thread.run_sync(_json_of, location, content)
+
+
+def of_references(metadata: bytes) -> bytes:
+    """The metadata with those snapshots alone that a branch or tag names ("snapshots=refs")."""
+    table: dict[str, Any] = orjson.loads(metadata)
+    named = {reference["snapshot-id"] for reference in table.get("refs", {}).values()}
+    named.add(table.get("current-snapshot-id"))
+    snapshots = table.get("snapshots", [])
+    table["snapshots"] = [each for each in snapshots if each["snapshot-id"] in named]
+    return orjson.dumps(table)
+
+
+def _json_of(location: str, content: bytes) -> bytes:
+    text = _uncompressed(location, content)
+    try:
+        metadata = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise _unreadable(location, str(error)) from None
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("format-version"), int):
+        raise _unreadable(location, "there is no format-version")
+    return text
+
+
+def _uncompressed(location: str, content: bytes) -> bytes:
+    if not content.startswith(_GZIP_MAGIC):
+        return content
+    try:
+        with gzip.open(io.BytesIO(content)) as stream:
+            text = stream.read(_LARGEST_BYTES + 1)
+    except (OSError, EOFError) as error:
+        raise _unreadable(location, str(error)) from None
+    if len(text) > _LARGEST_BYTES:
+        raise _unreadable(location, f"more than {_LARGEST_BYTES} bytes")
+    return text
+
+
+def _unreadable(location: str, reason: str) -> TableUnreadable:
+    message = "the table's metadata file cannot be read; the provider has to mend the table"
+    return TableUnreadable(message, detail=f"{location}: {reason}")

@@ -1,0 +1,197 @@
+"""Routes of the Iceberg door, and the handlers: parse, ask one step of the way, answer.
+
+Source: the Iceberg REST catalog's OpenAPI document; since-the-seed.md, "OpenSharing".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import TypeVar
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sluicegate.access.authentication import Authentication
+from sluicegate.access.grants import Grants
+from sluicegate.api import InvalidRequest, NotFound, PermissionDenied, Principal, Schema, SharedTable
+from sluicegate.bodies import read_body
+from sluicegate.doors.endpoint import Endpoint, Handler
+from sluicegate.doors.learnt import LearntTables
+from sluicegate.doors.paging import Page, PageRequest, page
+from sluicegate.doors.parameters import integer, json_object, text
+from sluicegate.doors.resolve import Resolver
+from sluicegate.doors.tokens import TokenSigner
+from sluicegate.iceberg_rest import addresses
+from sluicegate.iceberg_rest.errors import (
+    NoSuchNamespace,
+    NoSuchTable,
+    NoSuchWarehouse,
+    missing_is,
+    refuse,
+)
+from sluicegate.iceberg_rest.loading import DELEGATION_HEADER, VENDED, LoadRequest, TableLoader
+from sluicegate.iceberg_rest.offers import IcebergOffers
+from sluicegate.responses import JSON, json_response
+
+Noun = TypeVar("Noun", Schema, SharedTable)
+
+LARGEST_PAGE = 1000
+_NOT_STORED = {"Cache-Control": "no-store"}
+_ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+# Engines that have not been told to ask for credentials do so; and renew access tokens as they got
+# them, as there is no token exchange.
+_DEFAULTS = {f"header.{DELEGATION_HEADER}": VENDED, "token-exchange-enabled": "false"}
+
+
+class IcebergDoor:
+    """The catalog of each share that a recipient was granted."""
+
+    def __init__(
+        self,
+        *,
+        authentication: Authentication,
+        grants: Grants,
+        resolver: Resolver,
+        offers: IcebergOffers,
+        loader: TableLoader,
+        tokens: TokenSigner,
+        max_body: int,
+    ) -> None:
+        self._authentication = authentication
+        self._grants = grants
+        self._resolver = resolver
+        self._offered = LearntTables(resolver, lambda *table: offers.obstacle(*table) is None)
+        self._loader = loader
+        self._tokens = tokens
+        self._max_body = max_body
+        self._served: Sequence[tuple[Sequence[str], str, Handler]] = (
+            (["GET"], addresses.NAMESPACES, self._list_namespaces),
+            (["GET", "HEAD"], addresses.NAMESPACE, self._get_namespace),
+            (["GET"], addresses.TABLES, self._list_tables),
+            (["GET", "HEAD"], addresses.TABLE, self._load_table),
+            (["GET"], addresses.CREDENTIALS, self._credentials),
+            (["POST"], addresses.METRICS, self._report),
+        )
+
+    def routes(self, base: str) -> list[Route]:
+        """All routes, below the path that is the catalog's `uri`."""
+        served = ((["GET"], "/v1/config", self._config), *self._served)
+        elsewhere = Route(f"{base}/{{path:path}}", self._endpoint(self._elsewhere), methods=_ANY_METHOD)
+        # Starlette's own expression takes no line feeds.
+        elsewhere.path_regex = re.compile(f"^{re.escape(base)}/(?P<path>.*)$", re.DOTALL)
+        return [*(self._route(base, *each) for each in served), elsewhere]
+
+    def _route(self, base: str, methods: Sequence[str], path: str, handler: Handler) -> Route:
+        address = base + path.replace("{prefix}", addresses.PREFIX)
+        return Route(address, self._endpoint(handler), methods=methods)
+
+    def _endpoint(self, handler: Handler) -> Endpoint:
+        return Endpoint(handler, self._authentication, refuse)
+
+    async def _config(self, request: Request, principal: Principal) -> Response:
+        warehouse = text("warehouse", request.query_params.get("warehouse"))
+        if warehouse is None:
+            raise InvalidRequest("warehouse must name the share")
+        with missing_is(NoSuchWarehouse):
+            share = await self._grants.share(principal, warehouse)
+        return json_response(
+            {
+                "defaults": _DEFAULTS,
+                "overrides": {"prefix": addresses.prefix_of(share.name)},
+                "endpoints": [
+                    f"{method} {path}" for methods, path, _ in self._served for method in methods
+                ],
+            }
+        )
+
+    async def _list_namespaces(self, request: Request, principal: Principal) -> Response:
+        with missing_is(NoSuchNamespace):
+            share = await self._grants.share(principal, request.path_params["share"])
+            parent = text("parent", request.query_params.get("parent"))
+            if parent is None:
+                schemas = await self._grants.schemas(principal, share.name)
+            else:  # schemas have none in them
+                await self._grants.schema(principal, share.name, parent)
+                schemas = ()
+        shown = self._page(request, principal, f"namespaces\n{share.id}", schemas)
+        names = [[schema.name] for schema in shown.items]
+        return json_response({"namespaces": names, "next-page-token": shown.next_token})
+
+    async def _get_namespace(self, request: Request, principal: Principal) -> Response:
+        schema = await self._schema(request, principal)
+        if request.method == "HEAD":
+            return Response(status_code=204)
+        properties = {} if schema.comment is None else {"comment": schema.comment}
+        return json_response({"namespace": [schema.name], "properties": properties})
+
+    async def _list_tables(self, request: Request, principal: Principal) -> Response:
+        schema = await self._schema(request, principal)
+        shared = [table for table in await self._resolver.tables(schema) if "dir" in table.access_modes]
+        shown = self._page(request, principal, f"tables\n{schema.id}", shared)
+        await self._offered.learn(shown.items)
+        offered = [table for table in shown.items if self._offered.known(table)]
+        identifiers = [{"namespace": [table.schema], "name": table.name} for table in offered]
+        return json_response({"identifiers": identifiers, "next-page-token": shown.next_token})
+
+    async def _load_table(self, request: Request, principal: Principal) -> Response:
+        table = await self._table(request, principal)
+        if request.method == "HEAD":
+            await self._loader.find(table)
+            return Response(status_code=204)
+        asked = LoadRequest.parse(request.headers, request.query_params)
+        body = orjson.dumps(await self._loader.load(principal, table, asked))
+        # Of the body, credentials included: what a client has is current only with these.
+        etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
+        headers = _NOT_STORED | {"ETag": etag}
+        if etag in request.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers=headers)
+        return Response(body, headers=headers, media_type=JSON)
+
+    async def _credentials(self, request: Request, principal: Principal) -> Response:
+        table = await self._table(request, principal)
+        answer = await self._loader.credentials(principal, table)
+        return json_response(answer, headers=_NOT_STORED)
+
+    async def _report(self, request: Request, principal: Principal) -> Response:
+        """What a client's scan did; that it was said is in the access log."""
+        json_object(await read_body(request, self._max_body))
+        await self._table(request, principal)
+        return Response(status_code=204)
+
+    async def _elsewhere(self, request: Request, principal: Principal) -> Response:
+        if request.method in ("GET", "HEAD"):
+            raise NotFound("there is no such route in the Iceberg catalog")
+        raise PermissionDenied("the Iceberg catalog of a share is read-only")
+
+    async def _schema(self, request: Request, principal: Principal) -> Schema:
+        names = request.path_params
+        with missing_is(NoSuchNamespace):
+            return await self._grants.schema(principal, names["share"], names["namespace"])
+
+    async def _table(self, request: Request, principal: Principal) -> SharedTable:
+        schema = await self._schema(request, principal)
+        name = request.path_params["table"]
+        with missing_is(NoSuchTable):
+            return await self._resolver.table(principal, schema.share.name, schema.name, name)
+
+    def _page(
+        self, request: Request, principal: Principal, listing: str, items: Sequence[Noun]
+    ) -> Page[Noun]:
+        """The page that is asked for; clients that know of no pages get everything."""
+        query = request.query_params
+        size = integer("pageSize", query.get("pageSize"), low=1)
+        pages = size is not None or "pageToken" in query
+        asked = PageRequest(
+            max_results=min(size or LARGEST_PAGE, LARGEST_PAGE) if pages else len(items),
+            token=text("pageToken", query.get("pageToken")),
+            bound_to=f"{principal.id}\niceberg {listing}",
+        )
+        return page(items, _key, asked, self._tokens)
+
+
+def _key(item: Schema | SharedTable) -> str:
+    return item.name.casefold()
