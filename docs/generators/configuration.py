@@ -19,7 +19,11 @@ from sluicegate.units import format_duration, parse_duration, parse_size
 
 IN_TREE = ("paths", "unity", "azure", "file", "gcs", "r2", "s3")
 HEADER = "| key | value | default | |\n|---|---|---|---|"
-WORDS = {str: "text", int: "number", bool: "true or false", Path: "path", SecretStr: "secret"}
+WORDS = {
+    **{str: "text", int: "number", float: "number", bool: "true or false"},
+    **{Path: "path", SecretStr: "secret"},
+}
+SUFFIXES: Mapping[Any, str] = {tuple: "[]", dict: ".NAME"}
 UNITS = {parse_duration: "duration", parse_size: "size"}
 
 
@@ -63,13 +67,14 @@ def _lines(registry: Registry) -> Iterator[str]:
 
 
 def _section(name: str, model: type[BaseModel]) -> Iterator[str]:
-    """A section, and after it the sections that its lists hold."""
+    """A section, and after it the sections that it holds: by key, in lists, or by names."""
     yield from (f"## `{name}`", "", inspect.cleandoc(model.__doc__ or ""), "")
     yield from (*_table(model.model_fields), "")
     for key, info in model.model_fields.items():
-        for inner in typing.get_args(info.annotation):
+        suffix = SUFFIXES.get(typing.get_origin(info.annotation), "")
+        for inner in (info.annotation, *typing.get_args(info.annotation)):
             if _is_model(inner) and inner is not PluginSection:
-                yield from _section(f"{name}.{key}[]", inner)
+                yield from _section(f"{name}.{key}{suffix}", inner)
 
 
 def _nested(title: str, model: type[BaseModel]) -> Iterator[str]:
@@ -126,7 +131,7 @@ def _default(info: FieldInfo) -> str:
     value = info.get_default(call_default_factory=True, validated_data={})
     if isinstance(info.json_schema_extra, dict) and "default" in info.json_schema_extra:
         value = info.json_schema_extra["default"]
-    if value is None or value in ((), [], {}):
+    if value is None or isinstance(value, BaseModel) or value in ((), [], {}):
         return ""
     unit = _unit(info.metadata)
     if unit == "duration":

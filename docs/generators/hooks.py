@@ -17,6 +17,7 @@ BASES = (
     api.Authenticator,
     api.Policy,
     api.TaskExecutor,
+    api.TaskRun,
     api.TokenBinding,
     api.PluginContext,
     api.LinkSigner,

@@ -8,7 +8,7 @@ absolute URL whose path is literal, not percent-encoded (`s3://lake/a b/part%20.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -28,6 +28,16 @@ from sluicegate.errors import (
     Unauthenticated,
     Unavailable,
     UnsupportedOperation,
+)
+from sluicegate.executors import (
+    DelegatedTask,
+    TableIdentity,
+    TaskErrorCode,
+    TaskExecutor,
+    TaskFailed,
+    TaskProgress,
+    TaskResult,
+    TaskRun,
 )
 from sluicegate.nouns import (
     AccessMode,
@@ -64,6 +74,7 @@ __all__ = [
     "ConfigurationError",
     "CredentialVendor",
     "Duration",
+    "DelegatedTask",
     "EndedSessions",
     "Event",
     "FormatType",
@@ -94,9 +105,15 @@ __all__ = [
     "TableFormat",
     "TableUnreadable",
     "TaskExecutor",
+    "TableIdentity",
     "TaskExecutorType",
+    "TaskErrorCode",
     "TemporaryCredentials",
     "TokenBinding",
+    "TaskFailed",
+    "TaskProgress",
+    "TaskResult",
+    "TaskRun",
     "TokenIssuingPolicy",
     "Unauthenticated",
     "Unavailable",
@@ -400,14 +417,6 @@ class Policy(ABC):
         self, principal: Principal, action: str, tables: frozenset[SharedTable]
     ) -> frozenset[SharedTable]:
         """The subset of `tables` on which the principal may perform the action."""
-
-
-class TaskExecutor(ABC):
-    """Runs long tasks for the delegation service."""
-
-    @abstractmethod
-    async def run(self, task: Mapping[str, Any], heartbeat: Callable[[], Awaitable[None]]) -> Any:
-        """Run one leased task; call `heartbeat` more often than the lease lasts."""
 
 
 # --- what hooks register --------------------------------------------------------------------------

@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 
 from sluicegate.config import Settings
+from sluicegate.config.model import MINIMUM_KEY_LENGTH
 from sluicegate.config.secrets import world_readable
-from sluicegate.config.settings import MINIMUM_KEY_LENGTH
 from sluicegate.errors import ConfigurationError
 from sluicegate.keyring import KeyRing
 from sluicegate.store.urls import DatabaseUrl

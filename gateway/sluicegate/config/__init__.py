@@ -1,6 +1,7 @@
 """`gateway.yaml` becomes frozen settings; every key is typed, described and defaulted once."""
 
 from sluicegate.config.authentication import AuthenticationSettings, OidcSettings
+from sluicegate.config.delegation import DelegationSettings
 from sluicegate.config.load import load_settings
 from sluicegate.config.model import PluginSection
 from sluicegate.config.settings import (
@@ -15,6 +16,7 @@ from sluicegate.config.settings import (
 __all__ = [
     "AuthenticationSettings",
     "CacheSettings",
+    "DelegationSettings",
     "OidcSettings",
     "PluginSection",
     "RecipientSettings",

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
+
+MINIMUM_KEY_LENGTH = 32
 
 
 def _http_url(value: str) -> str:
@@ -18,6 +20,15 @@ def _http_url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _signing_key(value: SecretStr) -> SecretStr:
+    if len(value.get_secret_value()) < MINIMUM_KEY_LENGTH:
+        raise ValueError(
+            f"expected at least {MINIMUM_KEY_LENGTH} characters; make one with: openssl rand -hex 32"
+        )
+    return value
+
+
+SigningKey = Annotated[SecretStr, AfterValidator(_signing_key)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, PrivateAttr, SecretStr, StringConstraints
+from pydantic import Field, PrivateAttr, SecretStr, StringConstraints
 
 from sluicegate.config.authentication import AuthenticationSettings
-from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel
+from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel, SigningKey
 from sluicegate.config.secrets import SecretInUrl
 from sluicegate.config.source import Source, source_of
 from sluicegate.units import ByteSize, Duration
 from sluicegate.yamlfile import Location
 
 DEFAULT_DATABASE = "sqlite:///sluicegate.db"
-MINIMUM_KEY_LENGTH = 32
 LONGEST_SIGNED_URL = 7 * 86_400
 LONGEST_ACCESS_TOKEN = 86_400
 # Of an assumed role's session on AWS; the other clouds allow at least as much.
@@ -22,16 +22,7 @@ SHORTEST_CREDENTIALS = 900
 LONGEST_CREDENTIALS = 43_200
 
 
-def _signing_key(value: SecretStr) -> SecretStr:
-    if len(value.get_secret_value()) < MINIMUM_KEY_LENGTH:
-        raise ValueError(
-            f"expected at least {MINIMUM_KEY_LENGTH} characters; make one with: openssl rand -hex 32"
-        )
-    return value
-
-
 DatabaseUrl = Annotated[SecretStr, SecretInUrl()]
-SigningKey = Annotated[SecretStr, AfterValidator(_signing_key)]
 CatalogName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+$")]
 
 
@@ -206,6 +197,10 @@ class Settings(SettingsModel):
         default=AuthenticationSettings(),
         description="Further ways for recipients to prove themselves.",
     )
+    delegation: DelegationSettings = Field(
+        default=DelegationSettings(),
+        description="The delegation service: long tasks that catalogs hand over.",
+    )
     cache: CacheSettings = Field(default=CacheSettings(), description="What is kept in memory.")
     telemetry: TelemetrySettings = Field(
         default=TelemetrySettings(), description="Traces, metrics and logs."
@@ -237,6 +232,10 @@ class Settings(SettingsModel):
             *(
                 (section.type, ("authentication", "authenticators", index, "type"))
                 for index, section in enumerate(self.authentication.authenticators)
+            ),
+            *(
+                (section.type, ("delegation", "executors", index, "type"))
+                for index, section in enumerate(self.delegation.executors)
             ),
         ]
         found: dict[str, Location] = {}

@@ -6,6 +6,7 @@ from sluicegate.registry.registry import Registry
 from sluicegate.registry.sections import (
     ConfiguredAuthenticator,
     ConfiguredCatalog,
+    ConfiguredExecutor,
     ConfiguredInstances,
     ConfiguredStorage,
     configure,
@@ -14,6 +15,7 @@ from sluicegate.registry.sections import (
 __all__ = [
     "ConfiguredAuthenticator",
     "ConfiguredCatalog",
+    "ConfiguredExecutor",
     "ConfiguredInstances",
     "ConfiguredStorage",
     "InstalledPlugin",

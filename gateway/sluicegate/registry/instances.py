@@ -14,6 +14,7 @@ from sluicegate.api import (
     PluginContext,
     Storage,
     TableFormat,
+    TaskExecutor,
 )
 from sluicegate.errors import ConfigurationError, NotFound, SluicegateError
 from sluicegate.late import LateMapping
@@ -28,6 +29,7 @@ from sluicegate.registry.registry import Registry
 from sluicegate.registry.sections import (
     ConfiguredAuthenticator,
     ConfiguredCatalog,
+    ConfiguredExecutor,
     ConfiguredInstances,
     ConfiguredStorage,
 )
@@ -156,6 +158,15 @@ class Instances:
         """The configured authenticators, in the order of the configuration."""
         return self._authenticators
 
+    def executor(self, entry: ConfiguredExecutor) -> TaskExecutor:
+        """Build a task executor; whoever asks closes it. Only workers have any.
+
+        Raises:
+            ConfigurationError: The plugin cannot build it from its section.
+        """
+        context = self._context(entry.name, f"task executor '{entry.name}'")
+        return _build(entry, entry.type.factory, context)
+
     async def aclose(self) -> None:
         """Close every instance, also when one of them fails at it; a second call does nothing."""
         if not self._open:
@@ -187,7 +198,7 @@ class Instances:
 
 
 def _build(
-    entry: ConfiguredCatalog | ConfiguredStorage | ConfiguredAuthenticator,
+    entry: ConfiguredCatalog | ConfiguredStorage | ConfiguredAuthenticator | ConfiguredExecutor,
     factory: Callable[[Any, PluginContext], Instance],
     context: PluginContext,
 ) -> Instance:

@@ -14,6 +14,7 @@ from sluicegate.api import (
     PluginConfig,
     StorageConfig,
     StorageType,
+    TaskExecutorType,
 )
 from sluicegate.config import PluginSection, Settings
 from sluicegate.config.secrets import exposed_secrets
@@ -22,7 +23,7 @@ from sluicegate.registry.locations import Spelling, as_prefix, canonical_locatio
 from sluicegate.registry.registry import Registry
 from sluicegate.yamlfile import Location, nearest, validate
 
-Type = TypeVar("Type", CatalogType, StorageType, AuthenticatorType)
+Type = TypeVar("Type", CatalogType, StorageType, AuthenticatorType, TaskExecutorType)
 Config = TypeVar("Config", bound=PluginConfig)
 
 
@@ -64,16 +65,30 @@ class ConfiguredAuthenticator:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfiguredExecutor:
+    """An entry of `delegation.executors:`, checked.
+
+    Attributes:
+        name: Its type and its number among the entries of that type.
+    """
+
+    name: str
+    type: TaskExecutorType
+    config: PluginConfig
+
+
+@dataclass(frozen=True, slots=True)
 class ConfiguredInstances:
     """Every instance that the configuration asks for."""
 
     catalogs: tuple[ConfiguredCatalog, ...]
     storage: tuple[ConfiguredStorage, ...]
     authenticators: tuple[ConfiguredAuthenticator, ...]
+    executors: tuple[ConfiguredExecutor, ...] = ()
 
 
 def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
-    """Check the sections of catalogs, storage and authenticators; nothing is opened.
+    """Check the sections of catalogs, storage, authenticators and executors; nothing is opened.
 
     Raises:
         ConfigurationError: One line `file:line:column: message` for each problem.
@@ -83,6 +98,7 @@ def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
         tuple(checker.catalogs(registry.catalog_types())),
         tuple(checker.storage(registry.storage_types())),
         tuple(checker.authenticators(registry.authenticator_types())),
+        tuple(checker.executors(registry.task_executor_types())),
     )
     if checker.problems:
         raise ConfigurationError("\n".join(checker.problems))
@@ -130,6 +146,22 @@ class _Checker:
             if known and config:
                 numbers[known.name] += 1
                 yield ConfiguredAuthenticator(f"{known.name}-{numbers[known.name]}", known, config)
+
+    def executors(self, types: Mapping[str, TaskExecutorType]) -> Iterator[ConfiguredExecutor]:
+        numbers: Counter[str] = Counter()
+        owners: dict[str, str] = {}
+        for index, section in enumerate(self._settings.delegation.executors):
+            location: Location = ("delegation", "executors", index)
+            known = self._type(section, types, "task executor", location)
+            config = known and self._config(section, known.config, location)
+            if known and config:
+                numbers[known.name] += 1
+                name = f"{known.name}-{numbers[known.name]}"
+                for operation in known.operations:
+                    if owners.setdefault(operation, name) != name:
+                        problem = f"operation '{operation}' is run by '{owners[operation]}' already"
+                        self._note((*location, "type"), problem)
+                yield ConfiguredExecutor(name, known, config)
 
     def _type(
         self, section: PluginSection, types: Mapping[str, Type], kind: str, location: Location

@@ -1,0 +1,172 @@
+"""One attempt at a task: the executor runs, the lease is kept, and the end is recorded."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Literal
+
+import anyio
+
+from sluicegate.delegation.failures import Failure, failure_of
+from sluicegate.delegation.leases import Leases
+from sluicegate.delegation.queue import TaskQueue
+from sluicegate.delegation.records import TaskRecord
+from sluicegate.delegation.sealing import Seal
+from sluicegate.delegation.tasks import open_task
+from sluicegate.delegation.transitions import TaskMovedOn
+from sluicegate.errors import Unavailable
+from sluicegate.executors import TaskExecutor, TaskFailed, TaskProgress, TaskResult
+
+log = logging.getLogger(__name__)
+
+Stopped = Literal["lost", "cancelled", "drained"]
+_LONGEST_PAUSE = 30.0
+
+
+class Attempt:
+    """An attempt at a leased task; its executor's `TaskRun`.
+
+    Args:
+        task: Just leased.
+        executor: Runs it.
+        leases: Where the lease is kept.
+        queue: Where renewed credentials are found.
+        seal: Opens them.
+        heartbeat: Seconds between signs of life.
+    """
+
+    def __init__(
+        self,
+        task: TaskRecord,
+        executor: TaskExecutor,
+        leases: Leases,
+        queue: TaskQueue,
+        seal: Seal,
+        *,
+        heartbeat: float,
+    ) -> None:
+        self.task = task
+        self._executor = executor
+        self._leases = leases
+        self._queue = queue
+        self._seal = seal
+        self._heartbeat = heartbeat
+        self._stages = list(task.stages)
+        self._progress: TaskProgress | None = None
+        self._outcome: TaskResult | Failure | None = None
+        self._stopped: Stopped | None = None
+        self._scope = anyio.CancelScope()
+        # The version of `task` fences: a heartbeat must not be on its way while it changes.
+        self._lock = anyio.Lock()
+
+    def report(self, progress: TaskProgress) -> None:
+        """Show how far the task is, with the next heartbeat."""
+        self._progress = progress
+
+    async def finish_stage(self, stage: str) -> None:
+        """Store that a stage is finished.
+
+        Raises:
+            TaskFailed: The lease is lost.
+            Unavailable: The database does not answer.
+        """
+        self._stages.append(stage)
+        async with self._lock:
+            held = await self._leases.finish_stage(self.task, self._stages)
+        if not held:
+            self.stop("lost")
+            raise TaskFailed("the lease was lost", error_code="INTERNAL_ERROR", retryable=True)
+
+    async def renewed_config(self) -> Mapping[str, str] | None:
+        """The newest credentials that were handed over for the task.
+
+        Raises:
+            Unavailable: The database does not answer.
+        """
+        return open_task(await self._queue.get(self.task.id), self._seal).config
+
+    def stop(self, why: Stopped) -> None:
+        """Cancel the executor."""
+        self._stopped = self._stopped or why
+        self._scope.cancel()
+
+    async def perform(self) -> None:
+        """Run the task and record what became of it."""
+        with self._scope:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._keep_lease)
+                self._outcome = await self._execute()
+                group.cancel_scope.cancel()
+        with anyio.CancelScope(shield=True):
+            await self._record()
+
+    async def _execute(self) -> TaskResult | Failure:
+        try:
+            task = open_task(self.task, self._seal)
+            resources = await self._executor.acquire(task)
+            async with self._lock:
+                self.task = await self._leases.start(self.task)
+            return await self._executor.run(task, resources, self)
+        except TaskMovedOn:
+            self.stop("lost")
+            return failure_of(Unavailable("the lease was lost"))
+        except Exception as error:
+            failure = failure_of(error)
+            log.warning(
+                "task %s: attempt %d failed: %s: %s",
+                self.task.id,
+                self.task.attempt_count,
+                failure.error_code,
+                failure.message,
+                exc_info=error if failure.error_code == "INTERNAL_ERROR" else None,
+            )
+            return failure
+
+    async def _keep_lease(self) -> None:
+        while True:
+            await anyio.sleep(self._heartbeat)
+            try:
+                with anyio.CancelScope(shield=True):
+                    async with self._lock:
+                        beat = await self._leases.beat(self.task, self._progress)
+            except Unavailable as error:
+                # The lease outlives many heartbeats; if it does not, the version will tell.
+                log.warning("task %s: no heartbeat: %s", self.task.id, error.detail or error.message)
+                continue
+            if beat != "held":
+                self.stop(beat)
+
+    async def _record(self) -> None:
+        if self._stopped == "lost":
+            log.warning("task %s: the lease was lost; another worker has it", self.task.id)
+            return
+        try:
+            self.task = await _persistently(self._end)
+        except TaskMovedOn:
+            log.warning("task %s: its end came too late: another worker has it", self.task.id)
+            return
+        log.info("task %s: %s", self.task.id, self.task.status)
+
+    async def _end(self) -> TaskRecord:
+        outcome = self._outcome
+        if isinstance(outcome, TaskResult):
+            # Also when it was to be stopped meanwhile: what is done is done.
+            return await self._leases.succeed(self.task, outcome)
+        if self._stopped == "cancelled":
+            return await self._leases.cancel(self.task)
+        if outcome is None:
+            return await self._leases.give_back(self.task)
+        return await self._leases.fail(self.task, outcome)
+
+
+async def _persistently(record: Callable[[], Awaitable[TaskRecord]]) -> TaskRecord:
+    """Wait for a database that does not answer: what was done shall not be done again."""
+    pause = 0.5
+    while True:
+        try:
+            return await record()
+        except Unavailable as error:
+            log.warning("the end of a task cannot be stored yet: %s", error.detail or error.message)
+            await anyio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)

@@ -1,0 +1,58 @@
+"""What a failure means: tried again or terminal, and which code and status callers get for it.
+
+Source: polaris-delegation-service.md, "Failure States (Synchronous)" and the OpenAPI's responses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sluicegate.errors import SluicegateError, Unavailable
+from sluicegate.executors import TaskFailed
+
+TASK_CANCELLED = "TASK_CANCELLED"
+WORKER_LOST = "WORKER_LOST"
+
+_STATUSES: Mapping[str, int] = {
+    "INVALID_PAYLOAD": 400,
+    TASK_CANCELLED: 409,
+    "CREDENTIAL_VENDING_FAILED": 502,
+    "STORAGE_FAILED": 502,
+    "ENGINE_FAILED": 502,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt failed.
+
+    Attributes:
+        message: For whoever handed the task over.
+        detail: For operators.
+    """
+
+    error_code: str
+    message: str
+    retryable: bool
+    detail: str | None = None
+
+
+def failure_of(error: Exception) -> Failure:
+    """What an executor's exception means; the words of what nobody foresaw may hold secrets."""
+    match error:
+        case TaskFailed():
+            return Failure(error.error_code, error.message, error.retryable, error.detail)
+        case Unavailable():
+            return Failure("STORAGE_FAILED", error.message, True, error.detail)
+        case SluicegateError():
+            code = "INVALID_PAYLOAD" if error.status == 400 else "INTERNAL_ERROR"
+            return Failure(code, error.message, False, error.detail)
+        case _:
+            kind = type(error).__name__
+            return Failure("INTERNAL_ERROR", "an unexpected error stopped the task", True, kind)
+
+
+def status_of(error_code: str | None) -> int:
+    """The HTTP status of a synchronous answer about a task that failed."""
+    return _STATUSES.get(error_code or "", 500)

@@ -1,0 +1,267 @@
+"""Leases: which worker has which task, until when (polaris-delegation-service.md, "Retry Logic")."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict
+from typing import Any, Literal
+
+from sqlalchemy import Select, func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from sluicegate.clock import epoch_ms
+from sluicegate.config.delegation import DelegationSettings
+from sluicegate.delegation.failures import TASK_CANCELLED, WORKER_LOST, Failure
+from sluicegate.delegation.records import TaskRecord
+from sluicegate.delegation.retries import RetryPolicies
+from sluicegate.delegation.states import LEASED
+from sluicegate.delegation.transitions import move
+from sluicegate.executors import TaskProgress, TaskResult
+from sluicegate.store import Store
+from sluicegate.store.tables import tasks
+
+log = logging.getLogger(__name__)
+
+Beat = Literal["held", "cancelled", "lost"]
+
+
+class Leases:
+    """Gives tasks to workers, and takes back what became of them.
+
+    A task's version fences: after a lease is lost and taken by another worker, the first one can
+    neither prolong it nor record an end.
+
+    Args:
+        store: Where tasks are.
+        settings: Timeouts, retries and limits.
+        policies: When failed tasks are tried again.
+        now: Epoch milliseconds.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: DelegationSettings,
+        *,
+        policies: RetryPolicies | None = None,
+        now: Callable[[], int] = epoch_ms,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._policies = policies or RetryPolicies(settings)
+        self._now = now
+
+    async def acquire(self, worker: str, operations: Collection[str]) -> TaskRecord | None:
+        """Lease the most urgent due task of these operations: a new one, a retry or a lost one.
+
+        A task that was cancelled, or lost at its last attempt, ends here instead.
+
+        Raises:
+            Unavailable: The database does not answer.
+        """
+        now = self._now()
+        full: set[str] = set()
+        async with self._store.append() as connection:
+            while True:
+                query = _candidate(now, operations, full)
+                row = (await connection.execute(query)).one_or_none()
+                if row is None:
+                    return None
+                task = TaskRecord.of(row)
+                if await self._end_hopeless(connection, task, now):
+                    continue
+                if not await self._has_room(connection, task.realm, now):
+                    full.add(task.realm)
+                    continue
+                return await self._lease(connection, task, worker, now)
+
+    async def start(self, task: TaskRecord) -> TaskRecord:
+        """Resources are there: the task is RUNNING.
+
+        Raises:
+            TaskMovedOn: The lease was lost.
+            Unavailable: The database does not answer.
+        """
+        async with self._store.append() as connection:
+            now = self._now()
+            return await move(connection, task, "RUNNING", now, due_at=self._until(now))
+
+    async def beat(self, task: TaskRecord, progress: TaskProgress | None = None) -> Beat:
+        """Prolong a lease; whether it is held, lost, or the task is to be cancelled.
+
+        Raises:
+            Unavailable: The database does not answer.
+        """
+        values: dict[str, Any] = {"due_at": self._until(self._now())}
+        if progress is not None:
+            values["progress"] = asdict(progress)
+        row = await self._update(task, values)
+        if row is None:
+            return "lost"
+        return "held" if row["cancel_requested_at"] is None else "cancelled"
+
+    async def finish_stage(self, task: TaskRecord, stages: Collection[str]) -> bool:
+        """Store which stages are finished; `False` where the lease is lost.
+
+        Raises:
+            Unavailable: The database does not answer.
+        """
+        values = {"stages": list(stages), "due_at": self._until(self._now())}
+        return await self._update(task, values) is not None
+
+    async def succeed(self, task: TaskRecord, result: TaskResult) -> TaskRecord:
+        """Record that a task has done its work.
+
+        Raises:
+            TaskMovedOn: The lease was lost.
+            Unavailable: The database does not answer.
+        """
+        figures = {"files_deleted": result.files_deleted, "bytes_deleted": result.bytes_deleted}
+        known = {name: value for name, value in figures.items() if value is not None}
+        async with self._store.append() as connection:
+            return await move(
+                connection,
+                task,
+                "SUCCESS",
+                self._now(),
+                result={**result.further, **known},
+                result_summary=result.summary,
+                result_extended=None,
+                error_code=None,
+            )
+
+    async def fail(self, task: TaskRecord, failure: Failure) -> TaskRecord:
+        """Record a failed attempt: its retry is scheduled, or the failure is terminal.
+
+        Raises:
+            TaskMovedOn: The lease was lost.
+            Unavailable: The database does not answer.
+        """
+        now = self._now()
+        told = {
+            "error_code": failure.error_code,
+            "result_summary": failure.message,
+            "result_extended": failure.detail,
+        }
+        async with self._store.append() as connection:
+            if not failure.retryable or self._policies.exhausted(task.operation, task.attempt_count):
+                return await move(connection, task, "FAILURE", now, **told)
+            due_at = now + self._policies.backoff_ms(task.operation, task.attempt_count)
+            return await move(connection, task, "RETRY_SCHEDULED", now, due_at=due_at, **told)
+
+    async def cancel(self, task: TaskRecord) -> TaskRecord:
+        """Record that a leased task was stopped because somebody wished so.
+
+        Raises:
+            TaskMovedOn: The lease was lost.
+            Unavailable: The database does not answer.
+        """
+        async with self._store.append() as connection:
+            return await end_cancelled(connection, task, self._now())
+
+    async def give_back(self, task: TaskRecord) -> TaskRecord:
+        """Let another worker go on at once, because this one is stopped; no attempt is counted.
+
+        Raises:
+            TaskMovedOn: The lease was lost.
+            Unavailable: The database does not answer.
+        """
+        now = self._now()
+        async with self._store.append() as connection:
+            return await move(
+                connection,
+                task,
+                "RETRY_SCHEDULED",
+                now,
+                due_at=now,
+                attempt_count=task.attempt_count - 1,
+                result_summary="the worker was stopped",
+            )
+
+    async def _lease(
+        self, connection: AsyncConnection, task: TaskRecord, worker: str, now: int
+    ) -> TaskRecord:
+        if task.leased:
+            log.warning("taking task %s over from %s, which is lost", task.id, task.leased_by)
+        return await move(
+            connection,
+            task,
+            "ACQUIRING_RESOURCES",
+            now,
+            due_at=self._until(now),
+            leased_by=worker,
+            lease_acquired_at=now,
+            attempt_count=task.attempt_count + 1,
+        )
+
+    async def _end_hopeless(self, connection: AsyncConnection, task: TaskRecord, now: int) -> bool:
+        if task.cancel_requested_at is not None:
+            await end_cancelled(connection, task, now)
+            return True
+        if not task.leased or not self._policies.exhausted(task.operation, task.attempt_count):
+            return False
+        told = f"the worker was lost at attempt {task.attempt_count}, the last one"
+        await move(connection, task, "FAILURE", now, error_code=WORKER_LOST, result_summary=told)
+        return True
+
+    async def _has_room(self, connection: AsyncConnection, realm: str, now: int) -> bool:
+        """Whether a realm has not all its tasks running that it may have."""
+        if connection.dialect.name == "postgresql":
+            # Without it, two workers would count before either has leased.
+            await connection.execute(
+                select(func.pg_advisory_xact_lock(func.hashtextextended(realm, 0)))
+            )
+        running = (
+            select(func.count())
+            .select_from(tasks)
+            .where(tasks.c.due_at > now, tasks.c.status.in_(LEASED), tasks.c.realm == realm)
+        )
+        limit = self._settings.realm_limits.get(realm, self._settings.realm_limit)
+        return int((await connection.execute(running)).scalar_one()) < limit
+
+    async def _update(self, task: TaskRecord, values: dict[str, Any]) -> Mapping[str, Any] | None:
+        """Change a leased task within its version; what is stored now, or `None` if it was lost."""
+        statement = (
+            update(tasks)
+            .where(tasks.c.id == task.id, tasks.c.version == task.version)
+            .values(values)
+            .returning(tasks.c.cancel_requested_at)
+        )
+        async with self._store.append() as connection:
+            row = (await connection.execute(statement)).one_or_none()
+        return None if row is None else row._mapping
+
+    def _until(self, now: int) -> int:
+        return now + self._settings.lease.lost_timeout * 1000
+
+
+async def end_cancelled(connection: AsyncConnection, task: TaskRecord, now: int) -> TaskRecord:
+    """End a task because somebody wished so.
+
+    Raises:
+        TaskMovedOn: It has changed since it was read.
+    """
+    return await move(
+        connection,
+        task,
+        "FAILURE",
+        now,
+        error_code=TASK_CANCELLED,
+        result_summary="the task was cancelled",
+    )
+
+
+def _candidate(now: int, operations: Collection[str], full: Collection[str]) -> Select[Any]:
+    """New tasks, scheduled retries and lost ones: `due_at` tells all three."""
+    return (
+        select(tasks)
+        .where(
+            tasks.c.due_at <= now,
+            tasks.c.operation.in_(operations),
+            tasks.c.realm.not_in(full),
+        )
+        .order_by(tasks.c.priority, tasks.c.due_at)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )

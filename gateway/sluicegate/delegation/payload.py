@@ -1,0 +1,129 @@
+"""What catalogs hand over (polaris-delegation-service.md, the OpenAPI's `TaskPayload`)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from sluicegate.errors import InvalidRequest, MalformedRequest
+
+PURGE = "TABLE_PURGE"
+_ALIASES: Mapping[str, str] = {"SYNCHRONOUS_TABLE_PURGE": PURGE}
+# Safe to store as it is; everything else of the parameters may hold credentials.
+_SHOWN = {"table_identity", "metadata_location", "properties"}
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
+Key = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+
+
+class CommonPayload(_Part):
+    """What all tasks have in common. `priority` is ours: 1 is first, 9 is last."""
+
+    operation_type: Key
+    realm_identifier: Key
+    request_timestamp_utc: datetime | None = None
+    polaris_correlation_id: Key | None = None
+    priority: int = Field(default=5, ge=1, le=9)
+
+    @property
+    def operation(self) -> str:
+        """The operation, whichever of its names was used."""
+        return _ALIASES.get(self.operation_type, self.operation_type)
+
+
+class TableIdentityPart(_Part):
+    """Which table."""
+
+    table_entity_id: Name
+    catalog_name: Name
+    namespace_levels: Annotated[tuple[Name, ...], Field(min_length=1)]
+    table_name: Name
+
+
+class TableMetadataPart(BaseModel):
+    """The table's metadata; what the purge needs has to be there."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
+
+    location: Name
+    table_uuid: Name = Field(alias="table-uuid")
+    format_version: int = Field(alias="format-version", ge=1)
+
+
+class OperationParameters(BaseModel):
+    """Parameters of an operation on a table; what else is sent is kept for its executor."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
+
+    table_identity: TableIdentityPart
+    metadata_location: Name | None = None
+    metadata: TableMetadataPart | None = None
+    config: Mapping[str, str] | None = Field(default=None, repr=False)
+    properties: Mapping[str, str] = Field(default_factory=dict)
+
+
+class TaskPayload(_Part):
+    """A whole payload."""
+
+    common_payload: CommonPayload
+    operation_parameters: OperationParameters
+
+    @classmethod
+    def parse(cls, body: bytes) -> TaskPayload:
+        """Read a request's body.
+
+        Raises:
+            MalformedRequest: It is no JSON.
+            InvalidRequest: It is no payload; the message names each place.
+        """
+        try:
+            document = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            raise MalformedRequest("the body is not JSON") from None
+        try:
+            return cls.model_validate(document)
+        except ValidationError as error:
+            raise InvalidRequest("; ".join(map(_problem, error.errors(include_input=False)))) from None
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What may be stored and shown as it is."""
+        common = self.common_payload.model_dump(mode="json", exclude_none=True, exclude={"priority"})
+        parameters = self.operation_parameters.model_dump(
+            mode="json", include=_SHOWN, exclude_none=True
+        )
+        return {"common_payload": common, "operation_parameters": parameters}
+
+    @property
+    def hidden(self) -> dict[str, Any]:
+        """What has to be sealed."""
+        return self.operation_parameters.model_dump(
+            mode="json", by_alias=True, exclude=_SHOWN, exclude_none=True
+        )
+
+    @property
+    def digest(self) -> bytes:
+        """Tells a repeat, with newer credentials perhaps, from a request for something else."""
+        asked = [self.common_payload.operation, self.shown["operation_parameters"]]
+        return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).digest()
+
+
+def subject_of(realm: str, payload: Mapping[str, Any]) -> str:
+    """The table of a stored payload: of unfinished tasks, each table has one."""
+    table = payload["operation_parameters"]["table_identity"]
+    return orjson.dumps([realm, table["catalog_name"], table["table_entity_id"]]).decode()
+
+
+def _problem(error: Any) -> str:
+    place = ".".join(str(part) for part in error["loc"]) or "the payload"
+    message = str(error["msg"])
+    return f"{place}: {message[:1].lower()}{message[1:]}"

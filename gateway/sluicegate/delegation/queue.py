@@ -1,0 +1,279 @@
+"""The tasks: handed over, looked up, cancelled, tried once more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from uuid import uuid4
+
+from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from sluicegate.clock import epoch_ms
+from sluicegate.delegation.leases import end_cancelled
+from sluicegate.delegation.payload import TaskPayload, subject_of
+from sluicegate.delegation.records import TaskRecord, TaskVersion
+from sluicegate.delegation.sealing import Seal
+from sluicegate.delegation.states import Status
+from sluicegate.delegation.transitions import create, move
+from sluicegate.errors import NotFound, SluicegateError
+from sluicegate.store import Store
+from sluicegate.store.tables import task_versions, tasks
+
+
+class TaskConflict(SluicegateError):
+    """What is asked does not go together with a task that there is.
+
+    Args:
+        message: Why.
+        code: Machine-readable.
+        task_id: Of the other task.
+    """
+
+    status = 409
+
+    def __init__(self, message: str, *, code: str, task_id: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.task_id = task_id
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFilter:
+    """Which tasks to list; `None` is all. `after` is the id of the last one that was listed before."""
+
+    realms: Collection[str] | None = None
+    status: Status | None = None
+    operation: str | None = None
+    correlation_id: str | None = None
+    limit: int = 100
+    after: str | None = None
+
+
+class TaskQueue:
+    """Every task, for those who hand them over and for operators.
+
+    Args:
+        store: Where tasks are.
+        seal: Encrypts what may be secret.
+        now: Epoch milliseconds.
+    """
+
+    def __init__(self, store: Store, seal: Seal, *, now: Callable[[], int] = epoch_ms) -> None:
+        self._store = store
+        self._seal = seal
+        self._now = now
+
+    async def submit(self, payload: TaskPayload, client: str) -> TaskRecord:
+        """Store a task, or find the one that this request repeats and renew its credentials.
+
+        Args:
+            payload: What is handed over.
+            client: Who does.
+
+        Raises:
+            TaskConflict: The correlation id was used for something else, or another task for the same
+                table is not finished.
+            Unavailable: The database does not answer.
+        """
+        values = self._values(payload, client)
+        async with self._store.append() as connection:
+            known = await self._repeated(connection, payload, values)
+            if known is not None:
+                return known
+            try:
+                async with connection.begin_nested():
+                    return await create(connection, values)
+            except IntegrityError:
+                known = await self._repeated(connection, payload, values)
+        if known is None:
+            raise TaskConflict("the task it collided with has just ended; try again", code="CONFLICT")
+        return known
+
+    async def get(self, task_id: str) -> TaskRecord:
+        """A task.
+
+        Raises:
+            NotFound: There is none of this id.
+            Unavailable: The database does not answer.
+        """
+        async with self._store.read() as connection:
+            return await _one(connection, task_id)
+
+    async def history(self, task_id: str) -> list[TaskVersion]:
+        """All versions of a task's record, the first one first."""
+        query = (
+            select(task_versions)
+            .where(task_versions.c.task_id == task_id)
+            .order_by(task_versions.c.version)
+        )
+        async with self._store.read() as connection:
+            return [TaskVersion.of(row) for row in await connection.execute(query)]
+
+    async def find(self, wanted: TaskFilter) -> list[TaskRecord]:
+        """The tasks of a filter, the newest first."""
+        async with self._store.read() as connection:
+            conditions = _conditions(wanted)
+            if wanted.after is not None:
+                conditions.append(_older(await _one(connection, wanted.after)))
+            query = (
+                select(tasks)
+                .where(*conditions)
+                .order_by(tasks.c.received_at.desc(), tasks.c.id.desc())
+                .limit(wanted.limit)
+            )
+            return [TaskRecord.of(row) for row in await connection.execute(query)]
+
+    async def ended(self, task_ids: Collection[str]) -> list[TaskRecord]:
+        """Those of some tasks that have ended."""
+        query = select(tasks).where(
+            tasks.c.id.in_(task_ids), tasks.c.status.in_(("SUCCESS", "FAILURE"))
+        )
+        async with self._store.read() as connection:
+            return [TaskRecord.of(row) for row in await connection.execute(query)]
+
+    async def cancel(self, task_id: str) -> TaskRecord:
+        """End a task that no worker has; ask the worker to stop one that it has.
+
+        Raises:
+            NotFound: There is none of this id.
+            TaskConflict: It has ended already.
+        """
+        now = self._now()
+        async with self._store.append() as connection:
+            task = await _one(connection, task_id, lock=True)
+            if task.ended:
+                raise TaskConflict("the task has ended already", code="TASK_ENDED", task_id=task.id)
+            if not task.leased:
+                return await end_cancelled(connection, task, now)
+            values = {"cancel_requested_at": task.cancel_requested_at or now}
+            changed = update(tasks).where(tasks.c.id == task.id).values(values).returning(tasks)
+            return TaskRecord.of((await connection.execute(changed)).one())
+
+    async def retry(self, task_id: str) -> TaskRecord:
+        """Let a failed task be tried again from its first attempt on; finished stages stay finished.
+
+        Raises:
+            NotFound: There is none of this id.
+            TaskConflict: It has not failed, or another task for the same table is not finished.
+        """
+        now = self._now()
+        async with self._store.append() as connection:
+            task = await _one(connection, task_id, lock=True)
+            if task.status != "FAILURE":
+                message = f"only failed tasks can be tried again; this one is {task.status}"
+                raise TaskConflict(message, code="TASK_NOT_FAILED", task_id=task.id)
+            try:
+                async with connection.begin_nested():
+                    return await move(
+                        connection,
+                        task,
+                        "SUBMITTED",
+                        now,
+                        due_at=now,
+                        attempt_count=0,
+                        subject=subject_of(task.realm, task.payload),
+                        cancel_requested_at=None,
+                        callback_due_at=None,
+                        error_code=None,
+                    )
+            except IntegrityError:
+                raise _busy(None) from None
+
+    def _values(self, payload: TaskPayload, client: str) -> dict[str, object]:
+        now, common, hidden = self._now(), payload.common_payload, payload.hidden
+        return {
+            "id": str(uuid4()),
+            "version": 1,
+            "operation": common.operation,
+            "realm": common.realm_identifier,
+            "correlation_id": common.polaris_correlation_id,
+            "submitted_by": client,
+            "digest": payload.digest,
+            "subject": subject_of(common.realm_identifier, payload.shown),
+            "priority": common.priority,
+            "payload": payload.shown,
+            "sealed": self._seal.close(hidden) if hidden else None,
+            "status": "SUBMITTED",
+            "received_at": now,
+            "created_at": now,
+            "status_changed_at": now,
+            "attempt_count": 0,
+            "due_at": now,
+            "stages": [],
+        }
+
+    async def _repeated(
+        self, connection: AsyncConnection, payload: TaskPayload, values: dict[str, object]
+    ) -> TaskRecord | None:
+        """The task that a request repeats."""
+        known = await self._same_correlation(connection, values)
+        if known is not None:
+            if known.digest != payload.digest:
+                raise TaskConflict(
+                    "the correlation id was used for another request already",
+                    code="CORRELATION_ID_REUSED",
+                    task_id=known.id,
+                )
+        else:
+            query = select(tasks).where(tasks.c.subject == values["subject"])
+            row = (await connection.execute(query)).one_or_none()
+            if row is None:
+                return None
+            known = TaskRecord.of(row)
+            if values["correlation_id"] is not None or known.digest != payload.digest:
+                raise _busy(known.id)
+        if values["sealed"] is not None and not known.ended:
+            await connection.execute(
+                update(tasks)
+                .where(tasks.c.id == known.id, tasks.c.version == known.version)
+                .values(sealed=values["sealed"])
+            )
+        return known
+
+    async def _same_correlation(
+        self, connection: AsyncConnection, values: dict[str, object]
+    ) -> TaskRecord | None:
+        if values["correlation_id"] is None:
+            return None
+        query = select(tasks).where(
+            tasks.c.realm == values["realm"], tasks.c.correlation_id == values["correlation_id"]
+        )
+        row = (await connection.execute(query)).one_or_none()
+        return None if row is None else TaskRecord.of(row)
+
+
+def _busy(task_id: str | None) -> TaskConflict:
+    return TaskConflict(
+        "another task for this table is not finished yet; wait for it, or cancel it",
+        code="TABLE_BUSY",
+        task_id=task_id,
+    )
+
+
+async def _one(connection: AsyncConnection, task_id: str, *, lock: bool = False) -> TaskRecord:
+    query = select(tasks).where(tasks.c.id == task_id)
+    row = (await connection.execute(query.with_for_update() if lock else query)).one_or_none()
+    if row is None:
+        raise NotFound("there is no such task")
+    return TaskRecord.of(row)
+
+
+def _conditions(wanted: TaskFilter) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if wanted.realms is not None:
+        conditions.append(tasks.c.realm.in_(wanted.realms))
+    for column, value in (
+        (tasks.c.status, wanted.status),
+        (tasks.c.operation, wanted.operation),
+        (tasks.c.correlation_id, wanted.correlation_id),
+    ):
+        if value is not None:
+            conditions.append(column == value)
+    return conditions
+
+
+def _older(last: TaskRecord) -> ColumnElement[bool]:
+    same = and_(tasks.c.received_at == last.received_at, tasks.c.id < last.id)
+    return or_(tasks.c.received_at < last.received_at, same)

@@ -1,0 +1,109 @@
+"""A worker: leases tasks, runs some at the same time, and drains before it stops."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import socket
+from collections.abc import Mapping
+from uuid import uuid4
+
+import anyio
+
+from sluicegate.config.delegation import DelegationSettings
+from sluicegate.delegation.attempt import Attempt
+from sluicegate.delegation.leases import Leases
+from sluicegate.delegation.queue import TaskQueue
+from sluicegate.delegation.records import TaskRecord
+from sluicegate.delegation.sealing import Seal
+from sluicegate.errors import Unavailable
+from sluicegate.executors import TaskExecutor
+from sluicegate.telemetry.context import RequestInfo, enter_request
+
+log = logging.getLogger(__name__)
+
+
+class Worker:
+    """Runs tasks until it is drained.
+
+    Args:
+        executors: By operation.
+        leases: Where tasks are leased.
+        queue: The tasks.
+        seal: Opens payloads.
+        settings: Concurrency, intervals and timeouts.
+    """
+
+    def __init__(
+        self,
+        executors: Mapping[str, TaskExecutor],
+        leases: Leases,
+        queue: TaskQueue,
+        seal: Seal,
+        settings: DelegationSettings,
+    ) -> None:
+        self.name = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
+        self._executors = executors
+        self._leases = leases
+        self._queue = queue
+        self._seal = seal
+        self._settings = settings
+        self._running: set[Attempt] = set()
+        self._draining = anyio.Event()
+
+    async def run(self) -> None:
+        """Work until `drain` is called and what was running then has ended or was given back."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._stop_late)
+            async with anyio.create_task_group() as slots:
+                for _ in range(self._settings.worker.concurrency):
+                    slots.start_soon(self._work)
+            group.cancel_scope.cancel()
+
+    def drain(self) -> None:
+        """Take no further task; running ones have the drain timeout to end."""
+        self._draining.set()
+
+    async def _stop_late(self) -> None:
+        await self._draining.wait()
+        await anyio.sleep(self._settings.worker.drain_timeout)
+        for attempt in list(self._running):
+            attempt.stop("drained")
+
+    async def _work(self) -> None:
+        while not self._draining.is_set():
+            task = await self._next()
+            if task is None:
+                await self._rest()
+            else:
+                await self._attempt(task)
+
+    async def _next(self) -> TaskRecord | None:
+        try:
+            return await self._leases.acquire(self.name, self._executors.keys())
+        except Unavailable as error:
+            log.warning("no task can be leased now: %s", error.detail or error.message)
+            return None
+
+    async def _attempt(self, task: TaskRecord) -> None:
+        enter_request(RequestInfo(task.correlation_id or task.id))
+        attempt = Attempt(
+            task,
+            self._executors[task.operation],
+            self._leases,
+            self._queue,
+            self._seal,
+            heartbeat=self._settings.lease.heartbeat,
+        )
+        self._running.add(attempt)
+        try:
+            await attempt.perform()
+        finally:
+            self._running.discard(attempt)
+
+    async def _rest(self) -> None:
+        """Wait a little less than the interval, so that workers do not ask all at once."""
+        seconds = self._settings.worker.poll_interval * random.uniform(0.75, 1)  # noqa: S311 (jitter)
+        with anyio.move_on_after(seconds):
+            await self._draining.wait()

@@ -1,0 +1,22 @@
+"""The parts of a delegation service on each kind of database, by a clock that tests move."""
+
+from __future__ import annotations
+
+import pytest
+from support.databases import database_url, postgres, store
+from support.delegation import Desk, RunningClock
+
+from sluicegate.config.delegation import DelegationSettings
+from sluicegate.store import Store
+
+__all__ = ["clock", "database_url", "desk", "postgres", "store"]
+
+
+@pytest.fixture
+def clock() -> RunningClock:
+    return RunningClock()
+
+
+@pytest.fixture
+def desk(store: Store, clock: RunningClock) -> Desk:
+    return Desk(store, DelegationSettings(), clock)

@@ -1,0 +1,184 @@
+"""Who gets which task, and what becomes of leases, on both databases."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import anyio
+import pytest
+from support.delegation import PURGE, Desk, RunningClock, payload
+
+from sluicegate.api import TaskProgress, TaskResult
+from sluicegate.config.delegation import DelegationSettings
+from sluicegate.delegation.failures import Failure
+from sluicegate.delegation.transitions import TaskMovedOn
+from sluicegate.store import Store
+
+BUSY = Failure("STORAGE_FAILED", "the store is busy", retryable=True)
+
+
+def with_settings(desk: Desk, **changed: object) -> Desk:
+    return replace(desk, settings=DelegationSettings.model_validate(changed))
+
+
+async def test_two_workers_never_hold_one_lease(
+    database_url: str, store: Store, clock: RunningClock
+) -> None:
+    desk = Desk(store, DelegationSettings(realm_limit=1000), clock)
+    tasks = [await desk.queue.submit(payload(f"T{number}"), "polaris") for number in range(500)]
+    taken: Counter[str] = Counter()
+
+    async def work(name: str) -> None:
+        # A process of its own has a store of its own.
+        own = await Store.open(database_url)
+        try:
+            leases = Desk(own, desk.settings, clock).leases
+            while (task := await leases.acquire(name, [PURGE])) is not None:
+                taken[task.id] += 1
+                await leases.succeed(await leases.start(task), TaskResult("done"))
+        finally:
+            await own.aclose()
+
+    async with anyio.create_task_group() as group:
+        for number in range(8):
+            group.start_soon(work, f"worker-{number}")
+    assert taken == Counter(task.id for task in tasks)
+
+
+async def test_the_most_urgent_task_is_first_and_then_the_oldest(
+    desk: Desk, clock: RunningClock
+) -> None:
+    for name, priority in (("old", 5), ("new", 5), ("urgent", 1), ("late", 9)):
+        await desk.queue.submit(payload(name, priority=priority), "polaris")
+        clock.advance(1)
+    order = []
+    while (task := await desk.leases.acquire("w", [PURGE])) is not None:
+        order.append(task.payload["operation_parameters"]["table_identity"]["table_name"])
+    assert order == ["urgent", "old", "new", "late"]
+
+
+async def test_a_realm_at_its_limit_lets_the_others_through(desk: Desk) -> None:
+    limited = with_settings(desk, realm_limit=2, realm_limits={"big": 3})
+    for number in range(5):
+        await limited.queue.submit(payload(f"a{number}", realm="big", priority=1), "polaris")
+        await limited.queue.submit(payload(f"b{number}", realm="small"), "polaris")
+    taken = [await limited.leases.acquire("w", [PURGE]) for _ in range(6)]
+    assert [task and task.realm for task in taken] == ["big"] * 3 + ["small"] * 2 + [None]
+
+
+async def test_the_limit_of_a_realm_holds_for_workers_that_ask_at_once(desk: Desk) -> None:
+    limited = with_settings(desk, realm_limit=3)
+    for number in range(10):
+        await limited.queue.submit(payload(f"T{number}"), "polaris")
+    taken: list[object] = []
+
+    async def ask(name: str) -> None:
+        taken.append(await limited.leases.acquire(name, [PURGE]))
+
+    async with anyio.create_task_group() as group:
+        for number in range(8):
+            group.start_soon(ask, str(number))
+    assert sum(task is not None for task in taken) == 3
+
+
+async def test_only_operations_that_a_worker_runs_are_leased(desk: Desk) -> None:
+    await desk.queue.submit(payload(operation="TABLE_COMPACTION"), "polaris")
+    assert await desk.leases.acquire("w", [PURGE]) is None
+    assert await desk.leases.acquire("w", [PURGE, "TABLE_COMPACTION"]) is not None
+
+
+async def test_a_lost_lease_is_taken_over_and_its_holder_fenced_off(
+    desk: Desk, clock: RunningClock
+) -> None:
+    await desk.queue.submit(payload(), "polaris")
+    lost = await desk.leases.acquire("first", [PURGE])
+    assert lost is not None
+    lost = await desk.leases.start(lost)
+    clock.advance(3599)
+    assert await desk.leases.acquire("second", [PURGE]) is None
+    clock.advance(2)
+    taken = await desk.leases.acquire("second", [PURGE])
+    assert taken is not None
+    assert (taken.id, taken.attempt_count, taken.leased_by) == (lost.id, 2, "second")
+    assert await desk.leases.beat(lost) == "lost"
+    assert not await desk.leases.finish_stage(lost, ["content"])
+    with pytest.raises(TaskMovedOn):
+        await desk.leases.succeed(lost, TaskResult("too late"))
+    with pytest.raises(TaskMovedOn):
+        await desk.leases.fail(lost, BUSY)
+    assert (await desk.queue.get(lost.id)).leased_by == "second"
+
+
+async def test_heartbeats_keep_a_lease_and_show_progress(desk: Desk, clock: RunningClock) -> None:
+    await desk.queue.submit(payload(), "polaris")
+    task = await desk.leases.acquire("first", [PURGE])
+    assert task is not None
+    for done in range(3):
+        clock.advance(3000)
+        assert await desk.leases.beat(task, TaskProgress("content", done, 3, done * 10)) == "held"
+    assert await desk.leases.acquire("second", [PURGE]) is None
+    progress = (await desk.queue.get(task.id)).progress
+    assert progress == {"stage": "content", "files_done": 2, "files_total": 3, "bytes_done": 20}
+
+
+async def test_a_task_that_loses_its_worker_at_every_attempt_fails(
+    desk: Desk, clock: RunningClock
+) -> None:
+    submitted = await desk.queue.submit(payload(), "polaris")
+    for attempt in range(1, 6):
+        task = await desk.leases.acquire("w", [PURGE])
+        assert task is not None
+        assert task.attempt_count == attempt
+        clock.advance(3601)
+    assert await desk.leases.acquire("w", [PURGE]) is None
+    ended = await desk.queue.get(submitted.id)
+    assert (ended.status, ended.error_code) == ("FAILURE", "WORKER_LOST")
+
+
+async def test_retries_wait_twice_as_long_each_time_until_none_is_left(
+    desk: Desk, clock: RunningClock
+) -> None:
+    submitted = await desk.queue.submit(payload(), "polaris")
+    waits = []
+    for _ in range(5):
+        task = await desk.leases.acquire("w", [PURGE])
+        assert task is not None
+        failed = await desk.leases.fail(await desk.leases.start(task), BUSY)
+        if failed.due_at is not None:
+            waits.append(round((failed.due_at - failed.status_changed_at) / 1000))
+            clock.advance(waits[-1] - 1)
+            assert await desk.leases.acquire("w", [PURGE]) is None
+            clock.advance(1)
+    assert waits == [30, 60, 120, 240]
+    one = ["ACQUIRING_RESOURCES", "RUNNING"]
+    retried = ["SUBMITTED", *((*one, "RETRY_SCHEDULED") * 4), *one, "FAILURE"]
+    assert await desk.statuses(submitted.id) == retried
+    ended = await desk.queue.get(submitted.id)
+    assert (ended.error_code, ended.result_summary) == ("STORAGE_FAILED", "the store is busy")
+    assert ended.version == len(retried)
+
+
+async def test_an_operation_may_have_another_policy(desk: Desk, clock: RunningClock) -> None:
+    override = {PURGE: {"max_attempts": 10, "initial_backoff": "1m"}}
+    other = with_settings(desk, retry_overrides=override)
+    await other.queue.submit(payload(), "polaris")
+    waits = []
+    for _ in range(10):
+        task = await other.leases.acquire("w", [PURGE])
+        assert task is not None
+        failed = await other.leases.fail(task, BUSY)
+        if failed.due_at is not None:
+            waits.append(round((failed.due_at - failed.status_changed_at) / 1000))
+            clock.advance(waits[-1])
+    assert waits == [60, 120, 240, 480, 960, 1920, 3600, 3600, 3600]
+
+
+async def test_a_task_that_is_given_back_has_not_used_an_attempt(desk: Desk) -> None:
+    await desk.queue.submit(payload(), "polaris")
+    task = await desk.leases.acquire("first", [PURGE])
+    assert task is not None
+    await desk.leases.give_back(task)
+    again = await desk.leases.acquire("second", [PURGE])
+    assert again is not None
+    assert (again.id, again.attempt_count) == (task.id, 1)

@@ -1,0 +1,212 @@
+"""The delegation service in tests: payloads, executors that really do something, and workers."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import orjson
+
+from sluicegate.api import DelegatedTask, TaskExecutor, TaskFailed, TaskProgress, TaskResult, TaskRun
+from sluicegate.config.delegation import DelegationSettings
+from sluicegate.delegation.leases import Leases
+from sluicegate.delegation.payload import TaskPayload
+from sluicegate.delegation.queue import TaskQueue
+from sluicegate.delegation.retries import RetryPolicies
+from sluicegate.delegation.sealing import Seal
+from sluicegate.delegation.worker import Worker
+from sluicegate.keyring import KeyRing
+from sluicegate.store import Store
+
+PURGE = "TABLE_PURGE"
+KEY = b"a key of the tests with many bytes"
+
+
+def body(
+    table: str = "T1",
+    *,
+    correlation_id: str | None = None,
+    realm: str = "prod",
+    operation: str = "SYNCHRONOUS_TABLE_PURGE",
+    priority: int | None = None,
+    **parameters: Any,
+) -> dict[str, Any]:
+    """A payload as the document's example has it."""
+    common = {
+        "operation_type": operation,
+        "request_timestamp_utc": "2025-06-11T16:21:00Z",
+        "realm_identifier": realm,
+        "polaris_correlation_id": correlation_id,
+        "priority": priority,
+    }
+    identity = {
+        "table_entity_id": f"entity-of-{table}",
+        "catalog_name": "prod_catalog",
+        "namespace_levels": ["NS1", "NESTED1"],
+        "table_name": table,
+    }
+    return {
+        "common_payload": {name: value for name, value in common.items() if value is not None},
+        "operation_parameters": {"table_identity": identity, **parameters},
+    }
+
+
+def payload(table: str = "T1", **parameters: Any) -> TaskPayload:
+    """The same, read."""
+    return TaskPayload.parse(orjson.dumps(body(table, **parameters)))
+
+
+class FolderPurge(TaskExecutor):
+    """Deletes a table that is a folder, file by file, and its `metadata.json` last.
+
+    Args:
+        lake: Tables are its folders, by name.
+        before_file: Called before each file is deleted; what it raises stops the attempt.
+    """
+
+    def __init__(self, lake: Path, before_file: Callable[[], None] = lambda: None) -> None:
+        self._lake = lake
+        self._before_file = before_file
+        self.attempts: list[int] = []
+
+    async def run(self, task: DelegatedTask, resources: Any, run: TaskRun) -> TaskResult:
+        """Delete the files, then the metadata."""
+        self.attempts.append(task.attempt)
+        folder = self._lake / task.table.name
+        files = sorted(folder.glob("*.parquet"))
+        size = 0
+        for number, file in enumerate(files):
+            self._before_file()
+            size += file.stat().st_size
+            file.unlink()
+            run.report(TaskProgress("content", number + 1, len(files), size))
+            await anyio.lowlevel.checkpoint()
+        if "content" not in task.stages:
+            await run.finish_stage("content")
+        (folder / "metadata.json").unlink(missing_ok=True)
+        return TaskResult("the table was purged", files_deleted=len(files), bytes_deleted=size)
+
+
+@dataclass
+class Waiting(TaskExecutor):
+    """Runs until it is let go; remembers what it was given."""
+
+    started: anyio.Event = field(default_factory=anyio.Event)
+    go: anyio.Event = field(default_factory=anyio.Event)
+    configs: list[Any] = field(default_factory=list)
+    cancelled: bool = False
+
+    async def run(self, task: DelegatedTask, resources: Any, run: TaskRun) -> TaskResult:
+        """Wait."""
+        self.configs.append(task.config)
+        self.started.set()
+        run.report(TaskProgress("waiting", 3, 10, 42))
+        try:
+            await self.go.wait()
+        except BaseException:
+            self.cancelled = True
+            raise
+        self.configs.append(await run.renewed_config())
+        return TaskResult("waited")
+
+
+class Failing(TaskExecutor):
+    """Fails so many times, then succeeds."""
+
+    def __init__(self, error: Exception, times: int = 10**6, *, acquiring: bool = False) -> None:
+        self._error = error
+        self._times = times
+        self._acquiring = acquiring
+        self.attempts: list[int] = []
+
+    async def acquire(self, task: DelegatedTask) -> None:
+        """Fail here, if so wished."""
+        if self._acquiring:
+            self._fail(task)
+
+    async def run(self, task: DelegatedTask, resources: Any, run: TaskRun) -> TaskResult:
+        """Fail, or not any more."""
+        if not self._acquiring:
+            self._fail(task)
+        return TaskResult("done", files_deleted=7, bytes_deleted=700)
+
+    def _fail(self, task: DelegatedTask) -> None:
+        self.attempts.append(task.attempt)
+        if len(self.attempts) <= self._times:
+            raise self._error
+
+
+def transient() -> TaskFailed:
+    """A failure that a retry may mend."""
+    return TaskFailed("the store is busy", error_code="STORAGE_FAILED", retryable=True)
+
+
+class RunningClock:
+    """Epoch milliseconds that go on by themselves, and faster when a test wishes so."""
+
+    def __init__(self) -> None:
+        self.ahead = 0
+
+    def __call__(self) -> int:
+        return time.time_ns() // 1_000_000 + self.ahead
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        self.ahead += int(seconds * 1000)
+
+
+@dataclass
+class Desk:
+    """The parts of a service on one store, by one clock."""
+
+    store: Store
+    settings: DelegationSettings
+    now: Callable[[], int]
+
+    def __post_init__(self) -> None:
+        self.seal = Seal(KeyRing((KEY,)))
+        self.queue = TaskQueue(self.store, self.seal, now=self.now)
+        policies = RetryPolicies(self.settings, chance=lambda: 0.0)
+        self.leases = Leases(self.store, self.settings, policies=policies, now=self.now)
+
+    def worker(self, executor: TaskExecutor) -> Worker:
+        """A worker that purges by this executor."""
+        return Worker({PURGE: executor}, self.leases, self.queue, self.seal, self.settings)
+
+    @asynccontextmanager
+    async def working(self, executor: TaskExecutor) -> AsyncIterator[Worker]:
+        """A running worker, drained at the end."""
+        worker = self.worker(executor)
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            yield worker
+            worker.drain()
+
+    async def ended(self, task_id: str) -> Any:
+        """The record of a task, once it has ended."""
+        with anyio.fail_after(20):
+            while True:
+                found = await self.queue.ended([task_id])
+                if found:
+                    return found[0]
+                await anyio.sleep(0.02)
+
+    async def statuses(self, task_id: str) -> list[str]:
+        """The states that a task was in."""
+        return [version.status for version in await self.queue.history(task_id)]
+
+
+def make_table(lake: Path, name: str, files: int) -> None:
+    """A folder with so many files of ten bytes and a metadata file."""
+    folder = lake / name
+    folder.mkdir(parents=True)
+    for number in range(files):
+        (folder / f"{number:04}.parquet").write_bytes(os.urandom(10))
+    (folder / "metadata.json").write_text("{}")
