@@ -5,10 +5,6 @@ Tokens are read when a JVM starts, so one job of its own process does all the re
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -23,6 +19,7 @@ from obstore.store import S3Store
 from support.hadoop_lake import HadoopLake, hadoop_lake, vending_storage
 from support.s3_lake import write_table
 from support.spark import require_spark
+from support.spark_reading import read_by_spark
 
 from sluicegate.clock import epoch_ms
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
@@ -36,7 +33,6 @@ IDS = list(range(20))
 ROWS = pa.table({"id": pa.array(IDS, pa.int64()), "city": ["Köln", "Ulm"] * 10})
 SESSION_SECONDS = 15
 ARCHIVE, CLOSED, BRIEF = "archive", "closed", "brief"
-_TESTS = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +120,7 @@ def _read_all(lake: HadoopLake, folder: Path) -> Mapping[str, dict[str, Any]]:
         "other bucket": ("delta", f"s3a://{CLOSED}/orders"),
         "expired": ("parquet", f"s3a://{BRIEF}/orders/*.parquet"),
     }
-    return dict(zip(reads, _job(folder, tokens, conf, list(reads.values())), strict=True))
+    return read_by_spark(folder / "spark", conf, reads, {"HADOOP_TOKEN_FILE_LOCATION": str(tokens)})
 
 
 def _issue(lake: HadoopLake, recipient: str, file: Path, *arguments: str) -> dict[str, str]:
@@ -156,24 +152,3 @@ def _wait_for_the_end(file: Path, service: str) -> None:
     token = TokenFile.decode(file.read_bytes()).tokens[service]
     identifier, _ = decode_identifier(token.identifier)
     time.sleep(max(0, identifier.max_date - epoch_ms()) / 1000 + 1)
-
-
-def _job(
-    folder: Path, tokens: Path, conf: Mapping[str, str], reads: list[tuple[str, str]]
-) -> list[dict[str, Any]]:
-    """The answers of a Spark job that has the token file and no AWS keys."""
-    ambient = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "support.spark_reading"),
-            json.dumps({"conf": conf, "folder": str(folder / "spark"), "reads": reads}),
-        ],
-        env={**ambient, "PYTHONPATH": str(_TESTS), "HADOOP_TOKEN_FILE_LOCATION": str(tokens)},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    answers: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
-    return answers

@@ -1,16 +1,49 @@
-"""A Spark job of its own process, as tokens are read when a JVM starts: what it can read, as JSON.
+"""What a Spark job of its own process can read: tokens and stores are kept as long as its JVM lives.
 
-Its argument is JSON with `conf`, `folder` and `reads`, a list of `[format, location]`.
+As a program it is the job, whose argument is JSON with `conf`, `folder` and `reads`.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from support.spark import spark_session
+
+_TESTS = Path(__file__).resolve().parents[1]
+
+
+def read_by_spark(
+    folder: Path,
+    conf: Mapping[str, str],
+    reads: Mapping[str, tuple[str, str]],
+    env: Mapping[str, str] | None = None,
+) -> Mapping[str, dict[str, Any]]:
+    """What a job could read that finds no AWS keys around it: `ids` of rows, or Java's `error`.
+
+    Args:
+        folder: For Spark's own files.
+        conf: Its settings, beside those that all tests share.
+        reads: Formats and locations, by the names of the answers.
+        env: Variables of its environment.
+    """
+    ambient = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    job = {"conf": conf, "folder": str(folder), "reads": list(reads.values())}
+    done = subprocess.run(
+        [sys.executable, "-m", "support.spark_reading", json.dumps(job)],
+        env={**ambient, "PYTHONPATH": str(_TESTS), **(env or {})},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return dict(zip(reads, json.loads(done.stdout.splitlines()[-1]), strict=True))
 
 
 def main() -> None:
