@@ -7,6 +7,7 @@ nothing.
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import secrets
@@ -18,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote, unquote_plus, urlsplit
 
 _BASE = ("api", "catalog")
 _DELEGATION = "vended-credentials"
@@ -66,6 +67,7 @@ class Polaris:
         tables: Iceberg tables: namespace and name to location.
         generic: Generic tables: namespace and name to format and location.
         ids: `table-uuid` of each table.
+        closed: Namespaces that the principal may not list.
         properties: More entries of `config` of each loaded table.
         page_size: Names on a page; `None` is one page for all.
         has_endpoint: It serves credentials of their own.
@@ -85,6 +87,7 @@ class Polaris:
     tables: dict[tuple[Levels, str], str] = field(default_factory=dict)
     generic: dict[tuple[Levels, str], tuple[str, str]] = field(default_factory=dict)
     ids: dict[tuple[Levels, str], str] = field(default_factory=dict)
+    closed: set[Levels] = field(default_factory=set)
     properties: dict[str, str] = field(default_factory=dict)
     page_size: int | None = None
     has_endpoint: bool = True
@@ -166,10 +169,7 @@ class Polaris:
     def _token(self, request: Request) -> Reply:
         if request.form.get("scope") != self.scope:
             return Reply(400, {"error": "invalid_scope"})
-        if (request.form.get("client_id"), request.form.get("client_secret")) != (
-            self.client_id,
-            self.client_secret,
-        ):
+        if _client(request) != (self.client_id, self.client_secret):
             return Reply(401, {"error": "unauthorized_client", "error_description": self.private})
         token = secrets.token_urlsafe(16)
         self._tokens.add(token)
@@ -211,12 +211,16 @@ class Polaris:
         parent = _levels(request.query["parent"]) if "parent" in request.query else ()
         if parent and parent not in self.namespaces:
             return _no_namespace(parent)
+        if parent in self.closed:
+            return self._forbidden("list namespaces")
         below = sorted(each for each in self.namespaces if each[:-1] == parent)
         return self._page(request, "namespaces", below)
 
     def _list(self, request: Request, namespace: Levels, tables: Mapping[Any, Any]) -> Reply:
         if namespace not in self.namespaces:
             return _no_namespace(namespace)
+        if namespace in self.closed:
+            return self._forbidden("list tables")
         names = sorted(name for levels, name in tables if levels == namespace)
         found = [{"namespace": namespace, "name": name} for name in names]
         return self._page(request, "identifiers", found)
@@ -236,7 +240,7 @@ class Polaris:
             return _no_table(key)
         wanted = request.headers.get("x-iceberg-access-delegation") == _DELEGATION
         if wanted and not self.may_delegate:
-            return Reply.error(403, "ForbiddenException", f"{self.private} may not read data")
+            return self._forbidden("read data")
         etag = f'W/"{self.ids[key]}"'
         if request.headers.get("if-none-match") == etag:
             return Reply(304, b"", {"ETag": etag})
@@ -266,8 +270,11 @@ class Polaris:
         if key not in self.tables:
             return _no_table(key)
         if not self.may_delegate:
-            return Reply.error(403, "ForbiddenException", f"{self.private} may not read data")
+            return self._forbidden("read data")
         return Reply(200, {"storage-credentials": [self._vended(self.tables[key])]})
+
+    def _forbidden(self, what: str) -> Reply:
+        return Reply.error(403, "ForbiddenException", f"{self.private} may not {what}")
 
     def _vended(self, location: str) -> dict[str, Any]:
         expires_at = str(int((time.time() + self.lifetime) * 1000))
@@ -286,6 +293,14 @@ class Polaris:
         kind, location = self.generic[key]
         table = {"name": key[1], "format": kind, "base-location": location, "properties": {}}
         return Reply(200, {"table": {**table, "doc": None}})
+
+
+def _client(request: Request) -> tuple[str, ...]:
+    """Id and secret, by HTTP Basic or by form."""
+    basic = request.headers.get("authorization", "").partition("Basic ")[2]
+    if basic:
+        return tuple(map(unquote_plus, base64.b64decode(basic).decode().split(":")))
+    return request.form.get("client_id", ""), request.form.get("client_secret", "")
 
 
 def _levels(text: str) -> Levels:

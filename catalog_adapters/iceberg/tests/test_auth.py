@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from sluicegate.api import SecretStr, Unavailable
+from sluicegate.testing.servers.polaris import Polaris, Reply
+from sluicegate_iceberg.auth import ClientCredentials
+from sluicegate_iceberg.catalog import IcebergCatalog
+from sluicegate_iceberg.config import IcebergConfig, OAuth2Config
+from sluicegate_iceberg.http import Http
+
+Connect = Callable[..., IcebergCatalog]
+Client = Callable[..., ClientCredentials]
+
+TOKENS = "/oauth/tokens"
+
+
+class Clock:
+    """Seconds that pass when told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest_asyncio.fixture
+async def client(polaris: Polaris, clock: Clock) -> AsyncIterator[Client]:
+    """OAuth clients of the server: `client(**settings)`."""
+    http = Http("lake", timeout=5, connections=2, pauses=())
+
+    def build(**settings: Any) -> ClientCredentials:
+        given = {"client_id": polaris.client_id, "scope": polaris.scope, **settings}
+        config = OAuth2Config(client_secret=SecretStr(polaris.client_secret), **given)
+        return ClientCredentials(http, config, f"{polaris.uri}/v1{TOKENS}", clock)
+
+    yield build
+    await http.aclose()
+
+
+async def test_a_token_is_fetched_once_for_all_who_wait(polaris: Polaris, client: Client) -> None:
+    credentials = client()
+    headers = await asyncio.gather(*(credentials.header() for _ in range(20)))
+    assert len(set(headers)) == 1
+    assert len(polaris.asked(TOKENS)) == 1
+
+
+@pytest.mark.parametrize(
+    ("lifetime", "after", "renewed"),
+    [(3600, 3500, False), (3600, 3545, True), (100, 79, False), (100, 81, True)],
+)
+async def test_it_is_renewed_ahead_of_its_end(
+    polaris: Polaris, clock: Clock, client: Client, lifetime: int, after: int, renewed: bool
+) -> None:
+    polaris.token_lifetime = lifetime
+    credentials = client()
+    first = await credentials.header()
+    clock.now += after
+    headers = set(await asyncio.gather(*(credentials.header() for _ in range(20))))
+    assert (headers != {first}) == renewed
+    assert len(polaris.asked(TOKENS)) == 1 + renewed
+
+
+async def test_a_valid_token_serves_while_none_can_be_had(
+    polaris: Polaris, clock: Clock, client: Client
+) -> None:
+    credentials = client()
+    first = await credentials.header()
+    polaris.tell(TOKENS, Reply(500, b""))
+    clock.now += 3550
+    assert await credentials.header() == first
+    clock.now += 51
+    with pytest.raises(Unavailable):
+        await credentials.header()
+
+
+@pytest.mark.parametrize("expires_in", [None, "soon", 0, -1])
+async def test_a_token_that_does_not_say_is_used_until_it_is_refused(
+    polaris: Polaris, clock: Clock, client: Client, expires_in: object
+) -> None:
+    given = [{"access_token": name, "expires_in": expires_in} for name in ("one", "two")]
+    polaris.tell(TOKENS, *(Reply(200, each) for each in given))
+    credentials = client()
+    first = await credentials.header()
+    clock.now += 10**6
+    assert await credentials.header() == first == "Bearer one"
+    assert await credentials.after(first) == "Bearer two"
+
+
+async def test_one_renewal_serves_all_who_were_refused(polaris: Polaris, connect: Connect) -> None:
+    catalog = connect()
+    await catalog.load_table("ns0.t0")
+    polaris.forget_tokens()
+    await asyncio.gather(*(catalog.load_table("ns0.t0") for _ in range(20)))
+    assert len(polaris.asked(TOKENS)) == 2
+
+
+@pytest.mark.parametrize("status", [401, 419])
+async def test_a_renewal_that_does_not_help_is_not_repeated(
+    polaris: Polaris, connect: Connect, status: int
+) -> None:
+    polaris.tell("/tables/t0", Reply(status, b"", {"WWW-Authenticate": "Bearer"}))
+    with pytest.raises(Unavailable):
+        await connect().load_table("ns0.t0")
+    assert (len(polaris.asked(TOKENS)), len(polaris.asked("/tables/t0"))) == (2, 2)
+
+
+async def test_id_and_secret_go_by_form(polaris: Polaris, client: Client) -> None:
+    await client(parameters={"audience": "lake"}).header()
+    (asked,) = polaris.asked(TOKENS)
+    assert asked.form == {
+        "grant_type": "client_credentials",
+        "client_id": polaris.client_id,
+        "client_secret": polaris.client_secret,
+        "scope": polaris.scope,
+        "audience": "lake",
+    }
+    assert "authorization" not in asked.headers
+
+
+async def test_or_by_http_basic(polaris: Polaris, client: Client) -> None:
+    polaris.client_id, polaris.client_secret = "a:b c", "50%"
+    header = await client(authentication="basic").header()
+    (asked,) = polaris.asked(TOKENS)
+    assert base64.b64decode(asked.headers["authorization"].removeprefix("Basic ")) == b"a%3Ab+c:50%25"
+    assert asked.form == {"grant_type": "client_credentials", "scope": polaris.scope}
+    assert header is not None
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"scope": "catalog"}, "400 invalid_scope"),
+        ({"scope": None}, "400 invalid_scope"),
+        ({"client_id": "stranger"}, "401 unauthorized_client"),
+    ],
+)
+async def test_a_refused_client_is_told_in_the_log_alone(
+    polaris: Polaris, client: Client, settings: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(Unavailable) as raised:
+        await client(**settings).header()
+    assert raised.value.message == "the catalog 'lake' does not answer now; try again later"
+    assert told in (raised.value.detail or "")
+    assert polaris.client_secret not in (raised.value.detail or "")
+
+
+async def test_a_given_token_and_headers_are_sent(polaris: Polaris, connect: Connect) -> None:
+    catalog = connect(oauth2=None, token="given", headers={"Polaris-Realm": "eu"})
+    with pytest.raises(Unavailable):
+        await catalog.list_schemas()
+    (asked,) = polaris.requests
+    assert asked.headers["authorization"] == "Bearer given"
+    assert asked.headers["polaris-realm"] == "eu"
+
+
+async def test_another_token_endpoint_may_be_named(polaris: Polaris, connect: Connect) -> None:
+    with Polaris.start() as issuer:
+        oauth2 = {
+            "client_id": issuer.client_id,
+            "client_secret": issuer.client_secret,
+            "scope": issuer.scope,
+            "server_uri": f"{issuer.uri}/v1{TOKENS}",
+        }
+        with pytest.raises(Unavailable):
+            await connect(oauth2=oauth2).list_schemas()
+        assert len(issuer.asked(TOKENS)) == 2
+    assert not polaris.asked(TOKENS)
+
+
+def test_texts_of_the_configuration_hide_secrets() -> None:
+    config = IcebergConfig.model_validate(
+        {"uri": "https://lake.example/", "token": "shh", "headers": {"X-Key": "hush"}}
+    )
+    assert config.uri == "https://lake.example"
+    assert "shh" not in repr(config)
+    assert "hush" not in repr(config)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"uri": "lake.example"}, "uri"),
+        ({"uri": "https://user:shh@lake.example"}, "uri"),
+        ({"uri": "https://lake.example?token=shh"}, "uri"),
+        ({"uri": "https://lake.example", "warehouse": ""}, "warehouse"),
+        (
+            {
+                "uri": "https://lake.example",
+                "token": "shh",
+                "oauth2": {"client_id": "a", "client_secret": "shh"},
+            },
+            "exclude each other",
+        ),
+    ],
+)
+def test_a_bad_configuration_is_refused(settings: dict[str, Any], told: str) -> None:
+    with pytest.raises(ValueError, match=told) as raised:
+        IcebergConfig.model_validate(settings)
+    assert "shh" not in str(raised.value)

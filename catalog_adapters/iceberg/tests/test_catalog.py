@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from sluicegate.api import NotFound, TableUnreadable, UnsupportedOperation
+from sluicegate.testing.servers.polaris import Polaris, Reply
+from sluicegate_iceberg.catalog import IcebergCatalog
+
+Connect = Callable[..., IcebergCatalog]
+
+LOCATION = "s3://lake/wh/ns0/t0"
+LOAD = "/tables/t0"
+
+
+async def test_nested_namespaces_are_schemas(polaris: Polaris, connect: Connect) -> None:
+    polaris.add(("a.b", "c"), "t", "s3://lake/abc")
+    catalog = connect()
+    assert await catalog.list_schemas() == ["a%2Eb", "a%2Eb.c", "ns0", "ns0.deep"]
+    assert await catalog.list_tables("a%2Eb.c") == ["t"]
+    assert (await catalog.load_table("a%2Eb.c.t")).location == "s3://lake/abc"
+    assert polaris.asked("/namespaces/a.b%1Fc/tables/t")
+
+
+@pytest.mark.parametrize("page_size", [None, 1, 2, 7, 100])
+async def test_every_page_is_read(polaris: Polaris, connect: Connect, page_size: int | None) -> None:
+    polaris.page_size = page_size
+    names = {f"t{number:02}" for number in range(7)}
+    for name in names:
+        polaris.add(("many",), name, f"s3://lake/{name}")
+        polaris.add((name,), "t", f"s3://lake/{name}/t")
+    catalog = connect()
+    assert await catalog.list_tables("many") == sorted(names)
+    assert await catalog.list_schemas() == sorted(names | {"many", "ns0", "ns0.deep"})
+
+
+async def test_delta_tables_among_the_generic_ones_are_tables(
+    polaris: Polaris, connect: Connect
+) -> None:
+    for name, kind in (("clicks", "delta"), ("views", "DELTA"), ("images", "lance")):
+        polaris.add_generic(("ns0",), name, kind, f"s3://lake/generic/{name}/")
+    catalog = connect()
+    assert await catalog.list_tables("ns0") == ["clicks", "t0", "views"]
+    table = await catalog.load_table("ns0.clicks")
+    assert (table.format, table.location, table.vendor) == ("delta", "s3://lake/generic/clicks", None)
+    with pytest.raises(UnsupportedOperation, match="neither an Iceberg nor a Delta table"):
+        await catalog.load_table("ns0.images")
+
+
+async def test_a_catalog_without_generic_tables_is_not_asked_for_them(
+    polaris: Polaris, connect: Connect
+) -> None:
+    polaris.tell("/v1/config", Reply(200, {"overrides": {"prefix": "lake"}, "defaults": {}}))
+    catalog = connect()
+    assert await catalog.list_tables("ns0") == ["t0"]
+    with pytest.raises(NotFound):
+        await catalog.load_table("ns0.clicks")
+    assert not [request for request in polaris.requests if "generic" in request.path]
+
+
+async def test_an_unchanged_table_is_not_sent_again(polaris: Polaris, connect: Connect) -> None:
+    catalog = connect()
+    first = await catalog.load_table("ns0.t0")
+    assert await catalog.load_table("ns0.t0") == first
+    unconditional, conditional = polaris.asked(LOAD)
+    assert "if-none-match" not in unconditional.headers
+    assert conditional.headers["if-none-match"] == f'W/"{first.id}"'
+    assert {request.query["snapshots"] for request in polaris.asked(LOAD)} == {"refs"}
+
+
+async def test_a_table_dropped_and_created_anew_has_another_id(
+    polaris: Polaris, connect: Connect
+) -> None:
+    catalog = connect()
+    before = await catalog.load_table("ns0.t0")
+    polaris.add(("ns0",), "t0", LOCATION)
+    after = await catalog.load_table("ns0.t0")
+    assert before.id != after.id == polaris.ids[("ns0",), "t0"]
+
+
+async def test_a_table_without_metadata_is_told_so(polaris: Polaris, connect: Connect) -> None:
+    polaris.tell(LOAD, Reply(200, {"metadata": {"table-uuid": "u", "location": LOCATION}}))
+    with pytest.raises(TableUnreadable, match="does not say where"):
+        await connect().load_table("ns0.t0")
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Reply.error(404, "NoSuchTableException", "private words"),
+        Reply.error(404, "NoSuchNamespaceException", "private words"),
+        Reply.error(403, "ForbiddenException", "private words"),
+        Reply.error(400, "BadRequestException", "private words"),
+    ],
+    ids=lambda refusal: str(refusal.document["error"]["type"]),
+)
+async def test_what_the_gateway_may_not_see_is_not_there(
+    polaris: Polaris, connect: Connect, refusal: Reply
+) -> None:
+    polaris.tell("/tables", refusal)
+    polaris.tell(LOAD, refusal)
+    catalog = connect()
+    for question in (catalog.list_tables("ns0"), catalog.load_table("ns0.t0")):
+        with pytest.raises(NotFound) as raised:
+            await question
+        assert "private words" not in raised.value.message
+        assert "private words" in (raised.value.detail or "")
+
+
+async def test_a_namespace_that_may_not_be_listed_hides_nothing_else(
+    polaris: Polaris, connect: Connect
+) -> None:
+    polaris.add(("ns1", "deep"), "t", "s3://lake/ns1/t")
+    polaris.closed.add(("ns0",))
+    catalog = connect()
+    assert await catalog.list_schemas() == ["ns0", "ns1", "ns1.deep"]
+    with pytest.raises(NotFound):
+        await catalog.list_tables("ns0")
+
+
+async def test_two_catalogs_stand_side_by_side(polaris: Polaris, connect: Connect) -> None:
+    with Polaris.start() as elsewhere:
+        elsewhere.add(("ns0",), "t0", "s3://pond/t0")
+        other = connect(
+            uri=elsewhere.uri,
+            oauth2={
+                "client_id": elsewhere.client_id,
+                "client_secret": elsewhere.client_secret,
+                "scope": elsewhere.scope,
+            },
+        )
+        catalogs = (connect(), other)
+        tables = await asyncio.gather(*(each.load_table("ns0.t0") for each in catalogs))
+    assert [table.location for table in tables] == [LOCATION, "s3://pond/t0"]
+    assert tables[0].vendor != tables[1].vendor

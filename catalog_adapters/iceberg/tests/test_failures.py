@@ -1,0 +1,150 @@
+"""Slow, failing and lying catalogs."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from sluicegate.api import Unavailable
+from sluicegate.testing.servers.polaris import Polaris, Reply
+from sluicegate_iceberg.catalog import IcebergCatalog
+
+Connect = Callable[..., IcebergCatalog]
+
+LOCATION = "s3://lake/wh/ns0/t0"
+LOAD = "/tables/t0"
+GATEWAY_TIMEOUT = Reply(504, b"private words")
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+async def test_a_passing_failure_is_overcome(polaris: Polaris, connect: Connect, status: int) -> None:
+    catalog = connect()
+    good = await catalog.load_table("ns0.t0")
+    loaded = {
+        "metadata-location": good.metadata_location,
+        "metadata": {"table-uuid": good.id, "location": LOCATION},
+    }
+    polaris.tell(LOAD, Reply(status, b""), Reply(status, b"", {"Retry-After": "0"}), Reply(200, loaded))
+    assert await catalog.load_table("ns0.t0") == good
+
+
+@pytest.mark.parametrize("suffix", ["/oauth/tokens", "/v1/config", LOAD])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(500, {"error": {"message": "private words", "type": "RuntimeException", "code": 500}}),
+        Reply(503, b"private words"),
+        Reply(404, b"<html>private words</html>"),
+        Reply(301, b"private words", {"Location": "http://127.0.0.1:9/"}),
+        Reply(200, b"private words"),
+        Reply(200, ["private words"]),
+        Reply(200, {"metadata": {"location": 7}, "overrides": 7, "access_token": 7}),
+        Reply(200, b"\x1f\x8b broken", {"Content-Encoding": "gzip"}),
+    ],
+    ids=["500", "503", "404", "301", "text", "list", "shape", "gzip"],
+)
+async def test_what_is_no_answer_is_unavailable(
+    polaris: Polaris, connect: Connect, suffix: str, reply: Reply
+) -> None:
+    polaris.tell(suffix, reply)
+    with pytest.raises(Unavailable) as raised:
+        await connect().load_table("ns0.t0")
+    assert "private words" not in raised.value.message
+    assert raised.value.detail
+
+
+@pytest.mark.parametrize("suffix", ["/oauth/tokens", "/v1/config", LOAD])
+async def test_a_slow_catalog_is_not_waited_for(
+    polaris: Polaris, connect: Connect, suffix: str
+) -> None:
+    polaris.delay(suffix, 3)
+    with pytest.raises(Unavailable) as raised:
+        await connect(timeout=1).load_table("ns0.t0")
+    assert "no answer within 1 seconds" in (raised.value.detail or "")
+
+
+async def test_a_catalog_that_is_not_there_is_unavailable(connect: Connect) -> None:
+    with pytest.raises(Unavailable):
+        await connect(uri="http://127.0.0.1:9").load_table("ns0.t0")
+
+
+@pytest.mark.parametrize("tokens", [["a"], ["a", "b"], ["a", "b", "c"]])
+async def test_pages_without_end_are_not_read_for_ever(
+    polaris: Polaris, connect: Connect, tokens: list[str]
+) -> None:
+    pages = [Reply(200, {"identifiers": [], "next-page-token": token}) for token in [*tokens, "a"]]
+    polaris.tell("/tables", *pages)
+    with pytest.raises(Unavailable) as raised:
+        await connect().list_tables("ns0")
+    assert "have no end" in (raised.value.detail or "")
+
+
+@pytest.mark.parametrize(
+    ("identifiers", "names"),
+    [
+        ([], []),
+        (None, []),
+        ([{"namespace": ["ns1"], "name": "of another namespace"}], []),
+        ([{"namespace": ["ns0"], "name": "twice"}] * 2, ["twice"]),
+        ([{"namespace": ["ns0"], "name": name} for name in ("", "..", "a\x1fb", "fine")], ["fine"]),
+    ],
+)
+async def test_names_that_cannot_be_are_left_out(
+    polaris: Polaris, connect: Connect, identifiers: object, names: list[str]
+) -> None:
+    polaris.tell("/tables", Reply(200, {"identifiers": identifiers}))
+    assert await connect().list_tables("ns0") == names
+
+
+async def test_namespaces_listed_again_and_again_are_listed_once(
+    polaris: Polaris, connect: Connect
+) -> None:
+    everything = [["ns0"], ["ns0", "deep"], ["ns0", "deep"], ["ns1"], ["ns1", ""], []]
+    polaris.tell("/namespaces", Reply(200, {"namespaces": everything}))
+    assert await connect().list_schemas() == ["ns0", "ns0.deep", "ns1"]
+
+
+async def test_an_answer_that_nobody_asked_for_is_no_answer(polaris: Polaris, connect: Connect) -> None:
+    polaris.tell(LOAD, Reply(304, b"", {"ETag": "x"}))
+    with pytest.raises(Unavailable):
+        await connect().load_table("ns0.t0")
+
+
+@pytest.mark.parametrize(
+    ("override", "asked"),
+    [("{uri}/moved", True), ("ftp://elsewhere", False), ("elsewhere", False)],
+)
+async def test_a_catalog_may_move_its_clients(
+    polaris: Polaris, connect: Connect, override: str, asked: bool
+) -> None:
+    moved = {"prefix": "lake", "uri": override.format(uri=polaris.uri)}
+    polaris.tell("/v1/config", Reply(200, {"overrides": moved}))
+    polaris.tell("/moved/v1/lake/namespaces", Reply(200, {"namespaces": [["there"]]}))
+    polaris.tell("/moved/v1/lake/namespaces?parent=there", Reply(200, {"namespaces": []}))
+    listed = await connect().list_schemas()
+    assert listed == (["there"] if asked else ["ns0", "ns0.deep"])
+
+
+@pytest.mark.parametrize("separator", [".", "%2E"])
+async def test_a_catalog_may_separate_levels_its_own_way(
+    polaris: Polaris, connect: Connect, separator: str
+) -> None:
+    overrides = {"prefix": "lake", "namespace-separator": separator}
+    polaris.tell("/v1/config", Reply(200, {"overrides": overrides}))
+    loaded = {"metadata-location": "s3://lake/m.json", "metadata": {"location": LOCATION}}
+    polaris.tell("/namespaces/ns0.deep/tables/t1", Reply(200, loaded))
+    assert (await connect().load_table("ns0.deep.t1")).location == LOCATION
+
+
+async def test_no_log_holds_a_token_or_a_secret(
+    polaris: Polaris, connect: Connect, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    polaris.tell(LOAD, Reply(500, b""))
+    with pytest.raises(Unavailable):
+        await connect().load_table("ns0.t0")
+    sent = polaris.asked(LOAD)[0].headers["authorization"].removeprefix("Bearer ")
+    assert sent not in caplog.text
+    assert polaris.client_secret not in caplog.text

@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from sluicegate.api import (
+    CatalogTable,
+    NotFound,
+    PermissionDenied,
+    Principal,
+    Scope,
+    StorageError,
+    TemporaryCredentials,
+    Unavailable,
+    UnsupportedOperation,
+)
+from sluicegate.testing.servers.polaris import Polaris, Reply
+from sluicegate_iceberg.catalog import IcebergCatalog
+
+Connect = Callable[..., IcebergCatalog]
+
+LOCATION = "s3://lake/wh/ns0/t0"
+ENDPOINT = "/tables/t0/credentials"
+LOAD = "/tables/t0"
+CONNECTION = {"region": "eu-west-1", "endpoint": "http://127.0.0.1:9", "path_style": "true"}
+KEYS = {"s3.access-key-id": "ASIA", "s3.secret-access-key": "shh", "s3.session-token": "token"}
+
+
+async def vend(table: CatalogTable, binding: str | None = None) -> TemporaryCredentials:
+    assert table.vendor is not None
+    recipient = Principal("1", "acme", "token")
+    return await table.vendor.vend(Scope((table.location,), 3600, recipient, binding))
+
+
+async def test_credentials_come_from_their_own_endpoint_though_it_is_not_listed(
+    polaris: Polaris, connect: Connect
+) -> None:
+    table = await connect().load_table("ns0.t0")
+    before = time.time()
+    made = await vend(table)
+    assert (made.location, made.kind) == (LOCATION, "aws")
+    assert set(made.secret) == {"access_key_id", "secret_access_key", "session_token"}
+    assert made.expires_at is not None
+    assert before + 3590 < made.expires_at / 1000 < time.time() + 3610
+    assert made.connection == CONNECTION
+
+
+async def test_they_are_renewed_without_loading_the_table(polaris: Polaris, connect: Connect) -> None:
+    table = await connect().load_table("ns0.t0")
+    first, second = await vend(table), await vend(table)
+    assert first.secret != second.secret
+    assert (len(polaris.asked(LOAD)), len(polaris.asked(ENDPOINT))) == (1, 2)
+
+
+async def test_a_table_is_loaded_without_asking_for_credentials(
+    polaris: Polaris, connect: Connect
+) -> None:
+    await connect().load_table("ns0.t0")
+    (asked,) = polaris.asked(LOAD)
+    assert "x-iceberg-access-delegation" not in asked.headers
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Reply.error(404, "NotFound", "Path not found"),
+        Reply(404, b""),
+        Reply(404, b"<html>nothing here</html>"),
+        Reply(405, b""),
+        Reply.error(406, "UnsupportedOperationException", "not here"),
+        Reply(501, b""),
+        Reply(200, {"storage-credentials": []}),
+    ],
+    ids=["seaweedfs", "404", "html", "405", "406", "501", "empty"],
+)
+async def test_without_the_endpoint_they_come_with_the_table(
+    polaris: Polaris, connect: Connect, refusal: Reply
+) -> None:
+    polaris.tell(ENDPOINT, refusal)
+    made = await vend(await connect().load_table("ns0.t0"))
+    assert (made.location, made.connection) == (LOCATION, CONNECTION)
+    _plain, delegated = polaris.asked(LOAD)
+    assert delegated.headers["x-iceberg-access-delegation"] == "vended-credentials"
+    assert "if-none-match" not in delegated.headers
+
+
+async def test_a_missing_endpoint_is_not_asked_again_and_again(
+    polaris: Polaris, connect: Connect
+) -> None:
+    polaris.has_endpoint = False
+    catalog = connect()
+    for name in ("ns0.t0", "ns0.deep.t1", "ns0.t0"):
+        await vend(await catalog.load_table(name))
+    assert len(polaris.asked("/credentials")) == 1
+
+
+@pytest.mark.parametrize(
+    ("advertised", "asked"),
+    [
+        ("v1/lake/elsewhere/credentials", 1),
+        ("/v1/lake/elsewhere/credentials", 1),
+        ("{uri}/v1/lake/elsewhere/credentials", 1),
+        ("http://127.0.0.1:9/v1/lake/elsewhere/credentials", 0),
+    ],
+    ids=["relative", "rooted", "absolute", "of another host"],
+)
+async def test_the_endpoint_that_the_catalog_names_is_asked(
+    polaris: Polaris, connect: Connect, advertised: str, asked: int
+) -> None:
+    given = {"prefix": LOCATION, "config": KEYS}
+    polaris.tell("/elsewhere/credentials", Reply(200, {"storage-credentials": [given]}))
+    polaris.properties["client.refresh-credentials-endpoint"] = advertised.format(uri=polaris.uri)
+    made = await vend(await connect().load_table("ns0.t0"))
+    assert len(polaris.asked("/elsewhere/credentials")) == asked
+    assert (made.secret["access_key_id"] == "ASIA") == bool(asked)
+
+
+@pytest.mark.parametrize("has_endpoint", [True, False])
+async def test_who_may_load_a_table_may_be_refused_its_credentials(
+    polaris: Polaris, connect: Connect, has_endpoint: bool
+) -> None:
+    polaris.may_delegate, polaris.has_endpoint = False, has_endpoint
+    table = await connect().load_table("ns0.t0")
+    with pytest.raises(PermissionDenied) as raised:
+        await vend(table)
+    assert polaris.private not in raised.value.message
+    assert polaris.private in (raised.value.detail or "")
+
+
+@pytest.mark.parametrize("has_endpoint", [True, False])
+async def test_credentials_of_a_dropped_table_are_not_found(
+    polaris: Polaris, connect: Connect, has_endpoint: bool
+) -> None:
+    polaris.has_endpoint = has_endpoint
+    table = await connect().load_table("ns0.t0")
+    del polaris.tables[("ns0",), "t0"]
+    with pytest.raises(NotFound):
+        await vend(table)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{}, {"client.region": "eu"}, {**KEYS, "s3.access-key-id": None}, {"gcs.oauth2.token": "g"}],
+)
+async def test_an_answer_without_keys_is_no_credentials(
+    polaris: Polaris, connect: Connect, config: Mapping[str, Any]
+) -> None:
+    table = await connect().load_table("ns0.t0")
+    lied = {"prefix": LOCATION, "config": config}
+    loaded = {"metadata-location": "s3://m", "metadata": {"location": LOCATION}, "config": config}
+    polaris.tell(ENDPOINT, Reply(200, {"storage-credentials": [lied]}))
+    polaris.tell(LOAD, Reply(200, loaded))
+    with pytest.raises(StorageError) as raised:
+        await vend(table)
+    assert "vended_credentials: false" in (raised.value.detail or "")
+
+
+async def test_a_catalog_that_vends_unasked_and_does_not_say_until_when(
+    polaris: Polaris, connect: Connect
+) -> None:
+    """Nessie's shape: keys in `config`, no `storage-credentials`, no expiry, no endpoint."""
+    polaris.has_endpoint = False
+    nessie = {
+        "metadata-location": f"{LOCATION}/metadata/1.json",
+        "metadata": {"table-uuid": "u-1", "location": f"{LOCATION}/"},
+        "config": {**KEYS, "s3.endpoint": "http://127.0.0.1:9", "s3.path-style-access": True},
+    }
+    polaris.tell(LOAD, Reply(200, nessie))
+    table = await connect().load_table("ns0.t0")
+    assert "shh" not in repr(table)
+    made = await vend(table)
+    assert (made.location, made.expires_at, made.secret["session_token"]) == (LOCATION, None, "token")
+    assert made.connection == {"endpoint": "http://127.0.0.1:9", "path_style": "true"}
+
+
+async def test_the_longest_prefix_wins(polaris: Polaris, connect: Connect) -> None:
+    offered = [
+        {"prefix": prefix, "config": {**KEYS, "s3.access-key-id": prefix}}
+        for prefix in ("s3://lake", LOCATION, "s3://lake/wh/ns0/t0-old", "s3")
+    ]
+    polaris.tell(ENDPOINT, Reply(200, {"storage-credentials": offered}))
+    made = await vend(await connect().load_table("ns0.t0"))
+    assert made.secret["access_key_id"] == LOCATION
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        (Reply(200, b"<html>welcome</html>"), Unavailable),
+        (Reply(200, {"storage-credentials": "none"}), Unavailable),
+        (Reply(200, {"storage-credentials": [{"prefix": 7, "config": KEYS}]}), Unavailable),
+        (Reply.error(500, "RuntimeException", "private words"), Unavailable),
+        (Reply(302, b"", {"Location": "http://127.0.0.1:9/"}), Unavailable),
+    ],
+    ids=["html", "text", "number", "500", "redirect"],
+)
+async def test_nonsense_is_unavailable_and_shows_no_secret(
+    polaris: Polaris, connect: Connect, reply: Reply, error: type[Exception]
+) -> None:
+    table = await connect().load_table("ns0.t0")
+    polaris.tell(ENDPOINT, reply)
+    with pytest.raises(error) as raised:
+        await vend(table)
+    assert "private words" not in str(raised.value)
+    assert "shh" not in f"{raised.value} {getattr(raised.value, 'detail', '')}"
+
+
+async def test_bindings_are_unknown(connect: Connect) -> None:
+    table = await connect().load_table("ns0.t0")
+    with pytest.raises(UnsupportedOperation):
+        await vend(table, binding="role")
+
+
+async def test_vendors_are_equal_as_long_as_the_table_is_the_same(
+    polaris: Polaris, connect: Connect
+) -> None:
+    catalog = connect()
+    first, other = [await catalog.load_table(name) for name in ("ns0.t0", "ns0.deep.t1")]
+    polaris.properties["client.region"] = "eu-west-2"
+    again = await catalog.load_table("ns0.t0")
+    polaris.add(("ns0",), "t0", LOCATION)
+    anew = await catalog.load_table("ns0.t0")
+    assert first.vendor == again.vendor
+    assert hash(first.vendor) == hash(again.vendor)
+    assert len({first.vendor, other.vendor, anew.vendor}) == 3
+
+
+async def test_a_catalog_may_be_told_to_leave_credentials_to_the_storage(connect: Connect) -> None:
+    assert (await connect(vended_credentials=False).load_table("ns0.t0")).vendor is None
+
+
+async def test_many_recipients_are_served_at_once(polaris: Polaris, connect: Connect) -> None:
+    table = await connect().load_table("ns0.t0")
+    made = await asyncio.gather(*(vend(table) for _ in range(20)))
+    assert {each.location for each in made} == {LOCATION}
+    assert len(polaris.asked("/oauth/tokens")) == 1
