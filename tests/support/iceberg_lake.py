@@ -14,7 +14,6 @@ import pyarrow as pa
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.table import Table
 from support.gateway import RunningGateway, running_gateway, write_configuration
 from support.installed import installed_site
 from support.s3_lake import storage_of
@@ -95,7 +94,8 @@ def iceberg_lake(
     tables: Mapping[str, pa.Table],
     *,
     options: Mapping[str, Mapping[str, Any]] | None = None,
-    vending: Mapping[str, Any] | None = None,
+    partition_by: str | None = None,
+    properties: Mapping[str, str] | None = None,
 ) -> Iterator[IcebergLake]:
     """Share Iceberg tables of a bucket, until the block ends.
 
@@ -104,12 +104,13 @@ def iceberg_lake(
         server: The store.
         tables: Their rows, by name.
         options: How some of them are shared, instead of by directory access.
-        vending: The section `vending` of the configuration.
+        partition_by: A column of the tables: each of its values has a file of its own.
+        properties: Of the tables.
     """
     folder.mkdir(exist_ok=True)
     writer = writing_catalog(folder, server)
     for name, rows in tables.items():
-        write_iceberg(writer, name, rows)
+        write_iceberg(writer, name, rows, partition_by, properties)
     listing, site = folder / "listing.json", folder / "site"
     _tell(listing, writer)
     site.mkdir()
@@ -133,7 +134,6 @@ def iceberg_lake(
         {
             "catalogs": {"lake": {"type": "listed", "file": str(listing), "max_age": 0}},
             "storage": [storage],
-            "vending": vending or {},
         },
         {
             "shares": {SHARE: {"schemas": {SCHEMA: {"tables": entries}}}},
@@ -164,11 +164,19 @@ def writing_catalog(folder: Path, server: SeaweedFS) -> SqlCatalog:
     return catalog
 
 
-def write_iceberg(catalog: Catalog, name: str, rows: pa.Table, **properties: str) -> Table:
+def write_iceberg(
+    catalog: Catalog,
+    name: str,
+    rows: pa.Table,
+    partition_by: str | None = None,
+    properties: Mapping[str, str] | None = None,
+) -> None:
     """A new table with one snapshot."""
-    table = catalog.create_table(("lake", name), rows.schema, properties=properties)
+    table = catalog.create_table(("lake", name), rows.schema, properties=dict(properties or {}))
+    if partition_by is not None:
+        with table.update_spec() as spec:
+            spec.add_identity(partition_by)
     table.append(rows)
-    return table
 
 
 def _tell(listing: Path, writer: Catalog) -> None:

@@ -99,6 +99,7 @@ def spark_session(folder: Path, extra_conf: Mapping[str, str] | None = None) -> 
 
     places = {
         "spark.jars": ",".join(map(str, jars())),
+        "spark.pyspark.python": sys.executable,
         "spark.local.dir": str(folder / "local"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
