@@ -78,12 +78,12 @@ def _sluicegate(keys: Sequence[str], token: str | None) -> Work:
     """`Storage.presign` as a query calls it: locations in, URLs out."""
     from sluicegate.api import SecretStr
     from sluicegate_s3.config import S3Config
-    from sluicegate_s3.credentials import FreshCredentials, StaticKey
+    from sluicegate_s3.credentials import StaticKey, fresh_credentials
     from sluicegate_s3.storage import S3Storage
 
     config = S3Config(prefix="s3://lake/", region=_REGION)
     secret = StaticKey(_ACCESS_KEY_ID, SecretStr(_SECRET), SecretStr(token) if token else None)
-    storage = S3Storage(config, FreshCredentials(secret))
+    storage = S3Storage(config, fresh_credentials(secret))
     locations = [f"s3://lake/{key}" for key in keys]
     return lambda: asyncio.run(storage.presign(locations, _EXPIRES_IN))
 

@@ -39,6 +39,7 @@ from sluicegate.executors import (
     TaskResult,
     TaskRun,
 )
+from sluicegate.fresh import Expiring, Fresh
 from sluicegate.nouns import (
     AccessMode,
     CatalogCommit,
@@ -77,7 +78,9 @@ __all__ = [
     "DelegatedTask",
     "EndedSessions",
     "Event",
+    "Expiring",
     "FormatType",
+    "Fresh",
     "InvalidRequest",
     "LinkSigner",
     "MarshalledCredentials",

@@ -15,89 +15,10 @@ from sluicegate.api import StorageError
 from sluicegate.testing.servers.azurite import Azurite
 from sluicegate_azure.config import AzureConfig
 from sluicegate_azure.identity import IdentityAccess, configured_access
-from sluicegate_azure.signing_key import FreshKey, SigningKey
 from sluicegate_azure.storage import AzureStorage
 
 LAKE = "abfss://lake@acmelake.dfs.core.windows.net/"
 Connect = Callable[..., AzureStorage]
-
-
-class Scripted:
-    """Gives keys that live for so many seconds, or fails; `loads` counts."""
-
-    def __init__(self, *lives: float | Exception | None) -> None:
-        self._lives = list(lives)
-        self.now = 1000.0
-        self.loads = 0
-
-    async def load(self) -> SigningKey:
-        await anyio.lowlevel.checkpoint()
-        self.loads += 1
-        life = self._lives.pop(0)
-        if isinstance(life, Exception):
-            raise life
-        ends = None if life is None else int((self.now + life) * 1000)
-        return SigningKey(str(self.loads).encode(), None, ends)
-
-    def fresh(self) -> FreshKey:
-        return FreshKey(self.load, lambda: self.now)
-
-
-async def test_a_key_is_kept_for_half_of_its_life() -> None:
-    keys = Scripted(100, 100)
-    fresh = keys.fresh()
-    first = await fresh.get()
-    keys.now += 49
-
-    assert await fresh.get() is first
-    keys.now += 1
-    assert await fresh.get() is not first
-    assert keys.loads == 2
-
-
-async def test_a_key_without_an_end_is_asked_for_once() -> None:
-    keys = Scripted(None)
-    fresh = keys.fresh()
-    await fresh.get()
-    keys.now += 10**9
-
-    await fresh.get()
-
-    assert keys.loads == 1
-
-
-async def test_many_who_ask_at_once_share_a_key() -> None:
-    keys = Scripted(100)
-    fresh = keys.fresh()
-
-    async with anyio.create_task_group() as tasks:
-        for _ in range(20):
-            tasks.start_soon(fresh.get)
-
-    assert keys.loads == 1
-
-
-async def test_an_old_key_serves_until_its_end_when_there_is_no_new_one() -> None:
-    keys = Scripted(100, StorageError("down"), 100)
-    fresh = keys.fresh()
-    first = await fresh.get()
-    keys.now += 60
-
-    assert await fresh.get() is first
-    assert await fresh.get() is first
-    assert keys.loads == 2
-    keys.now += 30
-    assert await fresh.get() is not first
-
-
-async def test_a_key_that_has_ended_does_not_serve() -> None:
-    keys = Scripted(100, StorageError("down"))
-    fresh = keys.fresh()
-    await fresh.get()
-    keys.now += 100
-
-    with pytest.raises(StorageError, match="down"):
-        await fresh.get()
 
 
 async def test_a_delegation_key_is_got_once_for_all_urls(server: Azurite, by_identity: Connect) -> None:

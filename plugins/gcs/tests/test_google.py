@@ -17,7 +17,7 @@ from sluicegate.api import Principal, Scope, SecretStr, StorageError
 from sluicegate.testing.servers.fake_gcs import FakeGCS
 from sluicegate_gcs.google import GoogleClient, Identity
 from sluicegate_gcs.storage import GCSStorage
-from sluicegate_gcs.tokens import AccessToken, FreshTokens
+from sluicegate_gcs.tokens import AccessToken
 
 Connected = Callable[..., GCSStorage]
 Defaults = Callable[..., None]
@@ -143,86 +143,6 @@ async def test_a_token_service_that_is_dead_is_an_error_soon(server: FakeGCS) ->
 
         with anyio.fail_after(20), pytest.raises(StorageError, match="try again later"):
             await Identity(GoogleClient(), SecretStr(key)).token()
-
-
-class Loader:
-    """Gives numbered tokens of an hour by its clock, or fails when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-        self.given = 0
-        self.fails = False
-        self.open = anyio.Event()
-        self.open.set()
-
-    async def load(self) -> AccessToken:
-        await self.open.wait()
-        if self.fails:
-            raise StorageError("no token today")
-        self.given += 1
-        return AccessToken(f"token-{self.given}", int((self.now + HOUR) * 1000))
-
-    def fresh(self) -> FreshTokens:
-        return FreshTokens(self.load, lambda: self.now)
-
-
-@pytest.mark.parametrize(
-    ("seconds_later", "loads"), [(0, 1), (HOUR // 2 - 1, 1), (HOUR // 2, 2), (HOUR * 5, 2)]
-)
-async def test_tokens_are_renewed_at_half_of_their_life(seconds_later: int, loads: int) -> None:
-    loader = Loader()
-    fresh = loader.fresh()
-    await fresh.get()
-
-    loader.now += seconds_later
-
-    assert (await fresh.get()).value == f"token-{loads}"
-
-
-async def test_many_requests_at_once_load_one_token() -> None:
-    loader = Loader()
-    fresh = loader.fresh()
-
-    async with anyio.create_task_group() as tasks:
-        for _ in range(20):
-            tasks.start_soon(fresh.get)
-
-    assert loader.given == 1
-
-
-async def test_requests_use_the_old_token_while_another_renews() -> None:
-    loader = Loader()
-    fresh = loader.fresh()
-    await fresh.get()
-    loader.now += HOUR * 0.75
-    loader.open = anyio.Event()
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(fresh.get)
-        await anyio.wait_all_tasks_blocked()
-        meanwhile = await fresh.get()
-        loader.open.set()
-
-    assert meanwhile.value == "token-1"
-    assert (await fresh.get()).value == "token-2"
-
-
-async def test_a_failed_renewal_keeps_the_old_token_until_its_end(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    loader = Loader()
-    fresh = loader.fresh()
-    await fresh.get()
-    loader.fails = True
-
-    loader.now += HOUR * 0.75
-    with caplog.at_level(logging.WARNING):
-        assert (await fresh.get()).value == "token-1"
-    assert "could not be renewed" in caplog.text
-
-    loader.now += HOUR
-    with pytest.raises(StorageError):
-        await fresh.get()
 
 
 async def test_no_log_holds_a_token_or_a_key(

@@ -1,134 +1,40 @@
 from __future__ import annotations
 
 import json
-import logging
 import socket
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import anyio
 import pytest
 
 from sluicegate.api import SecretStr, StorageError
 from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
 from sluicegate_s3.aws import BotocoreThreads, DefaultChain
-from sluicegate_s3.credentials import Credentials, CredentialSource, FreshCredentials, StaticKey
+from sluicegate_s3.credentials import Credentials, CredentialSource, StaticKey, fresh_credentials
 from sluicegate_s3.sts import AssumedRole, Role, TokenService
 
-HOUR = 3600
 
+class Rotated(CredentialSource):
+    """A file that holds another key each time, without an end."""
 
-class Clock:
     def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-class Sessions(CredentialSource):
-    """Gives numbered sessions of an hour by its clock, or fails when it is told to."""
-
-    def __init__(self, clock: Clock, *, ends: bool = True) -> None:
-        self._clock = clock
-        self._ends = ends
         self.given = 0
-        self.fails = False
-        self.open = anyio.Event()
-        self.open.set()
 
     async def load(self) -> Credentials:
-        await self.open.wait()
-        if self.fails:
-            raise StorageError("no session today")
         self.given += 1
-        end = int((self._clock.now + HOUR) * 1000) if self._ends else None
-        return Credentials(f"session-{self.given}", "secret", "token", end)
+        return Credentials(f"key-{self.given}", "secret")
 
 
-@pytest.mark.parametrize(
-    ("ends", "seconds_later", "loads"),
-    [
-        (True, 0, 1),
-        (True, HOUR // 2 - 1, 1),
-        (True, HOUR // 2, 2),
-        (True, HOUR * 5, 2),
-        (False, 299, 1),
-        (False, 300, 2),
-    ],
-)
-async def test_credentials_are_renewed_at_half_of_their_life(
-    ends: bool, seconds_later: int, loads: int
-) -> None:
-    clock = Clock()
-    source = Sessions(clock, ends=ends)
-    fresh = FreshCredentials(source, clock)
+@pytest.mark.parametrize(("seconds_later", "key"), [(299, "key-1"), (300, "key-2")])
+async def test_rotated_keys_are_followed_within_five_minutes(seconds_later: int, key: str) -> None:
+    now = 1_000_000.0
+    fresh = fresh_credentials(Rotated(), lambda: now)
     await fresh.get()
 
-    clock.now += seconds_later
+    now += seconds_later
 
-    assert (await fresh.get()).access_key_id == f"session-{loads}"
-
-
-async def test_many_requests_at_once_load_one_session() -> None:
-    clock = Clock()
-    source = Sessions(clock)
-    fresh = FreshCredentials(source, clock)
-
-    async with anyio.create_task_group() as tasks:
-        for _ in range(20):
-            tasks.start_soon(fresh.get)
-
-    assert source.given == 1
-
-
-async def test_requests_use_the_old_session_while_another_renews() -> None:
-    clock = Clock()
-    source = Sessions(clock)
-    fresh = FreshCredentials(source, clock)
-    await fresh.get()
-    clock.now += HOUR * 0.75
-    source.open = anyio.Event()
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(fresh.get)
-        await anyio.wait_all_tasks_blocked()
-        meanwhile = await fresh.get()
-        source.open.set()
-
-    assert meanwhile.access_key_id == "session-1"
-    assert (await fresh.get()).access_key_id == "session-2"
-
-
-async def test_a_failed_renewal_keeps_the_old_session_until_its_end(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    clock = Clock()
-    source = Sessions(clock)
-    fresh = FreshCredentials(source, clock)
-    await fresh.get()
-    source.fails = True
-
-    clock.now += HOUR * 0.75
-    with caplog.at_level(logging.WARNING):
-        assert (await fresh.get()).access_key_id == "session-1"
-    assert "could not be renewed" in caplog.text
-
-    clock.now += HOUR
-    with pytest.raises(StorageError):
-        await fresh.get()
-
-    source.fails = False
-    assert (await fresh.get()).access_key_id == "session-2"
-
-
-async def test_the_first_failure_is_an_error() -> None:
-    source = Sessions(Clock())
-    source.fails = True
-
-    with pytest.raises(StorageError):
-        await FreshCredentials(source).get()
+    assert (await fresh.get()).access_key_id == key
 
 
 def test_credentials_show_no_secret() -> None:
@@ -193,7 +99,7 @@ def role_of(server: SeaweedFS, identity: Identity, endpoint: str | None = None) 
     key = StaticKey(identity.access_key_id, SecretStr(identity.secret_access_key), None)
     service = TokenService(BotocoreThreads(), server.region, endpoint or server.endpoint)
     role = Role(arn=server.role_arn, session_name="a-test", duration=900)
-    return AssumedRole(service, role, FreshCredentials(key))
+    return AssumedRole(service, role, fresh_credentials(key))
 
 
 async def test_a_role_gives_sessions_of_the_wanted_length(server: SeaweedFS) -> None:

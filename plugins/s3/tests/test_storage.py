@@ -26,7 +26,7 @@ from sluicegate.api import (
 from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
 from sluicegate_s3.access import Access
 from sluicegate_s3.config import S3Config
-from sluicegate_s3.credentials import Credentials, CredentialSource, FreshCredentials
+from sluicegate_s3.credentials import Credentials, CredentialSource, fresh_credentials
 from sluicegate_s3.storage import S3Storage
 
 KEYS = [
@@ -52,7 +52,7 @@ class Fixed(CredentialSource):
 
 def offline(config: S3Config = AWS, *, session_ends: int | None = None, now: float = 0) -> S3Storage:
     credentials = Credentials("AKIAEXAMPLE", "hush", "token", session_ends)
-    return S3Storage(config, FreshCredentials(Fixed(credentials), lambda: now), lambda: now)
+    return S3Storage(config, fresh_credentials(Fixed(credentials), lambda: now), lambda: now)
 
 
 def connected(server: SeaweedFS, identity: Identity | None = None, **settings: Any) -> S3Storage:

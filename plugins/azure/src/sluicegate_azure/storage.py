@@ -12,6 +12,7 @@ import anyio.lowlevel
 from sluicegate.api import (
     CredentialVendor,
     EndedSessions,
+    Fresh,
     InvalidRequest,
     ObjectDirectory,
     PermissionDenied,
@@ -33,7 +34,7 @@ from sluicegate_azure.given import given_sas
 from sluicegate_azure.identity import configured_access
 from sluicegate_azure.locations import Names
 from sluicegate_azure.sas import SasSigner
-from sluicegate_azure.signing_key import FreshKey, SigningKey
+from sluicegate_azure.signing_key import SigningKey
 from sluicegate_azure.stores import Stores
 from sluicegate_azure.vending import how_to_end, sas_token
 
@@ -63,7 +64,7 @@ class AzureStorage(Storage, CredentialVendor):
         self._clock = clock
         self._names = Names(config.prefix)
         self._base = f"{config.public_service_endpoint}/{quote(config.container.name)}/"
-        self._key = FreshKey(access.signing_key, clock)
+        self._key = Fresh(access.signing_key, "Azure's delegation key", clock=clock)
         self._stores = Stores(config, access)
 
     @classmethod

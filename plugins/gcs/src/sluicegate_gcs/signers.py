@@ -14,10 +14,10 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
-from sluicegate.api import SecretStr
+from sluicegate.api import Fresh, SecretStr
 from sluicegate_gcs.canonical import MAX_EXPIRES_IN
 from sluicegate_gcs.google import GoogleClient
-from sluicegate_gcs.tokens import FreshTokens
+from sluicegate_gcs.tokens import AccessToken
 
 _T = TypeVar("_T")
 
@@ -106,7 +106,7 @@ class IamSigner(Signer):
     max_expires_in = _SYSTEM_KEY_LIFE
 
     def __init__(
-        self, principal: str, endpoint: str, client: GoogleClient, tokens: FreshTokens
+        self, principal: str, endpoint: str, client: GoogleClient, tokens: Fresh[AccessToken]
     ) -> None:
         super().__init__(principal)
         self._url = f"{endpoint}/v1/projects/-/serviceAccounts/{principal}:signBlob"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from sluicegate.api import (
     CredentialVendor,
     EndedSessions,
+    Fresh,
     InvalidRequest,
     ObjectDirectory,
     PermissionDenied,
@@ -29,7 +30,7 @@ from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.google import GoogleClient, Identity
 from sluicegate_gcs.signers import HmacSigner, IamSigner, KeySigner, Signer
 from sluicegate_gcs.stores import Stores
-from sluicegate_gcs.tokens import FreshTokens, given_token
+from sluicegate_gcs.tokens import given_token
 from sluicegate_gcs.vending import TokenNarrower
 
 _SIGN_BATCH = 1024
@@ -47,7 +48,7 @@ class GCSStorage(Storage, CredentialVendor):
         self._identity = Identity(
             self._client, config.service_account_key, config.service_account_email
         )
-        self._tokens = FreshTokens(self._identity.token, clock)
+        self._tokens = Fresh(self._identity.token, "Google's token", clock=clock)
         self._narrower = TokenNarrower(
             self._client, self._identity, self._tokens, config.sts_endpoint, config.iam_endpoint, clock
         )

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sluicegate.api import StorageError
+from sluicegate.api import Fresh, StorageError
 from sluicegate_gcs.google import SCOPE, GoogleClient, Identity
-from sluicegate_gcs.tokens import AccessToken, FreshTokens
+from sluicegate_gcs.tokens import AccessToken
 
 _TOKEN = "urn:ietf:params:oauth:token-type:access_token"  # noqa: S105 - a type's name
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -34,7 +34,7 @@ class TokenNarrower:
         self,
         client: GoogleClient,
         identity: Identity,
-        tokens: FreshTokens,
+        tokens: Fresh[AccessToken],
         sts_endpoint: str,
         iam_endpoint: str,
         clock: Callable[[], float] = time.time,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sluicegate.api import Fresh
 from sluicegate_s3.aws import BotocoreThreads, DefaultChain
 from sluicegate_s3.config import S3Config
-from sluicegate_s3.credentials import CredentialSource, FreshCredentials, StaticKey
+from sluicegate_s3.credentials import Credentials, CredentialSource, StaticKey, fresh_credentials
 from sluicegate_s3.sts import AssumedRole, Role, TokenService
 
 
@@ -22,8 +23,8 @@ class Access:
     """
 
     threads: BotocoreThreads
-    own: FreshCredentials
-    reading: FreshCredentials
+    own: Fresh[Credentials]
+    reading: Fresh[Credentials]
     tokens: TokenService
 
     @classmethod
@@ -32,7 +33,7 @@ class Access:
         threads = BotocoreThreads()
         region = config.sts_region or config.signing_region
         tokens = TokenService(threads, region, config.sts_endpoint)
-        own = FreshCredentials(_own_source(config, threads))
+        own = fresh_credentials(_own_source(config, threads))
         reading = own
         if config.role_arn is not None:
             role = Role(
@@ -41,7 +42,7 @@ class Access:
                 duration=config.role_session_duration,
                 external_id=config.external_id,
             )
-            reading = FreshCredentials(AssumedRole(tokens, role, own))
+            reading = fresh_credentials(AssumedRole(tokens, role, own))
         return cls(threads, own, reading, tokens)
 
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-import anyio
+from sluicegate.api import Fresh, SecretStr, StorageError, TemporaryCredentials
 
-from sluicegate.api import SecretStr, StorageError, TemporaryCredentials
-
-_logger = logging.getLogger(__name__)
-
-_RELOAD_MS = 300_000
-_RETRY_MS = 30_000
+_RELOAD_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,59 +58,14 @@ class StaticKey(CredentialSource):
         return self._credentials
 
 
-class FreshCredentials:
-    """The credentials of a source, loaded anew when half of their life is gone.
+def fresh_credentials(
+    source: CredentialSource, clock: Callable[[], float] = time.time
+) -> Fresh[Credentials]:
+    """The credentials of a source; those without an end are looked up again every five minutes.
 
-    Presigned URLs die with the session that signed them: renewing at half keeps them alive for at
-    least that long. Credentials without an end are looked up again every five minutes, so that
-    rotated files are followed. When renewing fails, the old ones serve until they expire.
+    So files that are rotated are followed.
     """
-
-    def __init__(self, source: CredentialSource, clock: Callable[[], float] = time.time) -> None:
-        self._source = source
-        self._clock = clock
-        self._lock = anyio.Lock()
-        self._current: Credentials | None = None
-        self._due = 0
-
-    async def get(self) -> Credentials:
-        """Credentials that have not expired.
-
-        Raises:
-            StorageError: There are none, or who gives them does not answer.
-        """
-        current = self._current
-        if current is not None and (not self._is_due() or self._another_renews(current)):
-            return current
-        async with self._lock:
-            if self._current is None or self._is_due():
-                self._current = await self._renewed(self._current)
-            return self._current
-
-    def _now(self) -> int:
-        return int(self._clock() * 1000)
-
-    def _is_due(self) -> bool:
-        return self._now() >= self._due
-
-    def _another_renews(self, current: Credentials) -> bool:
-        return self._lock.locked() and self._is_alive(current)
-
-    def _is_alive(self, credentials: Credentials) -> bool:
-        return credentials.expires_at is None or credentials.expires_at > self._now()
-
-    async def _renewed(self, current: Credentials | None) -> Credentials:
-        try:
-            loaded = await self._source.load()
-        except StorageError as error:
-            if current is None or not self._is_alive(current):
-                raise
-            _logger.warning("S3 credentials could not be renewed, using the old ones: %s", error)
-            self._due = self._now() + _RETRY_MS
-            return current
-        now = self._now()
-        self._due = now + _RELOAD_MS if loaded.expires_at is None else (now + loaded.expires_at) // 2
-        return loaded
+    return Fresh(source.load, "S3 credentials", reload_after=_RELOAD_SECONDS, clock=clock)
 
 
 def given_credentials(given: TemporaryCredentials) -> Credentials:

@@ -13,9 +13,9 @@ from typing import Any, Final, TypeAlias
 
 import anyio
 
-from sluicegate.api import EndedSessions
+from sluicegate.api import EndedSessions, Fresh
 from sluicegate_s3.aws import BotocoreThreads, client, error_code
-from sluicegate_s3.credentials import Credentials, FreshCredentials
+from sluicegate_s3.credentials import Credentials
 from sluicegate_s3.policy import document
 
 Statement: TypeAlias = dict[str, Any]
@@ -46,7 +46,7 @@ class RoleSessions:
         self,
         role_arn: str,
         threads: BotocoreThreads,
-        own: FreshCredentials,
+        own: Fresh[Credentials],
         *,
         region: str,
         endpoint: str | None,

@@ -12,6 +12,7 @@ import anyio.lowlevel
 from sluicegate.api import (
     CredentialVendor,
     EndedSessions,
+    Fresh,
     InvalidRequest,
     ObjectDirectory,
     PermissionDenied,
@@ -29,7 +30,7 @@ from sluicegate_s3.access import Access
 from sluicegate_s3.address import canonical_location
 from sluicegate_s3.bindings import Binding, FullBinding, RoleBinding, SessionBinding
 from sluicegate_s3.config import S3Config
-from sluicegate_s3.credentials import Credentials, FreshCredentials, given_credentials
+from sluicegate_s3.credentials import Credentials, given_credentials
 from sluicegate_s3.signer import MAX_EXPIRES_IN, Presigner
 from sluicegate_s3.stores import Stores
 from sluicegate_s3.vendor import Vendor
@@ -50,7 +51,7 @@ class S3Storage(Storage, CredentialVendor):
     def __init__(
         self,
         config: S3Config,
-        credentials: FreshCredentials,
+        credentials: Fresh[Credentials],
         clock: Callable[[], float] = time.time,
         vendor: Vendor | None = None,
     ) -> None:

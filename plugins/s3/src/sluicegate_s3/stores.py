@@ -6,9 +6,9 @@ from collections import OrderedDict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
-from sluicegate.api import TemporaryCredentials
+from sluicegate.api import Fresh, TemporaryCredentials
 from sluicegate_s3.config import S3Config
-from sluicegate_s3.credentials import Credentials, FreshCredentials, given_credentials
+from sluicegate_s3.credentials import Credentials, given_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -24,7 +24,7 @@ _ASK_AGAIN = timedelta(minutes=10)
 class Stores:
     """Makes stores when first needed and keeps them: each has a connection pool."""
 
-    def __init__(self, config: S3Config, credentials: FreshCredentials) -> None:
+    def __init__(self, config: S3Config, credentials: Fresh[Credentials]) -> None:
         self._config = config
         self._credentials = credentials
         self._own: S3Store | None = None

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sluicegate.api import Fresh
 from sluicegate_s3.aws import BotocoreThreads, client, milliseconds
-from sluicegate_s3.credentials import Credentials, CredentialSource, FreshCredentials
+from sluicegate_s3.credentials import Credentials, CredentialSource
 
 
 class TokenService:
@@ -92,7 +93,7 @@ class Role:
 class AssumedRole(CredentialSource):
     """Sessions of a role, assumed with other credentials."""
 
-    def __init__(self, service: TokenService, role: Role, base: FreshCredentials) -> None:
+    def __init__(self, service: TokenService, role: Role, base: Fresh[Credentials]) -> None:
         self._service = service
         self._role = role
         self._base = base

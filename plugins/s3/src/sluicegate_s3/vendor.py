@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from sluicegate.api import EndedSessions, PermissionDenied, Principal, Scope, TemporaryCredentials
+from sluicegate.api import (
+    EndedSessions,
+    Fresh,
+    PermissionDenied,
+    Principal,
+    Scope,
+    TemporaryCredentials,
+)
 from sluicegate_s3.bindings import Binding, Request, RoleBinding
 from sluicegate_s3.config import S3Config
-from sluicegate_s3.credentials import Credentials, FreshCredentials
+from sluicegate_s3.credentials import Credentials
 from sluicegate_s3.vending_config import VendingConfig
 
 
@@ -26,7 +33,7 @@ class Vendor:
         self,
         config: S3Config,
         vending: VendingConfig,
-        base: FreshCredentials,
+        base: Fresh[Credentials],
         bindings: Iterable[Binding],
     ) -> None:
         self._config = config
