@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sluicegate.api import UnsupportedOperation
 from sluicegate.formats import FILE_SCHEMA, FileChunk
@@ -30,6 +31,11 @@ class DataFiles:
 
     def __len__(self) -> int:
         return len(self.chunk)
+
+    @property
+    def oldest(self) -> int:
+        """The smallest sequence number; there must be a file."""
+        return int(pc.min(self.sequence_numbers).as_py())
 
 
 def data_files(

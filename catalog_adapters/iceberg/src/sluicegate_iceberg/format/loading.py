@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import anyio
 import anyio.to_thread
 import orjson
 
 from sluicegate.api import CatalogTable
-from sluicegate.formats import FileSet, Snapshot, TableMetadata, TableProtocol
+from sluicegate.formats import FileChunk, FileSet, Snapshot, TableMetadata, TableProtocol
 from sluicegate_iceberg.format.bounds import metrics_of
+from sluicegate_iceberg.format.deletes import Deleted, DeletedRows, delete_files, parse_deletes
 from sluicegate_iceberg.format.files import DataFiles, data_files
 from sluicegate_iceberg.format.lineage import Version
-from sluicegate_iceberg.format.manifests import DATA, Manifest, entries_of, manifests_of, schema_of
+from sluicegate_iceberg.format.manifests import (
+    DATA,
+    DELETES,
+    Manifest,
+    entries_of,
+    manifests_of,
+    schema_of,
+)
 from sluicegate_iceberg.format.metadata import IcebergMetadata
 from sluicegate_iceberg.format.objects import TableObjects
 from sluicegate_iceberg.format.schema import Struct, parse_struct
 from sluicegate_iceberg.format.shape import Shape, shape_of
 
-_CONCURRENT_READS = 16
 _MIN_READER, _MIN_WRITER = 3, 7  # the versions that name their features
 
 
@@ -39,13 +44,14 @@ class Loaded:
     """What a snapshot was made of, kept to advance it.
 
     Attributes:
-        manifests: By path.
+        manifests: Those of data files, by path.
+        deletes: By the keys of the delete files.
     """
 
     metadata_location: str
-    metadata: IcebergMetadata
     shape: Shape
     manifests: Mapping[str, KeptManifest]
+    deletes: Mapping[tuple[str, int], Deleted]
 
 
 class Loader:
@@ -95,25 +101,47 @@ class Loader:
             fetched |= await self._fetch([each for each in data if each.path in known])
         made = await anyio.to_thread.run_sync(partial(self._files, data, fetched, shape))
         kept = {each.path: made.get(each.path) or known[each.path] for each in data}
-        files = FileSet.of(each.files.chunk for each in kept.values())
+        deletes = await self._deletes(manifests, kept.values(), previous.deletes if previous else {})
+        chunks = await anyio.to_thread.run_sync(
+            partial(_applied, [each.files for each in kept.values()], list(deletes.values()))
+        )
         return Snapshot(
             version.number,
             version.timestamp,
             TableProtocol(_MIN_READER, _MIN_WRITER, shape.features, shape.features),
             self._table_metadata(shape),
-            files,
-            Loaded(self._location, self._metadata, shape, kept),
+            FileSet.of(chunks),
+            Loaded(self._location, shape, kept, deletes),
         )
 
     async def _fetch(self, manifests: Iterable[Manifest]) -> dict[str, bytes]:
-        limiter = anyio.CapacityLimiter(_CONCURRENT_READS)
-
-        async def read(path: str) -> bytes:
-            async with limiter:
-                return await self._objects.read(path)
-
         paths = [manifest.path for manifest in manifests]
-        return dict(zip(paths, await asyncio.gather(*map(read, paths)), strict=True))
+        return dict(zip(paths, await self._objects.read_all(paths), strict=True))
+
+    async def _deletes(
+        self,
+        manifests: Iterable[Manifest],
+        data: Iterable[KeptManifest],
+        known: Mapping[tuple[str, int], Deleted],
+    ) -> dict[tuple[str, int], Deleted]:
+        """What the delete files of a snapshot say; those that are known are not read again."""
+        kept = [manifest for manifest in manifests if manifest.content == DELETES]
+        if not kept:
+            return {}
+        oldest = min((each.files.oldest for each in data if len(each.files)), default=None)
+        fetched = await self._fetch(kept)
+        files = [
+            file
+            for manifest in kept
+            for file in delete_files(entries_of(manifest, fetched[manifest.path]), oldest)
+        ]
+        new = [file for file in files if file.key not in known]
+        contents = await self._objects.read_all(
+            [file.location for file in new], [file.part for file in new]
+        )
+        parse = partial(map, parse_deletes, new, contents)
+        parsed = await anyio.to_thread.run_sync(lambda: {each.file.key: each for each in parse()})
+        return {file.key: parsed.get(file.key) or known[file.key] for file in files}
 
     def _shape(self, schema: Struct, written: Iterable[str]) -> Shape:
         return shape_of(
@@ -144,3 +172,10 @@ class Loader:
             parquet_schema_string=shape.parquet_schema,
             configuration=shape.configuration,
         )
+
+
+def _applied(files: Sequence[DataFiles], deletes: Sequence[Deleted]) -> list[FileChunk]:
+    if not deletes:
+        return [each.chunk for each in files]
+    rows = DeletedRows(deletes)
+    return [rows.apply(each) for each in files]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Sequence
 
+import anyio
 import obstore
 from obstore.exceptions import BaseError
 
 from sluicegate.api import CatalogTable, ObjectDirectory, StorageError, TableUnreadable
 
+_CONCURRENT_READS = 16
 _ONE_SLASH = re.compile(r"^file:/(?!//)")
 _HADOOP = re.compile(r"^s3[an]://")
 _QUERY = re.compile(r"\?[^\s\"'<>)]*")
@@ -44,8 +48,8 @@ class TableObjects:
         """A data file's path in the table, or its location where it lies elsewhere."""
         return literal_location(location).removeprefix(self._root)
 
-    async def read(self, location: str) -> bytes:
-        """A whole object.
+    async def read(self, location: str, part: tuple[int, int] | None = None) -> bytes:
+        """A whole object, or a part of it: offset and length in bytes.
 
         Raises:
             TableUnreadable: It is missing, or lies outside of the table's directories.
@@ -53,8 +57,10 @@ class TableObjects:
         """
         key = self._key(literal_location(location))
         try:
-            result = await obstore.get_async(self._directory.store, key)
-            return bytes(await result.bytes_async())
+            store = self._directory.store
+            if part is not None:
+                return bytes(await obstore.get_range_async(store, key, start=part[0], length=part[1]))
+            return bytes(await (await obstore.get_async(store, key)).bytes_async())
         except FileNotFoundError:
             raise TableUnreadable(
                 "a metadata file of the Iceberg table is missing", detail=key
@@ -64,6 +70,18 @@ class TableObjects:
                 "the table's storage does not answer or refuses; try again later",
                 detail=_QUERY.sub("?…", f"{key}: {type(error).__name__}: {error}"),
             ) from None
+
+    async def read_all(
+        self, locations: Sequence[str], parts: Sequence[tuple[int, int] | None] | None = None
+    ) -> list[bytes]:
+        """Several objects, or parts of them, side by side; raises as `read` does."""
+        limiter = anyio.CapacityLimiter(_CONCURRENT_READS)
+
+        async def read(location: str, part: tuple[int, int] | None) -> bytes:
+            async with limiter:
+                return await self.read(location, part)
+
+        return await asyncio.gather(*map(read, locations, parts or [None] * len(locations)))
 
     def _key(self, location: str) -> str:
         if location.startswith(self._root):

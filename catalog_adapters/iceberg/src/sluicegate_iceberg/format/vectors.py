@@ -1,0 +1,78 @@
+"""Deletion vectors: Delta's descriptors of them, and the blobs that Iceberg keeps them in."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from typing import Any
+
+from pyroaring import BitMap64
+
+from sluicegate.api import TableUnreadable, UnsupportedOperation
+
+# Spark takes texts of at most 65,535 characters.
+MAX_INLINE = 52_428
+_MAGIC = struct.pack("<I", 1681511377)
+_FRAME = 4  # bytes of the length before, and of the checksum behind the payload
+_COUNT = struct.Struct(">I")
+_B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+_Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_TO_Z85 = bytes.maketrans(_B85, _Z85)
+
+
+def payload_of(rows: BitMap64) -> bytes:
+    """The serialised vector (Delta protocol, "Deletion Vector Format")."""
+    rows.run_optimize()
+    return _MAGIC + bytes(rows.serialize())
+
+
+def payload_in(blob: bytes) -> bytes:
+    """The vector in a Puffin blob (Puffin specification, "deletion-vector-v1 blob type").
+
+    Raises:
+        TableUnreadable: The blob is broken.
+    """
+    payload = blob[_FRAME:-_FRAME]
+    if (
+        len(blob) < 2 * _FRAME + len(_MAGIC)
+        or _COUNT.unpack(blob[:_FRAME])[0] != len(payload)
+        or _COUNT.unpack(blob[-_FRAME:])[0] != zlib.crc32(payload)
+        or not payload.startswith(_MAGIC)
+    ):
+        raise TableUnreadable("a deletion vector of the Iceberg table is broken")
+    return payload
+
+
+def cardinality_of(payload: bytes) -> int:
+    """How many rows a vector marks.
+
+    Raises:
+        TableUnreadable: It is broken.
+    """
+    try:
+        return len(BitMap64.deserialize(payload[len(_MAGIC) :]))
+    except ValueError as error:
+        raise TableUnreadable(
+            "a deletion vector of the Iceberg table is broken", detail=str(error)
+        ) from error
+
+
+def inline_descriptor(payload: bytes, cardinality: int) -> dict[str, Any]:
+    """The descriptor of a vector that it holds itself ("Deletion Vector Descriptor Schema").
+
+    Raises:
+        UnsupportedOperation: The vector is larger than what every reader takes.
+    """
+    if len(payload) > MAX_INLINE:
+        raise UnsupportedOperation(
+            "deleted rows of the Iceberg table make a deletion vector that is too large to be sent: "
+            "compact its deletes (rewrite_data_files)"
+        )
+    padded = payload + bytes(-len(payload) % 4)
+    return {
+        "storageType": "i",
+        "pathOrInlineDv": base64.b85encode(padded).translate(_TO_Z85).decode(),
+        "sizeInBytes": len(payload),
+        "cardinality": cardinality,
+    }
