@@ -9,6 +9,7 @@ from sluicegate_unity.client import UnityClient
 
 _PAGE: Final = "100"  # the most that the catalog gives at once
 _MOST_PAGES: Final = 10_000
+_MISSING: Final = object()
 
 
 async def listed(
@@ -33,9 +34,9 @@ async def listed(
     seen: set[str] = set()
     while True:
         answer = await client.get(path, wanted)
-        entries, token = answer.get(key) or [], answer.get("next_page_token") or None
+        entries, token = answer.get(key, _MISSING) or [], answer.get("next_page_token") or None
         if not isinstance(entries, list) or not isinstance(token, str | None):
-            raise client.unavailable(f"{path}: a page is no page")
+            raise client.unavailable(f"{path}: the answer is no page of {key}")
         for entry in entries:
             if isinstance(entry, dict):
                 yield entry

@@ -51,13 +51,13 @@ def table_of(name: TableName, answer: Mapping[str, Any]) -> UnityTable:
         UnsupportedOperation: It is a view, or of another format than Delta.
         ValueError: The answer is none about this table.
     """
+    if str(answer.get("name")).casefold() != name.table.casefold():
+        raise ValueError("the answer is about another table")
     if (obstacle := _obstacle(answer)) is not None:
         raise UnsupportedOperation(f"the table cannot be shared: {obstacle}", detail=str(name))
     identity, uri = answer.get("table_id"), answer.get("storage_location")
     if not isinstance(identity, str) or not identity:
         raise ValueError("the table has no id")
-    if str(answer.get("name", "")).casefold() != name.table.casefold():
-        raise ValueError("the answer is about another table")
     try:
         location = location_of(str(uri))
     except ValueError as error:

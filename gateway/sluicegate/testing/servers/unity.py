@@ -98,16 +98,18 @@ class UnityServer:
         return Handler
 
 
-def table_info(name: str, location: str | None, number: int = 1, **changed: Any) -> dict[str, Any]:
+def table_info(
+    full_name: str, location: str | None, number: int = 1, /, **changed: Any
+) -> dict[str, Any]:
     """A table as the catalog describes it.
 
     Args:
-        name: `catalog.schema.table`.
+        full_name: `catalog.schema.table`.
         location: Its `storage_location`.
         number: Makes id and time of creation.
         changed: Other members.
     """
-    catalog, schema, table = name.split(".")
+    catalog, schema, table = full_name.split(".")
     field_json = {"name": "id", "type": "long", "nullable": True, "metadata": {}}
     column = {"name": "id", "type_text": "bigint", "type_json": json.dumps(field_json)}
     known: Mapping[str, Any] = {
