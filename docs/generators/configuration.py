@@ -17,7 +17,7 @@ from sluicegate.config import PluginSection, Settings
 from sluicegate.registry import Registry
 from sluicegate.units import format_duration, parse_duration, parse_size
 
-IN_TREE = ("paths", "unity", "azure", "file", "gcs", "r2", "s3")
+IN_TREE = ("paths", "unity", "iceberg", "azure", "file", "gcs", "r2", "s3")
 HEADER = "| key | value | default | |\n|---|---|---|---|"
 WORDS = {
     **{str: "text", int: "number", float: "number", bool: "true or false"},

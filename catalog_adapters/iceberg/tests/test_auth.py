@@ -132,7 +132,7 @@ async def test_id_and_secret_go_by_form(polaris: Polaris, client: Client) -> Non
 
 async def test_or_by_http_basic(polaris: Polaris, client: Client) -> None:
     polaris.client_id, polaris.client_secret = "a:b c", "50%"
-    header = await client(authentication="basic").header()
+    header = await client(client_authentication="header").header()
     (asked,) = polaris.asked(TOKENS)
     assert base64.b64decode(asked.headers["authorization"].removeprefix("Basic ")) == b"a%3Ab+c:50%25"
     assert asked.form == {"grant_type": "client_credentials", "scope": polaris.scope}
@@ -172,7 +172,7 @@ async def test_another_token_endpoint_may_be_named(polaris: Polaris, connect: Co
             "client_id": issuer.client_id,
             "client_secret": issuer.client_secret,
             "scope": issuer.scope,
-            "server_uri": f"{issuer.uri}/v1{TOKENS}",
+            "token_uri": f"{issuer.uri}/v1{TOKENS}",
         }
         with pytest.raises(Unavailable):
             await connect(oauth2=oauth2).list_schemas()

@@ -8,6 +8,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from sluicegate_iceberg.config import IcebergConfig
+from sluicegate_iceberg.names import TableName
 
 README = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
 
@@ -35,3 +36,17 @@ def test_the_samples_are_valid_configurations(name: str, entry: dict[str, Any]) 
     section = with_secrets(entry)
     assert section.pop("type") == "iceberg"
     assert IcebergConfig.model_validate(section).uri.startswith("https://"), name
+
+
+def test_the_tables_that_it_shares_are_identifiers() -> None:
+    (shares,) = samples("shares")
+    tables = shares["sales"]["schemas"]["eu"]["tables"].values()
+    assert [TableName.parse(table["table"]) for table in tables] == [
+        TableName(("eu",), "orders"),
+        TableName(("eu", "north"), "returns"),
+        TableName(("eu",), "orders.v1"),
+    ]
+
+
+def test_each_setting_has_a_row_and_each_row_a_setting() -> None:
+    assert set(re.findall(r"^\| `(\w+)` ", README, re.MULTILINE)) == set(IcebergConfig.model_fields)

@@ -156,7 +156,7 @@ async def test_an_answer_without_keys_is_no_credentials(
     polaris.tell(LOAD, Reply(200, loaded))
     with pytest.raises(StorageError) as raised:
         await vend(table)
-    assert "vended_credentials: false" in (raised.value.detail or "")
+    assert "credentials: storage" in (raised.value.detail or "")
 
 
 async def test_a_catalog_that_vends_unasked_and_does_not_say_until_when(
@@ -230,7 +230,7 @@ async def test_vendors_are_equal_as_long_as_the_table_is_the_same(
 
 
 async def test_a_catalog_may_be_told_to_leave_credentials_to_the_storage(connect: Connect) -> None:
-    assert (await connect(vended_credentials=False).load_table("ns0.t0")).vendor is None
+    assert (await connect(credentials="storage").load_table("ns0.t0")).vendor is None
 
 
 async def test_many_recipients_are_served_at_once(polaris: Polaris, connect: Connect) -> None:

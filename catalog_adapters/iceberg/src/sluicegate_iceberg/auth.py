@@ -116,7 +116,7 @@ class ClientCredentials(Authorization):
         form = {"grant_type": "client_credentials", **self._config.parameters}
         headers = {"Accept": "application/json"}
         client, secret = self._config.client_id, self._config.client_secret.get_secret_value()
-        if self._config.authentication == "basic":
+        if self._config.client_authentication == "header":
             pair = f"{quote_plus(client)}:{quote_plus(secret)}"
             headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
         else:
@@ -137,7 +137,7 @@ def configured(config: IcebergConfig, http: Http) -> Authorization:
     """The configured way."""
     if config.oauth2 is None:
         return GivenToken(config.token)
-    url = config.oauth2.server_uri or f"{config.uri}/v1/oauth/tokens"
+    url = config.oauth2.token_uri or f"{config.uri}/v1/oauth/tokens"
     return ClientCredentials(http, config.oauth2, url)
 
 

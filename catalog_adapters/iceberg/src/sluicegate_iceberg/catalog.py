@@ -41,7 +41,7 @@ class IcebergCatalog(Catalog):
     def configured(cls, config: IcebergConfig, context: PluginContext) -> IcebergCatalog:
         """The catalog that a section describes; nothing is asked yet."""
         client = IcebergClient.configured(context.name, config)
-        return cls(context.name, client, vends=config.vended_credentials)
+        return cls(context.name, client, vends=config.credentials == "catalog")
 
     async def list_schemas(self) -> list[str]:
         """Names of all namespaces, those within others with a dot between the levels, sorted.

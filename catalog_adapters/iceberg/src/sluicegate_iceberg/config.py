@@ -21,16 +21,16 @@ class OAuth2Config(PluginConfig):
 
     client_id: str = Field(min_length=1, description="The gateway's client id.")
     client_secret: SecretStr = Field(description="Its secret.")
-    server_uri: Url | None = Field(
+    token_uri: Url | None = Field(
         default=None,
         description="URL of the token endpoint; by default the catalog's own, `v1/oauth/tokens`.",
     )
     scope: str | None = Field(
         default="catalog", description="Scope to ask for; Polaris wants `PRINCIPAL_ROLE:ALL`."
     )
-    authentication: Literal["form", "basic"] = Field(
-        default="form",
-        description="How the client's id and secret are sent: in the form, or by HTTP Basic.",
+    client_authentication: Literal["body", "header"] = Field(
+        default="body",
+        description="How the client shows its secret: in the form, or by HTTP Basic.",
     )
     parameters: Mapping[str, str] = Field(
         default_factory=dict,
@@ -62,10 +62,10 @@ class IcebergConfig(CatalogConfig):
         default_factory=dict,
         description="Headers to send with each request, such as `Polaris-Realm`.",
     )
-    vended_credentials: bool = Field(
-        default=True,
-        description="Read, sign and vend with credentials that the catalog vends. If false, with those "
-        "of the configured storage.",
+    credentials: Literal["catalog", "storage"] = Field(
+        default="catalog",
+        description="Whose credentials read Iceberg tables, sign their URLs and are vended: those that "
+        "the catalog vends, or those of the configured storage.",
     )
 
     @model_validator(mode="after")

@@ -126,6 +126,6 @@ class TableVendor(CredentialVendor):
             raise StorageError(
                 "no credentials for this table can be had now; try again later",
                 detail=f"the catalog '{self.catalog}' vended none for {', '.join(scope.locations)}: "
-                "let it vend, or set vended_credentials: false to use the configured storage's own",
+                "let it vend, or set credentials: storage",
             )
         return found

@@ -7,50 +7,24 @@ nothing.
 
 from __future__ import annotations
 
-import base64
-import gzip
-import json
 import secrets
-import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, unquote, unquote_plus, urlsplit
+from urllib.parse import unquote
+
+from sluicegate.testing.servers._polaris_http import Reply, Request, serve
+
+__all__ = ["Polaris", "Reply", "Request"]
 
 _BASE = ("api", "catalog")
 _DELEGATION = "vended-credentials"
 _CREDENTIALS_ROUTE = "client.refresh-credentials-endpoint"
 
 Levels = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Request:
-    """What was asked: the path as it was sent, names of headers in lower case."""
-
-    method: str
-    path: str
-    query: Mapping[str, str]
-    headers: Mapping[str, str] = field(repr=False)
-    form: Mapping[str, str] = field(repr=False)
-
-
-@dataclass(frozen=True)
-class Reply:
-    """An answer: status, a JSON document or bytes, and headers."""
-
-    status: int
-    document: Any = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def error(cls, status: int, kind: str, message: str) -> Reply:
-        """Iceberg's error shape."""
-        return cls(status, {"error": {"message": message, "type": kind, "code": status}})
 
 
 @dataclass
@@ -104,17 +78,14 @@ class Polaris:
     @contextmanager
     def start(cls) -> Iterator[Polaris]:
         """Run it until the context ends."""
-        server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
-        catalog = cls(f"http://127.0.0.1:{server.server_port}/{'/'.join(_BASE)}")
-        server.RequestHandlerClass = _handler(catalog)
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
+        catalog = cls("")
+
+        def at(port: int) -> Callable[[Request], Reply]:
+            catalog.uri = f"http://127.0.0.1:{port}/{'/'.join(_BASE)}"
+            return catalog.reply
+
+        with serve(at):
             yield catalog
-        finally:
-            server.shutdown()
-            thread.join()
-            server.server_close()
 
     def add(self, namespace: Levels, name: str, location: str) -> None:
         """Create an Iceberg table, and the namespaces that hold it."""
@@ -169,7 +140,7 @@ class Polaris:
     def _token(self, request: Request) -> Reply:
         if request.form.get("scope") != self.scope:
             return Reply(400, {"error": "invalid_scope"})
-        if _client(request) != (self.client_id, self.client_secret):
+        if request.client != (self.client_id, self.client_secret):
             return Reply(401, {"error": "unauthorized_client", "error_description": self.private})
         token = secrets.token_urlsafe(16)
         self._tokens.add(token)
@@ -295,14 +266,6 @@ class Polaris:
         return Reply(200, {"table": {**table, "doc": None}})
 
 
-def _client(request: Request) -> tuple[str, ...]:
-    """Id and secret, by HTTP Basic or by form."""
-    basic = request.headers.get("authorization", "").partition("Basic ")[2]
-    if basic:
-        return tuple(map(unquote_plus, base64.b64decode(basic).decode().split(":")))
-    return request.form.get("client_id", ""), request.form.get("client_secret", "")
-
-
 def _levels(text: str) -> Levels:
     return tuple(text.split("\x1f"))
 
@@ -313,37 +276,3 @@ def _no_namespace(namespace: Levels) -> Reply:
 
 def _no_table(key: tuple[Levels, str]) -> Reply:
     return Reply.error(404, "NoSuchTableException", f"Table does not exist: {key}")
-
-
-def _handler(catalog: Polaris) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            self._answer({})
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            self._answer({name: values[0] for name, values in parse_qs(body).items()})
-
-        def _answer(self, form: Mapping[str, str]) -> None:
-            asked = urlsplit(self.path)
-            query = {name: values[0] for name, values in parse_qs(asked.query).items()}
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            reply = catalog.reply(Request(self.command, asked.path, query, headers, form))
-            document = reply.document
-            body = document if isinstance(document, bytes) else json.dumps(document).encode()
-            self.send_response(reply.status)
-            if body and "gzip" in headers.get("accept-encoding", ""):
-                body = gzip.compress(body)
-                self.send_header("Content-Encoding", "gzip")
-            for name, value in reply.headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-    return Handler
