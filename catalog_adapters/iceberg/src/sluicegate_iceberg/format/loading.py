@@ -46,12 +46,14 @@ class Loaded:
     Attributes:
         manifests: Those of data files, by path.
         deletes: By the keys of the delete files.
+        chunks: The files; snapshots share those that no later version touched.
     """
 
     metadata_location: str
     shape: Shape
     manifests: Mapping[str, KeptManifest]
     deletes: Mapping[tuple[str, int], Deleted]
+    chunks: Sequence[FileChunk]
 
 
 class Loader:
@@ -108,10 +110,10 @@ class Loader:
         return Snapshot(
             version.number,
             version.timestamp,
-            TableProtocol(_MIN_READER, _MIN_WRITER, shape.features, shape.features),
+            TableProtocol(_MIN_READER, _MIN_WRITER, shape.features, shape.writer_features),
             self._table_metadata(shape),
             FileSet.of(chunks),
-            Loaded(self._location, shape, kept, deletes),
+            Loaded(self._location, shape, kept, deletes, chunks),
         )
 
     async def _fetch(self, manifests: Iterable[Manifest]) -> dict[str, bytes]:

@@ -25,6 +25,7 @@ class IcebergSnapshot:
         timestamp: Epoch milliseconds.
         manifests: Manifests, in place of a manifest list, as old version 1 tables have them.
         rearranged: The rows are those of the parent in other files (operation `replace`).
+        to_empty: It added the first files to an empty table; an expired parent had none.
     """
 
     id: int
@@ -35,6 +36,7 @@ class IcebergSnapshot:
     manifests: tuple[str, ...]
     schema_id: int | None
     rearranged: bool
+    to_empty: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,8 @@ def _parse(version: int, value: Mapping[str, Any]) -> IcebergMetadata:
 
 
 def _snapshot(value: Mapping[str, Any]) -> IcebergSnapshot:
+    summary = value.get("summary") or {}
+    added = summary.get("added-data-files")
     return IcebergSnapshot(
         id=int(value["snapshot-id"]),
         parent=value.get("parent-snapshot-id"),
@@ -128,7 +132,10 @@ def _snapshot(value: Mapping[str, Any]) -> IcebergSnapshot:
         manifest_list=value.get("manifest-list"),
         manifests=tuple(value.get("manifests") or ()),
         schema_id=value.get("schema-id"),
-        rearranged=(value.get("summary") or {}).get("operation") == "replace",
+        rearranged=summary.get("operation") == "replace",
+        to_empty=summary.get("operation") == "append"
+        and added is not None
+        and added == summary.get("total-data-files"),
     )
 
 

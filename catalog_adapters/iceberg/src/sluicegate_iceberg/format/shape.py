@@ -41,6 +41,11 @@ class Shape:
         highest = max(place.field.id for place in places(Struct(self.columns)))
         return {"delta.columnMapping.mode": "id", "delta.columnMapping.maxColumnId": str(highest)}
 
+    @property
+    def writer_features(self) -> tuple[str, ...]:
+        """Features for writers; that of change feeds is what their readers look for."""
+        return (*self.features, *(("changeDataFeed",) if self.by_name else ()))
+
     def physical(self, field: Field) -> str:
         """What the statistics call a column."""
         return field.name if self.by_name else physical_name(field)

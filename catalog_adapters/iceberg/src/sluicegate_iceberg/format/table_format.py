@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, TableUnreadable
 
 if TYPE_CHECKING:
-    from sluicegate.formats import Snapshot
+    from sluicegate.formats import Changes, Snapshot
     from sluicegate_iceberg.format.lineage import Lineage
     from sluicegate_iceberg.format.loading import Loader
     from sluicegate_iceberg.format.metadata import IcebergMetadata
@@ -57,6 +57,20 @@ class IcebergFormat(TableFormat):
         _, lineage, _ = await _opened(table, directory)
         found = lineage.since(timestamp) if earliest_after else lineage.until(timestamp)
         return found.number
+
+    async def changes(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        latest: Snapshot,
+        start: int,
+        end: int,
+    ) -> Changes:
+        """See `TableFormat.changes`."""
+        from sluicegate_iceberg.format.changes import changes_between
+
+        metadata, lineage, loader = await _opened(table, directory)
+        return await changes_between(metadata, lineage, loader, start, end)
 
 
 async def _opened(

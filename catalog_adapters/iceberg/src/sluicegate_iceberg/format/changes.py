@@ -1,0 +1,175 @@
+"""What versions changed: the files of one snapshot beside those of the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import anyio.to_thread
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sluicegate.api import InvalidRequest, UnsupportedOperation
+from sluicegate.formats import (
+    CHANGE_SCHEMA,
+    FILE_SCHEMA,
+    Changes,
+    Commit,
+    CommitFiles,
+    FileChunk,
+    Snapshot,
+    TableState,
+)
+from sluicegate_iceberg.format.lineage import Lineage, Version
+from sluicegate_iceberg.format.loading import Loaded, Loader
+from sluicegate_iceberg.format.metadata import IcebergMetadata
+
+_KINDS = pa.array(["add", "remove"])
+_ADD, _REMOVE = range(len(_KINDS))
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A version, and what it changed."""
+
+    snapshot: Snapshot
+    files: CommitFiles
+
+
+async def changes_between(
+    metadata: IcebergMetadata, lineage: Lineage, loader: Loader, start: int, end: int
+) -> Changes:
+    """The commits of a run of versions; see `TableFormat.changes`.
+
+    A snapshot that only rearranged rows (operation `replace`) changed none.
+
+    Raises:
+        InvalidRequest: There is no version in the range, or the one before it has expired.
+        UnsupportedOperation: Columns were renamed: readers of changes go by names.
+        TableUnreadable: Metadata is broken or missing.
+        StorageError: The store does not answer or refuses.
+    """
+    before, versions = _run(lineage, start, end)
+    known = None if before is None else await _load(metadata, loader, before, None)
+    steps = []
+    for version in versions:
+        snapshot = await _load(metadata, loader, version, known)
+        rearranged = _rearranged(version, before)
+        files = await anyio.to_thread.run_sync(partial(_difference, known, snapshot, rearranged))
+        steps.append(_Step(snapshot, files))
+        before, known = version, snapshot
+    return _changes(steps)
+
+
+def _run(lineage: Lineage, start: int, end: int) -> tuple[Version | None, Sequence[Version]]:
+    """The version before a range, if there is any, and those in it."""
+    versions = [version for version in lineage.versions if start <= version.number <= end]
+    if not versions:
+        raise InvalidRequest(
+            f"the Iceberg table has no version from {start} to {end}: numbers have gaps"
+        )
+    earlier = [version for version in lineage.versions if version.number < start]
+    first = versions[0]
+    if earlier:
+        return earlier[-1], versions
+    if first.snapshot and not first.snapshot.to_empty:
+        raise InvalidRequest(
+            f"the changes of version {first.number} of the Iceberg table cannot be told any more, as "
+            "the snapshot before it has expired: start from a later one"
+        )
+    return None, versions
+
+
+async def _load(
+    metadata: IcebergMetadata, loader: Loader, version: Version, known: Snapshot | None
+) -> Snapshot:
+    state = None if known is None else known.state
+    previous = state if isinstance(state, Loaded) else None
+    snapshot = await loader.load(version, metadata.schema_of(version.snapshot), previous)
+    if not _state(snapshot).shape.by_name:
+        raise UnsupportedOperation(
+            "columns of the Iceberg table were renamed, or dropped and added again, so that its "
+            "changes cannot be told: read the table instead"
+        )
+    return snapshot
+
+
+def _rearranged(version: Version, before: Version | None) -> bool:
+    snapshot, parent = version.snapshot, before.snapshot if before else None
+    return bool(snapshot and parent and snapshot.rearranged and snapshot.parent == parent.id)
+
+
+def _difference(before: Snapshot | None, after: Snapshot, rearranged: bool) -> CommitFiles:
+    old = {id(chunk): chunk for chunk in _state(before).chunks} if before else {}
+    new = {id(chunk): chunk for chunk in _state(after).chunks}
+    if rearranged:
+        old = new = {}
+    gone = _rows(chunk for key, chunk in old.items() if key not in new)
+    come = _rows(chunk for key, chunk in new.items() if key not in old)
+    removed, added = _missing(gone, come), _missing(come, gone)
+    both = pa.concat_tables([_of_kind(removed, _REMOVE), _of_kind(added, _ADD)])
+    # Actions on one path stand together, and what is removed comes first.
+    order = pc.sort_indices(
+        pa.table({"path": both.column("path"), "kind": _indices(both)}),
+        [("path", "ascending"), ("kind", "descending")],
+    )
+    batch = both.take(order).combine_chunks().to_batches(max_chunksize=None)
+    data = batch[0] if batch else CHANGE_SCHEMA.empty_table().to_batches()[0]
+    return CommitFiles(data, data)
+
+
+def _rows(chunks: Iterable[FileChunk]) -> pa.Table:
+    return pa.Table.from_batches([chunk.unpack() for chunk in chunks], schema=FILE_SCHEMA)
+
+
+def _missing(rows: pa.Table, others: pa.Table) -> pa.Table:
+    """The rows that are not among the others: other files, or other vectors of the same ones."""
+    return rows.filter(pc.invert(pc.is_in(_keys(rows), _keys(others))))
+
+
+def _keys(rows: pa.Table) -> pa.ChunkedArray:
+    vectors = pc.struct_field(rows.column("deletion_vector"), "pathOrInlineDv").fill_null("")
+    return pc.binary_join_element_wise(rows.column("path"), vectors, "\n")
+
+
+def _of_kind(rows: pa.Table, kind: int) -> pa.Table:
+    kinds = pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(kind, pa.int8()), len(rows)), _KINDS)
+    return pa.Table.from_arrays([*rows.columns, kinds], schema=CHANGE_SCHEMA)
+
+
+def _indices(rows: pa.Table) -> pa.ChunkedArray:
+    return pa.chunked_array([chunk.indices for chunk in rows.column("kind").chunks], pa.int8())
+
+
+def _changes(steps: Sequence[_Step]) -> Changes:
+    first = steps[0].snapshot
+    state = TableState(first.version, first.protocol, first.metadata)
+    files: Mapping[int, CommitFiles] = {step.snapshot.version: step.files for step in steps}
+
+    async def read(commits: Sequence[Commit]) -> Sequence[CommitFiles]:
+        return [files[commit.version] for commit in commits]
+
+    commits, last = [], state
+    for step in steps:
+        commit = _commit(step, last)
+        commits.append(commit)
+        last = last.after(commit)
+    return Changes(state, tuple(commits), read)
+
+
+def _commit(step: _Step, last: TableState) -> Commit:
+    snapshot = step.snapshot
+    vectors = step.files.data.column("deletion_vector")
+    return Commit(
+        snapshot.version,
+        snapshot.timestamp,
+        snapshot.protocol if snapshot.protocol != last.protocol else None,
+        snapshot.metadata if snapshot.metadata != last.metadata else None,
+        frozenset() if vectors.null_count == len(vectors) else frozenset({"data", "feed"}),
+    )
+
+
+def _state(snapshot: Snapshot) -> Loaded:
+    assert isinstance(snapshot.state, Loaded)  # noqa: S101 (every snapshot of the loader has it)
+    return snapshot.state
