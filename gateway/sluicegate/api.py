@@ -46,6 +46,7 @@ from sluicegate.nouns import (
     CatalogTable,
     EndedSessions,
     Event,
+    ListedTable,
     ObjectDirectory,
     Presigned,
     Principal,
@@ -74,8 +75,8 @@ __all__ = [
     "CatalogType",
     "ConfigurationError",
     "CredentialVendor",
-    "Duration",
     "DelegatedTask",
+    "Duration",
     "EndedSessions",
     "Event",
     "Expiring",
@@ -83,6 +84,7 @@ __all__ = [
     "Fresh",
     "InvalidRequest",
     "LinkSigner",
+    "ListedTable",
     "MarshalledCredentials",
     "NotFound",
     "ObjectDirectory",
@@ -106,17 +108,17 @@ __all__ = [
     "StorageError",
     "StorageType",
     "TableFormat",
-    "TableUnreadable",
-    "TaskExecutor",
     "TableIdentity",
-    "TaskExecutorType",
+    "TableUnreadable",
     "TaskErrorCode",
-    "TemporaryCredentials",
-    "TokenBinding",
+    "TaskExecutor",
+    "TaskExecutorType",
     "TaskFailed",
     "TaskProgress",
     "TaskResult",
     "TaskRun",
+    "TemporaryCredentials",
+    "TokenBinding",
     "TokenIssuingPolicy",
     "Unauthenticated",
     "Unavailable",
@@ -249,6 +251,17 @@ class Catalog(ABC):
         Raises:
             NotFound: There is no such schema.
         """
+
+    async def listed_tables(self, schema: str) -> list[ListedTable]:
+        """What `list_tables` names, with the ids of the tables where one listing tells them all.
+
+        Override it where it does: recipients then see another id once a table was created anew. Without
+        ids, a table's name stands for it.
+
+        Raises:
+            NotFound: There is no such schema.
+        """
+        return [ListedTable(name) for name in await self.list_tables(schema)]
 
     @abstractmethod
     def identifier(self, schema: str, table: str) -> str:

@@ -35,12 +35,26 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class SharedSchemaSource:
-    """A catalog's schema that is shared whole: it lists what the catalog holds at the time."""
+    """A catalog's schema that is shared whole: it lists what the catalog holds at the time.
+
+    Attributes:
+        catalog: Name of a configured catalog.
+        schema: The schema's name in that catalog.
+        include: Patterns of the tables that are shared, `*` for any text.
+        exclude: Patterns of those that are not.
+        comment: As the following, what each of its tables is shared with; see `SharedTable`.
+    """
 
     catalog: str
     schema: str
     include: tuple[str, ...] = ("*",)
     exclude: tuple[str, ...] = ()
+    comment: str | None = None
+    history: bool = False
+    change_feed: bool = False
+    start_version: int = 0
+    partition_filter: str | None = None
+    access_modes: tuple[AccessMode, ...] = ("url",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +115,18 @@ class Principal:
 
 
 # --- nouns: what catalogs and storage answer ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTable:
+    """A table as a catalog's listing names it.
+
+    `id` is that of `CatalogTable`, where listings tell it: a table that is dropped and created anew has
+    another one.
+    """
+
+    name: str
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,17 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from sluicegate.access.apply import apply_shares_file
 from sluicegate.access.difference import render
 from sluicegate.access.reading import read_shares_file
 from sluicegate.access.recipients import Recipients
 from sluicegate.errors import ConfigurationError
+from sluicegate.nouns import Share, SharedSchemaSource
 from sluicegate.store import Store
-from sluicegate.store.tables import shared_tables, shares
+from sluicegate.store.reads import load_schemas
+from sluicegate.store.tables import schemas, shared_tables, shares
 
 from .conftest import Apply
 
@@ -27,7 +29,7 @@ shares:
         tables:
           orders: {catalog: raw, table: "s3://lake/orders", history: true, access_modes: [dir, url]}
           visits: {catalog: main, table: main.eu.visits, partition_filter: "land = recipient.country"}
-      us: {from: {catalog: main, schema: main.us, exclude: ["tmp_*"]}}
+      us: {from: {catalog: main, schema: main.us, exclude: ["tmp_*"], history: true}}
 recipients:
   acme: {shares: [sales], token_lifetime: 90d, allow_from: [203.0.113.0/24]}
 """
@@ -36,7 +38,12 @@ SHOWN = """\
     comment: Daily sales
 + schema sales.eu
 + schema sales.us
-    from: {"catalog": "main", "schema": "main.us", "include": ["*"], "exclude": ["tmp_*"]}
+    from.catalog: main
+    from.schema: main.us
+    from.include: ["*"]
+    from.exclude: ["tmp_*"]
+    from.history: true
+    from.access_modes: ["url"]
 + table sales.eu.orders
     table: s3://lake/orders
     catalog: raw
@@ -51,10 +58,6 @@ SHOWN = """\
     token_lifetime: 90d
     allow_from: ["203.0.113.0/24"]
 + grant sales to acme"""
-
-
-WHOLE = '{"catalog": "main", "schema": "main.us", "include": ["*"], "exclude": ["tmp_*"]}'
-WHOLE_US = WHOLE.replace('"tmp_*"', "")
 
 
 async def _table_ids(store: Store) -> dict[str, str]:
@@ -96,7 +99,26 @@ async def test_a_dry_run_shows_the_same_and_changes_nothing(apply: Apply, store:
         (
             ', exclude: ["tmp_*"]',
             "",
-            ["~ schema sales.us", f"    from: {WHOLE} → {WHOLE_US}"],
+            ["~ schema sales.us", '    from.exclude: ["tmp_*"] → []'],
+        ),
+        (
+            "history: true}}",
+            "history: true, change_feed: true, access_modes: [dir]}}",
+            [
+                "~ schema sales.us",
+                "    from.change_feed: false → true",
+                '    from.access_modes: ["url"] → ["dir"]',
+            ],
+        ),
+        (
+            "history: true}}",
+            "partition_filter: country = recipient.country, comment: Live}}",
+            [
+                "~ schema sales.us",
+                "    from.comment: none → Live",
+                "    from.history: true → false",
+                "    from.partition_filter: none → country = recipient.country",
+            ],
         ),
     ],
 )
@@ -106,6 +128,21 @@ async def test_changes_are_shown_field_by_field(
     await apply(FIRST)
     assert await apply(FIRST.replace(old, new, 1)) == shown
     assert await apply(FIRST.replace(old, new, 1)) == ["nothing to change"]
+
+
+async def test_a_schema_that_was_stored_before_its_tables_had_options_has_none(
+    apply: Apply, store: Store
+) -> None:
+    declared = "shares: {sales: {schemas: {us: {from: {catalog: main, schema: main.us}}}}}"
+    await apply(declared)
+    async with store.write() as connection:
+        old = {"catalog": "main", "schema": "main.us", "include": ["*"], "exclude": []}
+        await connection.execute(update(schemas).values(source=old))
+    assert await apply(declared) == ["nothing to change"]
+    async with store.read() as connection:
+        share = (await connection.execute(select(shares.c.id))).scalar_one()
+        [schema] = await load_schemas(connection, Share(share, "sales"))
+    assert schema.source == SharedSchemaSource("main", "main.us")
 
 
 async def test_a_named_share_becomes_exactly_what_the_file_says(apply: Apply, store: Store) -> None:

@@ -65,6 +65,17 @@ BAD_FILES = [
         [f"4:10: {IN_SCHEMA}: a schema has either tables or from, not both"],
     ),
     (
+        _schema("{from: {catalog: raw, schema: a, change_feed: true}}"),
+        [f"4:17: {IN_SCHEMA}.from: change_feed needs history: true"],
+    ),
+    (
+        _schema("{from: {catalog: raw, schema: a, access_modes: [dir], start_version: 3}}"),
+        [
+            f"4:17: {IN_SCHEMA}.from: a start_version cannot be kept with access mode dir, which opens "
+            "older versions too"
+        ],
+    ),
+    (
         _schema("{from: {catalog: rwa, schema: a}}"),
         ["4:27: there is no catalog 'rwa' in the configuration; did you mean 'raw'?"],
     ),

@@ -71,11 +71,9 @@ class _Entry(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class TableEntry(_Entry):
-    """A table that is shared, and where it comes from."""
+class TableOptions(_Entry):
+    """How a table is shared, or each table of a schema."""
 
-    catalog: str = Field(description="Name of a configured catalog.")
-    table: Required = Field(description="The table's name in that catalog; for `paths` its location.")
     comment: Comment | None = Field(default=None, description="For recipients.")
     history: bool = Field(default=False, description="Share time travel, streaming and change feeds.")
     change_feed: bool = Field(default=False, description="Share `/changes`; needs `history`.")
@@ -98,8 +96,18 @@ class TableEntry(_Entry):
         return self
 
 
-class SchemaSourceEntry(_Entry):
-    """A catalog's schema that is shared whole: its tables are those it holds at each request."""
+class TableEntry(TableOptions):
+    """A table that is shared, and where it comes from."""
+
+    catalog: str = Field(description="Name of a configured catalog.")
+    table: Required = Field(description="The table's name in that catalog; for `paths` its location.")
+
+
+class SchemaSourceEntry(TableOptions):
+    """A catalog's schema that is shared whole: its tables are those it holds at each request.
+
+    The options are those of every table in it.
+    """
 
     catalog: str = Field(description="Name of a configured catalog.")
     schema_: Required = Field(alias="schema", description="The schema's name in that catalog.")

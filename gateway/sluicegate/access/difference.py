@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from sluicegate.units import format_duration
 
 # The order in which changes are shown and made: what others refer to comes first.
 ORDER = ("share", "schema", "table", "recipient", "grant")
-_LABELS = {"identifier": "table", "source": "from"}
+_LABELS = {"identifier": "table"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +95,24 @@ def _title(entry: Entry) -> str:
 
 def _field_lines(before: Entry | None, after: Entry) -> Iterator[str]:
     if before is None:
-        for name, value in after.values.items():
+        for name, value in _as_written(after.values):
             if value:
-                yield f"    {_LABELS.get(name, name)}: {_shown(name, value)}"
+                yield f"    {name}: {_shown(name, value)}"
         return
-    old = _fields(before)
-    for name, value in _fields(after).items():
-        if value != old[name]:
-            yield f"    {_LABELS.get(name, name)}: {_shown(name, old[name])} → {_shown(name, value)}"
+    old, new = (dict(_as_written(_fields(entry))) for entry in (before, after))
+    for name in {**old, **new}:
+        was, will_be = old.get(name), new.get(name)
+        if was != will_be:
+            yield f"    {name}: {_shown(name, was)} → {_shown(name, will_be)}"
+
+
+def _as_written(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Fields by the keys of a shares file."""
+    for name, value in values.items():
+        if name == "source":
+            yield from ((f"from.{key}", each) for key, each in (value or {}).items())
+        else:
+            yield _LABELS.get(name, name), value
 
 
 def _shown(name: str, value: Any) -> str:

@@ -13,6 +13,7 @@ from sluicegate.access.declaration import (
     Declaration,
     RecipientEntry,
     SchemaEntry,
+    SchemaSourceEntry,
     ShareEntry,
     TableEntry,
 )
@@ -92,7 +93,11 @@ async def stored_entries(connection: AsyncConnection) -> Entries:
 
 
 def _stored(kind: Kind, names: tuple[str, ...], row: Row[Any]) -> Entry:
-    return Entry(kind, names, {column: getattr(row, column) for column in _COLUMNS[kind]}, row.id)
+    values = {column: getattr(row, column) for column in _COLUMNS[kind]}
+    if values.get("source") is not None:
+        # What was stored before the tables of a schema had options says nothing of them.
+        values["source"] = _source_values(SchemaSourceEntry.model_validate(values["source"]))
+    return Entry(kind, names, values, row.id)
 
 
 def _declared_shares(declared: Mapping[str, ShareEntry]) -> Iterator[Entry]:
@@ -113,10 +118,15 @@ def _declared_recipients(declared: Mapping[str, RecipientEntry]) -> Iterator[Ent
 
 
 def _schema_values(entry: SchemaEntry) -> dict[str, Any]:
-    source = entry.source.model_dump(by_alias=True, mode="json") if entry.source else None
+    source = _source_values(entry.source) if entry.source else None
     return {"comment": entry.comment, "source": source}
+
+
+def _source_values(entry: SchemaSourceEntry) -> dict[str, Any]:
+    values = entry.model_dump(by_alias=True, mode="json")
+    return {name: values.pop(name) for name in ("catalog", "schema", "include", "exclude")} | values
 
 
 def _table_values(entry: TableEntry) -> dict[str, Any]:
     values = entry.model_dump(mode="json")
-    return {"identifier": values.pop("table"), **values}
+    return {"identifier": values.pop("table"), "catalog": values.pop("catalog"), **values}

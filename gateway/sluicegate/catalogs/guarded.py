@@ -9,7 +9,14 @@ from typing import Any, TypeVar
 
 import anyio
 
-from sluicegate.api import Catalog, CatalogConfig, CatalogTable, SluicegateError, Unavailable
+from sluicegate.api import (
+    Catalog,
+    CatalogConfig,
+    CatalogTable,
+    ListedTable,
+    SluicegateError,
+    Unavailable,
+)
 from sluicegate.catalogs.memory import Remembered
 from sluicegate.telemetry import count, span
 
@@ -44,7 +51,7 @@ class GuardedCatalog(Catalog):
         self._limiter = anyio.Semaphore(config.max_concurrency)
         ages = (config.max_age, config.stale_while_revalidate, clock)
         self._schemas: Remembered[list[str]] = Remembered(*ages)
-        self._tables: Remembered[list[str]] = Remembered(*ages)
+        self._tables: Remembered[list[ListedTable]] = Remembered(*ages)
         self._lookups: Remembered[CatalogTable] = Remembered(*ages, may_be_stale=_is_unpinned)
 
     async def list_schemas(self) -> list[str]:
@@ -53,9 +60,13 @@ class GuardedCatalog(Catalog):
 
     async def list_tables(self, schema: str) -> list[str]:
         """See `Catalog.list_tables`."""
+        return [table.name for table in await self.listed_tables(schema)]
 
-        def ask() -> Coroutine[Any, Any, list[str]]:
-            return self._call("tables", lambda: self._catalog.list_tables(schema))
+    async def listed_tables(self, schema: str) -> list[ListedTable]:
+        """See `Catalog.listed_tables`; the same list, as long as the catalog is not asked again."""
+
+        def ask() -> Coroutine[Any, Any, list[ListedTable]]:
+            return self._call("tables", lambda: self._catalog.listed_tables(schema))
 
         return await self._tables.get(schema, ask)
 

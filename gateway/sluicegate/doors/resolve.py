@@ -6,8 +6,6 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
-from uuid import NAMESPACE_URL, uuid5
 
 from sluicegate.access.grants import Grants
 from sluicegate.api import (
@@ -17,14 +15,15 @@ from sluicegate.api import (
     ObjectDirectory,
     Principal,
     Schema,
-    SharedSchemaSource,
     SharedTable,
     SluicegateError,
     Storage,
     TemporaryCredentials,
     Unavailable,
 )
+from sluicegate.doors.whole_schemas import WholeSchemas
 from sluicegate.registry import Instances
+from sluicegate.store.names import name_key
 from sluicegate.telemetry import span
 from sluicegate.vending import Vending
 
@@ -54,6 +53,7 @@ class Resolver:
         self._grants = grants
         self._instances = instances
         self._vending = vending
+        self._whole = WholeSchemas(instances)
 
     async def tables(self, schema: Schema) -> Sequence[SharedTable]:
         """The tables of a schema, sorted by name: those declared, or those its catalog holds now.
@@ -63,7 +63,7 @@ class Resolver:
         """
         if schema.source is None:
             return await self._grants.tables(schema)
-        return await self._listed(schema, schema.source)
+        return (await self._whole.tables(schema, schema.source)).ordered
 
     async def all_tables(self, principal: Principal, share: str) -> list[SharedTable]:
         """The tables of all schemas of a share; a catalog that is down hides its own tables only."""
@@ -85,8 +85,8 @@ class Resolver:
         if found.source is None:
             table = await self._grants.table(found, name)
         else:
-            listed = await self._listed(found, found.source)
-            table = next((item for item in listed if item.name.casefold() == name.casefold()), None)
+            listing = await self._whole.tables(found, found.source)
+            table = listing.by_key.get(name_key(name))
         if table is None:
             raise NotFound(f"there is no table {name!r} in {share}.{schema}")
         return table
@@ -120,32 +120,6 @@ class Resolver:
             directory = await storage.open(source.location, credentials)
         return OpenTable(principal, shared, source, storage, directory, credentials)
 
-    async def _listed(self, schema: Schema, source: SharedSchemaSource) -> list[SharedTable]:
-        try:
-            catalog = self._instances.catalog(source.catalog)
-            names = await catalog.list_tables(source.schema)
-        except ConfigurationError as error:
-            raise Unavailable(
-                f"the schema {schema.name} cannot be listed now", detail=error.message
-            ) from error
-        shown = [
-            name
-            for name in names
-            if _matches(name, source.include) and not _matches(name, source.exclude)
-        ]
-        return [
-            SharedTable(
-                id=str(uuid5(NAMESPACE_URL, f"{schema.id}/{name}")),
-                share=schema.share.name,
-                share_id=schema.share.id,
-                schema=schema.name,
-                name=name,
-                catalog=source.catalog,
-                identifier=catalog.identifier(source.schema, name),
-            )
-            for name in sorted(shown, key=str.casefold)
-        ]
-
 
 @contextmanager
 def _told_of(shared: SharedTable) -> Iterator[None]:
@@ -162,7 +136,3 @@ def _told_of(shared: SharedTable) -> Iterator[None]:
         raise NotFound(
             f"the table {shared.full_name} is not there any more", detail=error.message
         ) from error
-
-
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name.casefold(), pattern.casefold()) for pattern in patterns)

@@ -154,6 +154,8 @@ def _sorted(rows: Any) -> list[Row[Any]]:
 
 
 def _source(stored: Mapping[str, Any]) -> SharedSchemaSource:
-    return SharedSchemaSource(
-        stored["catalog"], stored["schema"], tuple(stored["include"]), tuple(stored["exclude"])
-    )
+    """A schema's source; what was stored before its tables had options says nothing of them."""
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()
+    }
+    return SharedSchemaSource(**values)

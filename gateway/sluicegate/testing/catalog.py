@@ -86,6 +86,16 @@ class CatalogBehaviour:
         listed = {schema: await listing.list_tables(schema) for schema in expected}
         assert listed == {schema: sorted(tables) for schema, tables in expected.items()}
 
+    async def test_ids_in_a_listing_are_those_of_its_tables(
+        self, listing: Catalog, expected: Expected
+    ) -> None:
+        for schema in expected:
+            listed = await listing.listed_tables(schema)
+            assert [table.name for table in listed] == await listing.list_tables(schema)
+            for table in listed:
+                loaded = await listing.load_table(listing.identifier(schema, table.name))
+                assert table.id in (None, loaded.id)
+
     async def test_an_unknown_schema_is_not_found(self, listing: Catalog) -> None:
         with pytest.raises(NotFound):
             await listing.list_tables("no_such_schema")

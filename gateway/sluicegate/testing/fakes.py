@@ -17,6 +17,7 @@ from sluicegate.api import (
     CredentialVendor,
     EndedSessions,
     LinkSigner,
+    ListedTable,
     NotFound,
     ObjectDirectory,
     PermissionDenied,
@@ -149,6 +150,11 @@ class MemoryCatalog(Catalog):
         if schema not in self._schemas:
             raise NotFound(f"there is no schema '{schema}'")
         return sorted(self._schemas[schema])
+
+    async def listed_tables(self, schema: str) -> list[ListedTable]:
+        """A schema's tables with their ids."""
+        names = await self.list_tables(schema)
+        return [ListedTable(name, self._schemas[schema][name].id) for name in names]
 
     def identifier(self, schema: str, table: str) -> str:
         """Schema and table, with a dot between them."""
