@@ -13,6 +13,7 @@ from support.docs import ROOT
 PAGE = ROOT / "docs" / "operators" / "troubleshooting.md"
 SOURCES = (
     "gateway/sluicegate",
+    "catalog_adapters/unity/src",
     "plugins/azure/src",
     "plugins/file/src",
     "plugins/gcs/src",

@@ -88,6 +88,18 @@ async def test_the_catalogs_credentials_are_vended(
     assert unity.count(BY_ID) == (2 if kind == "EXTERNAL" else 0)
 
 
+async def test_credentials_for_r2_are_vended_where_a_catalog_has_them(
+    unity: UnityServer, connected: Connected
+) -> None:
+    bucket = "r2://lake@0123456789abcdef0123456789abcdef.r2.cloudflarestorage.com"
+    granted = {"r2_temp_credentials": SESSION, "expiration_time": ENDS}
+    register(unity, granted, storage_location=f"{bucket}/orders")
+    vendor = await vendor_of(connected)
+    assert vendor is not None
+    given = await vendor.vend(scope(f"{bucket}/orders"))
+    assert (given.kind, given.secret) == ("r2", SESSION)
+
+
 @pytest.mark.parametrize(
     ("location", "granted", "settings"),
     [
