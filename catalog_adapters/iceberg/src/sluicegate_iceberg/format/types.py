@@ -1,4 +1,4 @@
-"""Delta's types for Iceberg's (docs/user/iceberg-tables.md has the table).
+"""Delta's types for Iceberg's (docs/operators/iceberg-tables.md has the table).
 
 Every field is declared nullable: one that files lack is read as null, which readers of Delta tables
 refuse in a column that is declared otherwise.
