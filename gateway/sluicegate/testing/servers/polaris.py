@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from sluicegate.testing.servers._polaris_http import Reply, Request, serve
+from sluicegate.testing.servers.catalog_http import Reply, Request, serve
 
 __all__ = ["Polaris", "Reply", "Request"]
 

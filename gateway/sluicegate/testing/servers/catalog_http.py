@@ -1,4 +1,4 @@
-"""Requests to the stand-in for Polaris, its answers, and the server between them."""
+"""Requests to a catalog that stands in for a real one, its answers, and the server between them."""
 
 from __future__ import annotations
 
