@@ -21,7 +21,7 @@ from support.s3_lake import storage_of
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
 SHARE, SCHEMA = "lake", "sales"
-# A catalog whose tables a file names: where each is now.
+# A catalog whose tables a file names: where each is now. The last part of an identifier counts.
 PLUGIN = """
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ class Listed(MemoryCatalog):
     async def load_table(self, identifier):
         named = json.loads(self._file.read_text())
         self._schemas = {"lake": {name: CatalogTable(**table) for name, table in named.items()}}
-        return await super().load_table(identifier)
+        return await super().load_table("lake." + identifier.replace("/", ".").rpartition(".")[2])
 
 @hookimpl
 def sluicegate_register_catalogs():
