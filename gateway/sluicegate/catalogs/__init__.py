@@ -1,1 +1,1 @@
-"""What stands between requests and configured catalogs: memory, bounds, and a circuit for bad days."""
+"""What stands between requests and configured catalogs: memory, bounds, and rest after failures."""
