@@ -87,7 +87,9 @@ def test_what_is_not_there_is_told_in_icebergs_words(lake: IcebergLake) -> None:
 
 
 def test_the_ledger_has_what_was_given_and_no_secret(lake: IcebergLake) -> None:
-    settings = lake.client().load_credentials((SCHEMA, ORDERS), f"s3://{lake.server.bucket}/orders")
+    client = lake.client()
+    location = client.load_table((SCHEMA, ORDERS)).location()
+    settings = client.load_credentials((SCHEMA, ORDERS), location)
     of_orders = ("--kind", "iceberg-config", "--table", f"{SHARE}.{SCHEMA}.{ORDERS}")
     ledger = lake.gateway.command("ledger", "--json", *of_orders)
     assert json.loads(ledger)
