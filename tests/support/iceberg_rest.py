@@ -12,7 +12,6 @@ from pyiceberg.catalog.rest import RestCatalog
 from support.gateway import RunningGateway, running_gateway, write_configuration
 from support.recipient import Recipient
 
-from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers.catalog_http import Reply, Request, serve
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
@@ -78,7 +77,6 @@ def in_front_of(server: SeaweedFS) -> Iterator[CatalogInFront]:
 def written_by(server: SeaweedFS) -> RestCatalog:
     """PyIceberg as the one who writes the tables."""
     admin = server.admin
-    keep_secret(admin.secret_access_key)
     return RestCatalog(
         "written",
         **{
