@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sluicegate.api import NotFound, Unavailable
+from sluicegate.api import ListedTable, NotFound, Unavailable
 from sluicegate.testing.servers.unity import Asked, Reply, UnityServer, table_info
 
 from .conftest import Connected
@@ -77,6 +77,16 @@ async def test_of_names_that_differ_by_case_alone_the_oldest_is_listed(
     assert await connected().list_tables("eu") == ["Visits", "orders"]
     add(unity, "AAA", "aaa")
     assert await connected().list_tables("eu") == ["AAA", "Visits", "orders"]
+
+
+async def test_a_listing_tells_the_ids_of_its_tables(unity: UnityServer, connected: Connected) -> None:
+    add(unity, "orders", "visits")
+    add(unity, "strange", table_id=None)
+    assert await connected().listed_tables("eu") == [
+        ListedTable("orders", "00000000-0000-0000-0000-000000000000"),
+        ListedTable("strange", None),
+        ListedTable("visits", "00000000-0000-0000-0000-000000000001"),
+    ]
 
 
 async def test_schemas_of_all_catalogs_bear_their_catalogs_name(

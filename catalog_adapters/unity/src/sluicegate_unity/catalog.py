@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sluicegate.api import Catalog, CatalogTable, NotFound, PluginContext
+from sluicegate.api import Catalog, CatalogTable, ListedTable, NotFound, PluginContext
 from sluicegate_unity.answers import Refused
 from sluicegate_unity.client import UnityClient
 from sluicegate_unity.commits import Ratified, ratified
@@ -15,7 +15,7 @@ from sluicegate_unity.config import UnityConfig
 from sluicegate_unity.grants import token_source
 from sluicegate_unity.names import Names, is_name
 from sluicegate_unity.paging import listed
-from sluicegate_unity.tables import UnityTable, readable, table_of
+from sluicegate_unity.tables import UnityTable, listed_table, readable, table_of
 from sluicegate_unity.transport import Transport
 from sluicegate_unity.vending import CredentialDesk
 
@@ -68,7 +68,16 @@ class UnityCatalog(Catalog):
         return sorted(found)
 
     async def list_tables(self, schema: str) -> list[str]:
-        """Names of the readable Delta tables in a schema, sorted.
+        """Names of the readable Delta tables in a schema, sorted; see `listed_tables`.
+
+        Raises:
+            NotFound: There is no such schema, or it is hidden from the gateway.
+            Unavailable: The server does not answer.
+        """
+        return [table.name for table in await self.listed_tables(schema)]
+
+    async def listed_tables(self, schema: str) -> list[ListedTable]:
+        """The readable Delta tables in a schema, sorted by name.
 
         Of tables whose names differ in upper and lower case alone, the oldest is listed: recipients
         cannot tell them apart, and a newer one must not take its place.
@@ -87,12 +96,13 @@ class UnityCatalog(Catalog):
         with self._told(f"schema '{schema}'"):
             entries = listed(self._client, "/tables", "tables", query)
             found = [entry async for entry in entries if readable(entry)]
-        oldest: dict[str, str] = {}
+        oldest: dict[str, ListedTable] = {}
         for entry in sorted(found, key=_age):
-            known = oldest.setdefault(entry["name"].casefold(), entry["name"])
-            if known != entry["name"]:
-                log.warning("%s.%s hides '%s', which is newer", schema, known, entry["name"])
-        return sorted(oldest.values())
+            table = listed_table(entry)
+            known = oldest.setdefault(table.name.casefold(), table)
+            if known.name != table.name:
+                log.warning("%s.%s hides '%s', which is newer", schema, known.name, table.name)
+        return sorted(oldest.values(), key=lambda table: table.name)
 
     def identifier(self, schema: str, table: str) -> str:
         """`schema.table`, with the catalog before it where the schema's name has it.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sluicegate.api import UnsupportedOperation
+from sluicegate.api import ListedTable, UnsupportedOperation
 from sluicegate_unity.locations import location_of
 from sluicegate_unity.names import TableName, is_name
 
@@ -38,6 +38,12 @@ class UnityTable:
 def readable(entry: Mapping[str, Any]) -> bool:
     """Whether an entry of a listing is a Delta table with files."""
     return _obstacle(entry) is None and is_name(entry.get("name"))
+
+
+def listed_table(entry: Mapping[str, Any]) -> ListedTable:
+    """What a readable entry of a listing names."""
+    identity = entry.get("table_id")
+    return ListedTable(entry["name"], identity if isinstance(identity, str) and identity else None)
 
 
 def table_of(name: TableName, answer: Mapping[str, Any]) -> UnityTable:
