@@ -1,7 +1,7 @@
 """What a plugin that registers a table format is written with: snapshots and changes as Arrow columns.
 
 Beside `sluicegate.api` the one public module of the core. It imports pyarrow, so import it late: when
-the first table is read, not where the format is registered (docs/adr/0015).
+the first table is read, not where the format is registered (docs/adr/0016).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a table is declared: by its columns' names, or by field ids (docs/adr/0015)."""
+"""How a table is declared: by its columns' names, or by field ids (docs/adr/0016)."""
 
 from __future__ import annotations
 
