@@ -11,9 +11,9 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from support.s3_lake import storage_of, write_table
-from support.secrets_grep import keep_secret
 from support.unity_lake import UnityLake, rows, unity_lake
 
+from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
 from sluicegate.testing.servers.unity import UnityServer, table_info
 

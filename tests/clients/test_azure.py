@@ -25,6 +25,7 @@ from deltalake import DeltaTable, write_deltalake
 from support.gateway import RunningGateway, running_gateway, write_configuration
 from support.rows import assert_same_rows
 
+from sluicegate.testing.secrets import keep_credentials, keep_url_secret, keep_written
 from sluicegate.testing.servers.azurite import Azurite
 
 ROWS = pa.table(
@@ -53,12 +54,17 @@ class AzureLake:
         headers = {"Authorization": f"Bearer {token}"}
         body: dict[str, Any] = {"json": {}} if method == "POST" else {}
         url = f"{self.gateway.endpoint}/{TABLE}/{path}"
-        return httpx.request(method, url, headers=headers, timeout=15, **body)
+        answer = httpx.request(method, url, headers=headers, timeout=15, **body)
+        if answer.is_error:
+            keep_written("errors", answer.content)
+        return answer
 
     def files(self) -> list[dict[str, Any]]:
         answer = self.ask("POST", "query")
         assert answer.status_code == 200, answer.text
-        return [orjson.loads(line)["file"] for line in answer.text.splitlines()[2:]]
+        found = [orjson.loads(line)["file"] for line in answer.text.splitlines()[2:]]
+        keep_url_secret(*(file["url"] for file in found))
+        return found
 
     def store(self, method: str, url: str, **options: Any) -> httpx.Response:
         trust = ssl.create_default_context(cafile=self.server.certificate)
@@ -152,6 +158,7 @@ def test_a_table_is_read_with_temporary_credentials(lake: AzureLake) -> None:
 
     assert answer.status_code == 200, answer.text
     credentials = answer.json()["credentials"]
+    keep_credentials(credentials)
     token = credentials["azureUserDelegationSas"]["sasToken"]
     options = storage_options(lake.server) | {"azure_storage_sas_token": token}
     table = DeltaTable(credentials["location"], storage_options=options)

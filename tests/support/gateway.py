@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from support.secrets_grep import keep_secret
+
+from sluicegate.testing.secrets import keep_secret
 
 READY = "serving Delta Sharing at "
 START_TIMEOUT_SECONDS = 30

@@ -14,7 +14,10 @@ from typing import Any
 import httpx
 from support.gateway import RunningGateway, running_gateway, write_configuration
 
+from sluicegate.testing.secrets import keep_secret, keep_written
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate.vending.hadoop.identifier import decode_identifier
+from sluicegate.vending.hadoop.token import from_url
 
 SHARE, SCHEMA = "lake", "sales"
 # Of whom each may have which tokens.
@@ -37,13 +40,18 @@ class HadoopLake:
     ) -> httpx.Response:
         """The answer to a request for a token."""
         profile = json.loads(self.profiles[recipient].read_text())
-        return httpx.post(
+        answer = httpx.post(
             f"{profile['endpoint']}/shares/{SHARE}/schemas/{SCHEMA}/tables/{table}"
             "/hadoop-delegation-token",
             json=body,
             headers={"Authorization": f"Bearer {profile['bearerToken']}", "Accept": accept},
             timeout=60,
         )
+        if answer.is_error:
+            keep_written("errors", answer.content)
+        else:
+            _keep_tokens(answer)
+        return answer
 
     def command(self, *arguments: str, recipient: str = "acme") -> subprocess.CompletedProcess[str]:
         """`sluicegate hadoop-token` as a recipient runs it: away from the gateway's configuration."""
@@ -57,6 +65,14 @@ class HadoopLake:
             timeout=60,
             check=False,
         )
+
+
+def _keep_tokens(answer: httpx.Response) -> None:
+    if answer.headers["content-type"].startswith("application/json"):
+        for given in answer.json()["tokens"]:
+            identifier, _ = decode_identifier(from_url(given["token"]).identifier)
+            secret = identifier.credentials
+            keep_secret(given["token"], secret.secret_key, secret.session_token)
 
 
 @contextmanager

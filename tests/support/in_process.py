@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message
 
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
+from sluicegate.testing.secrets import keep_written
 
 HeaderList = Sequence[tuple[str, str]]
 TIMEOUT_SECONDS = 60
@@ -79,6 +80,8 @@ class InProcessGateway:
         answering = asyncio.run_coroutine_threadsafe(_exchange(self._app, request), self._loop)
         answer = answering.result(TIMEOUT_SECONDS)
         self.sent += 1
+        if answer.status >= 400:
+            keep_written("errors", answer.body)
         return answer
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:

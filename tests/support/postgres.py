@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import subprocess
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
+from sluicegate.testing.secrets import keep_written
+
 
 class PostgresServer:
     """A running server, which listens on a Unix socket only."""
@@ -19,6 +22,7 @@ class PostgresServer:
     def __init__(self, handle: Any) -> None:
         self._handle = handle
         self._numbers = itertools.count()
+        self._is_stopped = False
 
     def new_database(self) -> str:
         """Create an empty database; its URL."""
@@ -41,7 +45,16 @@ class PostgresServer:
 
     def stop(self) -> None:
         """Stop the server; a second stop does nothing."""
+        if not self._is_stopped:
+            keep_written("postgres", self._rows())
+            self._is_stopped = True
         self._handle.cleanup()
+
+    def _rows(self) -> bytes:
+        """All rows of all databases, as text."""
+        program = str(self._handle.bin_path / "pg_dumpall")
+        dump = [program, "--data-only", f"--dbname={self._handle.get_uri()}"]
+        return subprocess.run(dump, capture_output=True, timeout=120, check=True).stdout
 
 
 def _database(url: str) -> str:

@@ -16,8 +16,8 @@ import pyarrow as pa
 from deltalake import write_deltalake
 from support.gateway import RunningGateway, running_gateway, write_configuration
 from support.recipient import Recipient
-from support.secrets_grep import keep_credentials, keep_secret, keep_url_secret
 
+from sluicegate.testing.secrets import keep_credentials, keep_secret, keep_url_secret, keep_written
 from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
 
 SHARE, SCHEMA = "lake", "sales"
@@ -62,7 +62,10 @@ class S3Lake:
         token = json.loads(self.recipient.profile.read_text())["bearerToken"]
         url = f"{self.gateway.endpoint}/shares/{SHARE}/{path}"
         headers = {"Authorization": f"Bearer {token}"}
-        return httpx.request(method, url, headers=headers, timeout=PATIENCE_SECONDS, **options)
+        answer = httpx.request(method, url, headers=headers, timeout=PATIENCE_SECONDS, **options)
+        if answer.is_error:
+            keep_written("errors", answer.content)
+        return answer
 
 
 @contextmanager

@@ -19,6 +19,8 @@ from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from starlette.types import ASGIApp
 
+from sluicegate.testing.secrets import keep_written
+
 SECRET = "zq8Wm2Rk5Tn7Yp4Lx9Vb3"  # no log line, span or metric may hold it
 
 Attributes = dict[str, str | int | float | bool]
@@ -73,6 +75,7 @@ def running_collector() -> Iterator[Collector]:
             body = self.rfile.read(int(self.headers["content-length"]))
             if self.headers.get("content-encoding") == "gzip":
                 body = gzip.decompress(body)
+            keep_written("spans", body)
             collector.payloads.append((self.path, body))
             collector.headers.append({name.lower(): value for name, value in self.headers.items()})
             self.send_response(200)

@@ -14,8 +14,8 @@ import pyarrow as pa
 from deltalake import write_deltalake
 from support.gateway import RunningGateway, running_gateway, write_configuration
 from support.recipient import Recipient
-from support.secrets_grep import keep_secret
 
+from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers.unity import UnityServer
 
 SHARE, SCHEMA, TOKEN = "lake", "eu", "unity-service-token"

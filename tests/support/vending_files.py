@@ -16,13 +16,13 @@ from typing import Any
 from support.gateway import sluicegate, write_configuration
 from support.in_process import Answer, InProcessGateway, Request, in_process_gateway
 from support.installed import installed_site
-from support.secrets_grep import keep_credentials, keep_secret
 
 from sluicegate.config import Settings, load_settings
 from sluicegate.registry import Instances, Registry, configure
 from sluicegate.registry.contexts import NoLinks
 from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.testing.fakes import MemoryVendor
+from sluicegate.testing.secrets import keep_credentials, keep_secret
 
 SHARE = "/delta-sharing/shares/sales"
 PLUGIN = """

@@ -7,9 +7,12 @@ import pytest
 import pytest_asyncio
 
 from sluicegate.testing.fakes import FakeContext
+from sluicegate.testing.leaks import no_secret_leaks
 from sluicegate.testing.servers.polaris import Polaris
 from sluicegate_iceberg.catalog import IcebergCatalog
 from sluicegate_iceberg.config import IcebergConfig
+
+__all__ = ["no_secret_leaks"]
 
 Connect = Callable[..., IcebergCatalog]
 

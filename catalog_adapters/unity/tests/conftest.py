@@ -9,9 +9,12 @@ import pytest
 import pytest_asyncio
 
 from sluicegate.testing.fakes import FakeContext
+from sluicegate.testing.leaks import no_secret_leaks
 from sluicegate.testing.servers.unity import UnityServer
 from sluicegate_unity.catalog import UnityCatalog
 from sluicegate_unity.config import UnityConfig
+
+__all__ = ["no_secret_leaks"]
 
 Connected = Callable[..., UnityCatalog]
 

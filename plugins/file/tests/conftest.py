@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from sluicegate.api import ObjectDirectory, Presigned, Storage
+from sluicegate.testing.leaks import no_secret_leaks
 from sluicegate_file.plugin import sluicegate_register_storage
+
+__all__ = ["no_secret_leaks"]
 
 Build = Callable[[str | Path], Storage]
 

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from sluicegate.testing.leaks import no_secret_leaks
 from sluicegate.testing.servers.fake_gcs import FakeGCS
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.storage import GCSStorage
+
+__all__ = ["no_secret_leaks"]
 
 Connected = Callable[..., GCSStorage]
 

@@ -11,9 +11,12 @@ import pytest
 import pytest_asyncio
 
 from sluicegate.testing.fakes import FakeContext
+from sluicegate.testing.leaks import no_secret_leaks
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_r2.config import R2Config
 from sluicegate_r2.storage import R2Storage
+
+__all__ = ["no_secret_leaks"]
 
 ACCOUNT = "0123456789abcdef0123456789abcdef"
 API_TOKEN = "cloudflare-token"

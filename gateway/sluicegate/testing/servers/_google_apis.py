@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote
 
+from sluicegate.testing.secrets import keep_secret
+
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
@@ -157,6 +159,7 @@ class GoogleApis:
     def _given(self, seconds: float) -> str:
         token = f"ya29.{secrets.token_hex(24)}"
         self.tokens[token] = time.time() + seconds
+        keep_secret(token)
         return token
 
 

@@ -26,6 +26,7 @@ from urllib.parse import urlencode
 
 import jwt
 
+from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers._azurite_install import AzuriteMissing, installed_azurite
 from sluicegate.testing.servers._certificate import CertificateFiles, make_certificate
 
@@ -79,6 +80,7 @@ class Azurite:
             AzuriteMissing: It is not installed, and cannot be.
         """
         server = _start(directory, container)
+        keep_secret(server.account_key)
         try:
             yield server
         finally:
@@ -142,7 +144,9 @@ class Azurite:
             "iat": now - 60,
             "exp": now + lifetime,
         }
-        return jwt.encode(claims, secrets.token_hex(32))
+        token = jwt.encode(claims, secrets.token_hex(32))
+        keep_secret(token)
+        return token
 
     def put(self, name: str, data: bytes) -> None:
         """Write a blob."""

@@ -22,6 +22,7 @@ from importlib import resources
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
+from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers._google_apis import Account, GoogleApis
 from sluicegate.testing.servers._google_signatures import SignatureCheck
 
@@ -100,6 +101,7 @@ def _door(store: str, bucket: str) -> Iterator[FakeGCS]:
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         endpoint = f"http://127.0.0.1:{server.server_port}"
         key = apis.account.key_document(f"{endpoint}/token")
+        keep_secret(secret, json.loads(key)["private_key"].splitlines()[1])
         try:
             yield FakeGCS(endpoint, bucket, key, access_id, secret, apis, store)
         finally:

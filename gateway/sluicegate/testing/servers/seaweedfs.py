@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers import _seaweedfs_access as access
 from sluicegate.testing.servers._seaweedfs_access import Identity
 
@@ -92,6 +93,7 @@ class SeaweedFS:
             ServerStartError: It is not installed, or did not start.
         """
         server = _start(directory, bucket, session_seconds, warehouse)
+        keep_secret(*(who.secret_access_key for who in (server.admin, server.signer, server.nobody)))
         try:
             yield server
         finally:

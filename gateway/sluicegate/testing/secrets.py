@@ -1,8 +1,9 @@
-"""Looks for the secrets of a whole test run in all that gateways wrote: logs and databases.
+"""Looks for the secrets of a test run in all that the gateway and its plugins wrote.
 
-A suite registers each secret when it learns it (`keep_secret`); at the end of the session the files
-below the run's temporary folder are searched for all of them. Where nothing was searched, or a secret
-that was planted is not found, the search itself is what fails.
+Test servers and suites register each secret when they learn it (`keep_secret`), and keep what is
+written nowhere else, such as the bodies of errors (`keep_written`). At the end of the run
+`sluicegate.testing.leaks` searches logs, databases and what was kept for all of them. Outside of a run
+nothing is remembered.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ class Findings:
     """What a search saw.
 
     Attributes:
-        files: How many files were searched.
+        files: How many files that are not empty were searched.
         leaks: Each file that holds a secret, and the secret's first characters.
     """
 
@@ -37,11 +38,9 @@ class Findings:
 
 def keep_secret(*secrets: str) -> None:
     """Remember secrets until the end of the run, for all of its processes."""
-    register = os.environ.get(_REGISTER)
-    if register is None:
-        return  # the module is used outside of a run
-    with Path(register).open("a", encoding="utf-8") as file:
-        file.writelines(f"{secret}\n" for secret in secrets if len(secret) >= _SHORTEST)
+    if register := _register():
+        with register.open("a", encoding="utf-8") as file:
+            file.writelines(f"{secret}\n" for secret in secrets if len(secret) >= _SHORTEST)
 
 
 def keep_url_secret(*urls: str) -> None:
@@ -58,27 +57,46 @@ def keep_credentials(credentials: Mapping[str, Any]) -> None:
             keep_secret(*(text for name, text in secret.items() if name != "accessKeyId"))
 
 
+def keep_written(what: str, content: bytes) -> None:
+    """Keep something that was written, so that it is searched at the end.
+
+    Args:
+        what: Its kind, which names the file: `errors`, `spans`.
+        content: Its bytes.
+    """
+    if register := _register():
+        with register.with_name(f"{what}.gateway.log").open("ab") as file:
+            file.write(content + b"\n")
+
+
 def begin_register(file: Path) -> None:
-    """Start to remember, in a new file; processes that are started from now on do, too."""
-    file.write_text("")
+    """Remember in a file; processes that are started from now on do, too."""
+    file.touch()
     os.environ[_REGISTER] = str(file)
 
 
 def registered() -> frozenset[str]:
     """All secrets of the run."""
-    return frozenset(Path(os.environ[_REGISTER]).read_text(encoding="utf-8").split("\n")) - {""}
+    register = _register()
+    kept = "" if register is None else register.read_text(encoding="utf-8")
+    return frozenset(kept.split("\n")) - {""}
 
 
 def search(folders: Iterable[Path], secrets: Iterable[str]) -> Findings:
     """Search logs and databases below some folders, plain and percent-encoded."""
     wanted = {spelling: secret for secret in secrets for spelling in _spellings(secret)}
-    files = [file for folder in folders for file in _written(folder)]
+    files = [file for folder in folders for file in _written(folder) if file.stat().st_size]
     leaks = [
         f"{file}: {wanted[spelling][:4]}…"
         for file in files
         for spelling in _held(file.read_bytes(), wanted)
     ]
     return Findings(len(files), tuple(leaks))
+
+
+def _register() -> Path | None:
+    register = os.environ.get(_REGISTER)
+    return None if register is None else Path(register)
 
 
 def _held(content: bytes, spellings: Iterable[bytes]) -> list[bytes]:
