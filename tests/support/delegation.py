@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Callable
@@ -12,17 +13,30 @@ from typing import Any
 
 import anyio
 import anyio.lowlevel
+import httpx
 import orjson
 
-from sluicegate.api import DelegatedTask, TaskExecutor, TaskFailed, TaskProgress, TaskResult, TaskRun
+from sluicegate.api import (
+    DelegatedTask,
+    PluginConfig,
+    TaskExecutor,
+    TaskExecutorType,
+    TaskFailed,
+    TaskProgress,
+    TaskResult,
+    TaskRun,
+)
+from sluicegate.config import Settings
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.delegation.leases import Leases
 from sluicegate.delegation.payload import TaskPayload
 from sluicegate.delegation.queue import TaskQueue
 from sluicegate.delegation.retries import RetryPolicies
 from sluicegate.delegation.sealing import Seal
+from sluicegate.delegation.service import Base
 from sluicegate.delegation.worker import Worker
 from sluicegate.keyring import KeyRing
+from sluicegate.registry import ConfiguredExecutor, ConfiguredInstances, Registry
 from sluicegate.store import Store
 
 PURGE = "TABLE_PURGE"
@@ -210,3 +224,75 @@ def make_table(lake: Path, name: str, files: int) -> None:
     for number in range(files):
         (folder / f"{number:04}.parquet").write_bytes(os.urandom(10))
     (folder / "metadata.json").write_text("{}")
+
+
+SECRET = "the secret of the client polaris"
+FOREIGN_SECRET = "the secret of the client other"
+CLIENTS = {
+    "polaris": {"secret": SECRET, "realms": ["prod", "stage"], "subjects": ["client-7"]},
+    "other": {"secret": FOREIGN_SECRET, "realms": ["elsewhere"]},
+}
+API = "/delegation-service/api"
+
+
+class _NoConfig(PluginConfig):
+    """An executor of the tests has no settings."""
+
+
+def base_of(desk: Desk, executor: TaskExecutor, **changed: Any) -> Base:
+    """What a service and its workers share, with one executor that purges."""
+    delegation = {
+        "clients": CLIENTS,
+        "worker": {"poll_interval": 1, "drain_timeout": 0},
+        **changed,
+    }
+    settings = Settings.model_validate({"delegation": delegation, "signing_key": KEY.decode() * 2})
+    kind = TaskExecutorType("folder", (PURGE,), _NoConfig, lambda config, context: executor)
+    configured = ConfiguredInstances((), (), (), (ConfiguredExecutor("folder-1", kind, _NoConfig()),))
+    return Base(settings, Registry([]), configured, desk.store, desk.seal, desk.queue)
+
+
+@dataclass
+class Service:
+    """A service that answers in this process, and a client of it."""
+
+    base: Base
+    http: httpx.AsyncClient
+
+    async def token(self, client: str = "polaris", secret: str = SECRET) -> str:
+        """An access token of the service's own."""
+        form = {"grant_type": "client_credentials", "client_id": client, "client_secret": secret}
+        answer = await self.http.post(f"{API}/v1/oauth/tokens", data=form)
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["access_token"])
+
+    async def log_in(self, client: str = "polaris", secret: str = SECRET) -> None:
+        """Send an access token with each request from now on."""
+        self.http.headers.pop("Authorization", None)
+        self.http.headers["Authorization"] = f"Bearer {await self.token(client, secret)}"
+
+    async def post(self, path: str, document: Any = None) -> httpx.Response:
+        """Post a document to a path below `/v1/tasks`."""
+        return await self.http.post(f"{API}/v1/tasks{path}", json=document)
+
+    async def get(self, path: str, **query: Any) -> httpx.Response:
+        """Get a path below `/v1/tasks`."""
+        return await self.http.get(f"{API}/v1/tasks{path}", params=query)
+
+
+@asynccontextmanager
+async def running_service(
+    desk: Desk, executor: TaskExecutor, *, with_worker: bool = True, **changed: Any
+) -> AsyncIterator[Service]:
+    """A service with a worker, to which the client `polaris` is logged in."""
+    base = base_of(desk, executor, **changed)
+    async with base.app() as app, base.worker() as worker:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://service") as http:
+            service = Service(base, http)
+            await service.log_in()
+            running = asyncio.create_task(worker.run()) if with_worker else None
+            yield service
+            worker.drain()
+            if running is not None:
+                await running

@@ -12,6 +12,7 @@ from sluicegate.errors import SluicegateError
 MODULES = (
     "apply",
     "config",
+    "delegation",
     "demo",
     "hadoop-token",
     "ledger",
@@ -19,6 +20,7 @@ MODULES = (
     "recipient",
     "serve",
     "tables",
+    "tasks",
 )
 
 

@@ -40,7 +40,7 @@ class CommonPayload(_Part):
         return _ALIASES.get(self.operation_type, self.operation_type)
 
 
-class TableIdentityPart(_Part):
+class TableIdentity(_Part):
     """Which table."""
 
     table_entity_id: Name
@@ -49,7 +49,7 @@ class TableIdentityPart(_Part):
     table_name: Name
 
 
-class TableMetadataPart(BaseModel):
+class TableMetadata(BaseModel):
     """The table's metadata; what the purge needs has to be there."""
 
     model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
@@ -59,14 +59,14 @@ class TableMetadataPart(BaseModel):
     format_version: int = Field(alias="format-version", ge=1)
 
 
-class OperationParameters(BaseModel):
+class PurgeTableOperationParameters(BaseModel):
     """Parameters of an operation on a table; what else is sent is kept for its executor."""
 
     model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
 
-    table_identity: TableIdentityPart
+    table_identity: TableIdentity
     metadata_location: Name | None = None
-    metadata: TableMetadataPart | None = None
+    metadata: TableMetadata | None = None
     config: Mapping[str, str] | None = Field(default=None, repr=False)
     properties: Mapping[str, str] = Field(default_factory=dict)
 
@@ -75,7 +75,7 @@ class TaskPayload(_Part):
     """A whole payload."""
 
     common_payload: CommonPayload
-    operation_parameters: OperationParameters
+    operation_parameters: PurgeTableOperationParameters
 
     @classmethod
     def parse(cls, body: bytes) -> TaskPayload:

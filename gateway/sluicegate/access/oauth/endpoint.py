@@ -57,11 +57,11 @@ class TokenEndpoint:
 
     async def _answer(self, request: Request) -> Response:
         try:
-            return _answer(await self._grant(request))
+            return granted_response(await self._grant(request))
         except OAuthError as error:
             if error.status == 401 and not await self._penalty.serve():
-                return _refuse(OAuthError("slow_down", "too many refused attempts; wait", 429))
-            return _refuse(error)
+                return refusal_response(OAuthError("slow_down", "too many refused attempts; wait", 429))
+            return refusal_response(error)
 
     async def _grant(self, request: Request) -> dict[str, Any]:
         headers, body = request.headers, await read_body(request, _MAX_BODY)
@@ -77,11 +77,13 @@ class TokenEndpoint:
         }
 
 
-def _answer(granted: dict[str, Any]) -> Response:
+def granted_response(granted: dict[str, Any]) -> Response:
+    """The answer that holds a token."""
     return json_response(granted, headers=_NOT_STORED)
 
 
-def _refuse(error: OAuthError) -> Response:
+def refusal_response(error: OAuthError) -> Response:
+    """The answer to a client that gets none."""
     headers = dict(_NOT_STORED)
     if error.status == 401:
         headers["WWW-Authenticate"] = 'Basic realm="sluicegate"'

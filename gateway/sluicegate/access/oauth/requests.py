@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote_plus
 
@@ -44,13 +44,21 @@ class TokenRequest:
     scope: str = SCOPE
 
     @classmethod
-    def parse(cls, content_type: str, authorization: str | None, body: bytes) -> TokenRequest:
+    def parse(
+        cls,
+        content_type: str,
+        authorization: str | None,
+        body: bytes,
+        *,
+        scopes: Sequence[str] = SCOPES,
+    ) -> TokenRequest:
         """Read a request; the client's credentials are in the header or in the body, not in both.
 
         Args:
             content_type: Of the body.
             authorization: The header's value.
             body: A form.
+            scopes: Those that there are; the first is given where none is asked for.
 
         Raises:
             OAuthError: The request is malformed, or for something that is not offered.
@@ -62,10 +70,10 @@ class TokenRequest:
             raise OAuthError("invalid_request", "grant_type is missing")
         if grant_type != _GRANT_TYPE:
             raise OAuthError("unsupported_grant_type", f"grant_type must be {_GRANT_TYPE}")
-        scope = form.get("scope", SCOPE)
-        if not scope.split() or not set(scope.split()) <= set(SCOPES):
+        scope = form.get("scope", scopes[0])
+        if not scope.split() or not set(scope.split()) <= set(scopes):
             raise OAuthError(
-                "invalid_scope", f"the scopes are {' and '.join(SCOPES)}; they may be left out"
+                "invalid_scope", f"the scopes are {' and '.join(scopes)}; they may be left out"
             )
         return cls(client_id, client_secret, " ".join(scope.split()))
 

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from sluicegate.access.grants import Grants
-from sluicegate.access.oidc.discovery import KeyFetcher
+from sluicegate.access.oidc.claims import IssuerClaims
 from sluicegate.access.oidc.source import KeySource
-from sluicegate.access.signatures import Expectations, verify_claims
 from sluicegate.access.web_tokens import TokenJudge, Verified, WebToken
 from sluicegate.config import OidcSettings
 from sluicegate.errors import Unauthenticated
@@ -38,10 +37,7 @@ class OidcIssuer(TokenJudge):
         self._settings = settings
         self._keys = keys
         self._grants = grants
-        self._clock = clock
-        self._expected = Expectations(
-            settings.issuer, settings.audience, (settings.claim,), settings.leeway
-        )
+        self._claims = IssuerClaims(settings, keys, clock=clock)
 
     @classmethod
     def open(
@@ -54,12 +50,7 @@ class OidcIssuer(TokenJudge):
             grants: Where recipients are looked up.
             on_key_change: Called when the issuer's keys have changed.
         """
-        keys = KeySource(
-            KeyFetcher(settings),
-            on_key_change,
-            max_age=settings.keys_max_age,
-            max_stale=settings.keys_max_stale,
-        )
+        keys = KeySource.of(settings, on_key_change)
         return cls(settings, keys, grants)
 
     @property
@@ -74,17 +65,10 @@ class OidcIssuer(TokenJudge):
             Unauthenticated: The token is not valid, or is no recipient's.
             Unavailable: The issuer's keys cannot be had.
         """
-        if token.claims.get("iss") != self._settings.issuer:
+        verified = await self._claims.verify(token)
+        if verified is None:
             return None
-        algorithm = token.header.get("alg")
-        # Before any key is asked for: what an attacker writes here costs the issuer nothing.
-        if algorithm not in self._settings.algorithms:
-            raise _invalid("it is not signed by an accepted algorithm")
-        key = await self._keys.find(token.header.get("kid"), algorithm)
-        if key is None:
-            raise _invalid("it is signed by a key that its issuer does not have")
-        accepted = key.algorithms & set(self._settings.algorithms)
-        claims, expires_at = verify_claims(token, key.key, accepted, self._expected, self._clock())
+        claims, expires_at = verified
         return Verified(self, self._recipient_name(claims), expires_at)
 
     async def recipient(self, verified: Verified) -> RecipientRecord:
@@ -117,10 +101,6 @@ class OidcIssuer(TokenJudge):
     def _is_named(self, recipient: RecipientRecord, name: str) -> bool:
         # Names are case-insensitive, claims are not: "ACME" may be somebody else at the issuer.
         return self._settings.recipients is not None or recipient.name == name
-
-
-def _invalid(reason: str) -> Unauthenticated:
-    return Unauthenticated(f"the access token is not valid: {reason}")
 
 
 def _nobody() -> Unauthenticated:

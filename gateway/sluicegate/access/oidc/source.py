@@ -10,6 +10,7 @@ from collections.abc import Callable
 from sluicegate.access.oidc.discovery import KeyFetcher
 from sluicegate.access.oidc.fetch import FetchFailed
 from sluicegate.access.oidc.keys import KeySet, VerificationKey
+from sluicegate.config import OidcSettings
 from sluicegate.errors import Unavailable
 
 log = logging.getLogger(__name__)
@@ -49,6 +50,21 @@ class KeySource:
         self._keys: KeySet | None = None
         self._fetched_at = self._tried_at = float("-inf")
         self._renewing: asyncio.Task[None] | None = None
+
+    @classmethod
+    def of(cls, settings: OidcSettings, on_change: Callable[[], None]) -> KeySource:
+        """The keys of an issuer from the network; nothing is fetched before it is needed.
+
+        Args:
+            settings: The issuer's section.
+            on_change: Called when the keys have changed.
+        """
+        return cls(
+            KeyFetcher(settings),
+            on_change,
+            max_age=settings.keys_max_age,
+            max_stale=settings.keys_max_stale,
+        )
 
     async def ensure_current(self) -> KeySet:
         """The keys, which may be up to `max_stale` old.

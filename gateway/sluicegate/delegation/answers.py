@@ -1,0 +1,119 @@
+"""What the service answers (polaris-delegation-service.md, "Response Schemas")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sluicegate.clock import iso_utc
+from sluicegate.delegation.failures import status_of
+from sluicegate.delegation.queue import TaskConflict
+from sluicegate.delegation.records import TaskRecord, TaskVersion
+from sluicegate.delegation.states import asynchronous_name
+from sluicegate.errors import MethodNotAllowed, NotAuthenticated, SluicegateError, Unauthenticated
+from sluicegate.responses import RETRY_AFTER_SECONDS, as_sluicegate_error, json_response
+
+PREFIX = "/delegation-service/api"
+_TIMES = (
+    ("received_timestamp", "received_at"),
+    ("last_status_change_ts", "status_changed_at"),
+    ("created_ts", "created_at"),
+    ("lease_acquired_ts", "lease_acquired_at"),
+    ("cancel_requested_ts", "cancel_requested_at"),
+)
+
+
+def finished(task: TaskRecord) -> Response:
+    """The answer to a synchronous request whose task has ended."""
+    if task.status == "SUCCESS":
+        return json_response(
+            {
+                "delegation_task_id": task.id,
+                "status": "COMPLETED_SUCCESS",
+                "message": task.result_summary or "",
+                "execution_result": task.result or {},
+            }
+        )
+    body = {
+        "delegation_task_id": task.id,
+        "status": "FAILED_TERMINAL",
+        "error_code": task.error_code or "INTERNAL_ERROR",
+        "message": task.result_summary or "the task failed",
+        "details": f"attempts: {task.attempt_count}; stages finished: {', '.join(task.stages) or '-'}",
+    }
+    return json_response(body, status_of(task.error_code))
+
+
+def accepted(task: TaskRecord, *, asynchronous_names: bool) -> Response:
+    """The answer to an asynchronous request."""
+    return json_response(
+        {
+            "delegation_task_id": task.id,
+            "status": asynchronous_name(task.status) if asynchronous_names else task.status,
+            "status_query_url": f"{PREFIX}/v1/tasks/{task.id}",
+        },
+        202,
+    )
+
+
+def record(task: TaskRecord, *, asynchronous_names: bool = False) -> dict[str, Any]:
+    """The full record of a task, without anything secret."""
+    shown = {
+        "task_id": task.id,
+        "version": task.version,
+        "parent_id": task.parent_id,
+        "task_type": task.operation,
+        "realm_id": task.realm,
+        "correlation_id": task.correlation_id,
+        "submitted_by": task.submitted_by,
+        "priority": task.priority,
+        "task_payload": task.payload,
+        "status": asynchronous_name(task.status) if asynchronous_names else task.status,
+        "attempt_count": task.attempt_count,
+        "leased_by": task.leased_by,
+        "stages": list(task.stages),
+        "progress": task.progress,
+        "execution_result": task.result,
+        "error_code": task.error_code,
+        "result_summary": task.result_summary,
+        "result_extended": task.result_extended,
+    }
+    times = {name: getattr(task, attribute) for name, attribute in _TIMES}
+    times["next_scheduled_run_ts"] = task.due_at if task.status == "RETRY_SCHEDULED" else None
+    return shown | {name: None if at is None else iso_utc(at) for name, at in times.items()}
+
+
+def history(versions: Iterable[TaskVersion]) -> list[dict[str, Any]]:
+    """The versions of a task's record."""
+    return [
+        {
+            "version": each.version,
+            "status": each.status,
+            "attempt_count": each.attempt_count,
+            "last_status_change_ts": iso_utc(each.status_changed_at),
+            "leased_by": each.leased_by,
+            "error_code": each.error_code,
+            "result_summary": each.result_summary,
+        }
+        for each in versions
+    ]
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """The answer to a request that failed; every error has this form."""
+    known: SluicegateError = as_sluicegate_error(error)
+    body = {"error_code": known.code, "message": known.message}
+    if isinstance(known, TaskConflict) and known.task_id is not None:
+        body["delegation_task_id"] = known.task_id
+    headers: dict[str, str] = {}
+    if isinstance(known, Unauthenticated):
+        missing = isinstance(known, NotAuthenticated)
+        headers["WWW-Authenticate"] = "Bearer" if missing else 'Bearer error="invalid_token"'
+    elif isinstance(known, MethodNotAllowed):
+        headers["Allow"] = known.allowed
+    elif known.status == 503:
+        headers["Retry-After"] = RETRY_AFTER_SECONDS
+    return json_response(body, known.status, headers)

@@ -1,0 +1,109 @@
+"""Pushes the final state of tasks ("Asynchronous w/ DS pushing" of polaris-delegation-service.md)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import anyio
+import orjson
+from sqlalchemy import select, update
+
+from sluicegate.clock import epoch_ms
+from sluicegate.config.delegation import CallbackSettings
+from sluicegate.delegation.answers import record
+from sluicegate.delegation.records import TaskRecord
+from sluicegate.errors import Unavailable
+from sluicegate.store import Store
+from sluicegate.store.tables import tasks
+
+log = logging.getLogger(__name__)
+
+_INTERVAL = 2.0
+_TIMEOUT = 30.0
+_AGAIN_MS = 60_000
+_GIVEN_UP_MS = 86_400_000
+
+
+class Callbacks:
+    """Sends each task's record once it has ended, again each minute until it is taken, for a day.
+
+    Args:
+        store: Where tasks are.
+        settings: Where to send them.
+        now: Epoch milliseconds.
+    """
+
+    def __init__(
+        self, store: Store, settings: CallbackSettings, *, now: Callable[[], int] = epoch_ms
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._now = now
+
+    async def run(self) -> None:
+        """Push, until cancelled."""
+        while True:
+            try:
+                while await self.push_one():
+                    pass
+            except Unavailable as error:
+                log.warning("no callback can be sent now: %s", error.detail or error.message)
+            await anyio.sleep(_INTERVAL)
+
+    async def push_one(self) -> bool:
+        """Push the state of one task, if one waits for it.
+
+        Raises:
+            Unavailable: The database does not answer.
+        """
+        task = await self._claim()
+        if task is None:
+            return False
+        if await self._send(task):
+            done = update(tasks).where(tasks.c.id == task.id, tasks.c.version == task.version)
+            async with self._store.append() as connection:
+                await connection.execute(done.values(callback_due_at=None))
+        return True
+
+    async def _claim(self) -> TaskRecord | None:
+        now = self._now()
+        query = (
+            select(tasks)
+            .where(tasks.c.callback_due_at <= now, tasks.c.status_changed_at > now - _GIVEN_UP_MS)
+            .order_by(tasks.c.callback_due_at)
+            .limit(1)
+            .with_for_update(skip_locked=True)
+        )
+        async with self._store.append() as connection:
+            row = (await connection.execute(query)).one_or_none()
+            if row is None:
+                return None
+            later = update(tasks).where(tasks.c.id == row.id).values(callback_due_at=now + _AGAIN_MS)
+            await connection.execute(later)
+        return TaskRecord.of(row)
+
+    async def _send(self, task: TaskRecord) -> bool:
+        import aiohttp
+
+        headers = {"Content-Type": "application/json"}
+        if self._settings.token is not None:
+            headers["Authorization"] = f"Bearer {self._settings.token.get_secret_value()}"
+        timeout = aiohttp.ClientTimeout(total=_TIMEOUT)
+        try:
+            async with (
+                aiohttp.ClientSession(timeout=timeout) as session,
+                session.post(
+                    self._settings.url,
+                    data=orjson.dumps(record(task)),
+                    headers=headers,
+                    allow_redirects=False,
+                ) as response,
+            ):
+                taken = 200 <= response.status < 300
+                told = f"status {response.status}"
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            taken, told = False, type(error).__name__
+        if not taken:
+            log.warning("task %s: its callback was not taken: %s", task.id, told)
+        return taken

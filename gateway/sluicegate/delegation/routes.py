@@ -1,0 +1,147 @@
+"""The API: tasks are handed over, waited for, looked up, cancelled.
+
+Source: polaris-delegation-service.md, "Delegation Service OpenAPI REST spec" and "Future Work".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import anyio
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sluicegate.bodies import read_body
+from sluicegate.delegation import answers
+from sluicegate.delegation.callers import Caller, Callers
+from sluicegate.delegation.payload import TaskPayload
+from sluicegate.delegation.queue import TaskFilter, TaskQueue
+from sluicegate.delegation.records import TaskRecord
+from sluicegate.delegation.states import STATUSES
+from sluicegate.delegation.waiting import Watcher
+from sluicegate.errors import InvalidRequest, NotFound, UnsupportedOperation
+from sluicegate.responses import json_response
+
+# Metadata of wide tables with many snapshots goes with the payload.
+_MAX_BODY = 64_000_000
+_MOST_LISTED = 1000
+
+
+class TaskRoutes:
+    """Answers requests about tasks.
+
+    Args:
+        callers: Recognises clients.
+        queue: The tasks.
+        watcher: Waits for them.
+        operations: What the configured executors run.
+    """
+
+    def __init__(
+        self, callers: Callers, queue: TaskQueue, watcher: Watcher, operations: Collection[str]
+    ) -> None:
+        self._callers = callers
+        self._queue = queue
+        self._watcher = watcher
+        self._operations = operations
+
+    def routes(self) -> list[Route]:
+        """Where they are."""
+        tasks = f"{answers.PREFIX}/v1/tasks"
+        return [
+            Route(f"{tasks}/execute/synchronous", self._execute, methods=["POST"]),
+            Route(tasks, self._submit, methods=["POST"]),
+            Route(tasks, self._list, methods=["GET"]),
+            Route(f"{tasks}/{{task_id}}", self._show, methods=["GET"]),
+            Route(f"{tasks}/{{task_id}}/history", self._history, methods=["GET"]),
+            Route(f"{tasks}/{{task_id}}/cancel", self._cancel, methods=["POST"]),
+            Route(f"{tasks}/{{task_id}}/retry", self._retry, methods=["POST"]),
+        ]
+
+    async def _execute(self, request: Request) -> Response:
+        task = await self._take(request)
+        ended: TaskRecord | None = None
+        async with anyio.create_task_group() as group:
+
+            async def leave_with_client() -> None:
+                # The body was read, so what comes next is that the client has gone.
+                await request.receive()
+                group.cancel_scope.cancel()
+
+            group.start_soon(leave_with_client)
+            ended = await self._watcher.wait(task)
+            group.cancel_scope.cancel()
+        # Without anybody to read it, any answer will do.
+        return Response(status_code=499) if ended is None else answers.finished(ended)
+
+    async def _submit(self, request: Request) -> Response:
+        task = await self._take(request)
+        return answers.accepted(task, asynchronous_names=_asynchronous(request))
+
+    async def _list(self, request: Request) -> Response:
+        caller = await self._callers.authenticate(request)
+        wanted = _filter(request, caller)
+        found = await self._queue.find(wanted)
+        names = _asynchronous(request)
+        shown = {"tasks": [answers.record(task, asynchronous_names=names) for task in found]}
+        more = {"next_after": found[-1].id} if len(found) == wanted.limit else {}
+        return json_response(shown | more)
+
+    async def _show(self, request: Request) -> Response:
+        task = await self._one(request)
+        return json_response(answers.record(task, asynchronous_names=_asynchronous(request)))
+
+    async def _history(self, request: Request) -> Response:
+        task = await self._one(request)
+        return json_response({"versions": answers.history(await self._queue.history(task.id))})
+
+    async def _cancel(self, request: Request) -> Response:
+        task = await self._queue.cancel((await self._one(request)).id)
+        return json_response(answers.record(task), 202)
+
+    async def _retry(self, request: Request) -> Response:
+        task = await self._queue.retry((await self._one(request)).id)
+        return json_response(answers.record(task), 202)
+
+    async def _take(self, request: Request) -> TaskRecord:
+        caller = await self._callers.authenticate(request)
+        payload = TaskPayload.parse(await read_body(request, _MAX_BODY))
+        caller.check_realm(payload.common_payload.realm_identifier)
+        if payload.common_payload.operation not in self._operations:
+            raise UnsupportedOperation(
+                f"operation '{payload.common_payload.operation_type}' is not offered here"
+            )
+        return await self._queue.submit(payload, caller.name)
+
+    async def _one(self, request: Request) -> TaskRecord:
+        caller = await self._callers.authenticate(request)
+        task = await self._queue.get(request.path_params["task_id"])
+        if task.realm not in caller.realms:
+            raise NotFound("there is no such task")
+        return task
+
+
+def _filter(request: Request, caller: Caller) -> TaskFilter:
+    asked = request.query_params
+    realm, status = asked.get("realm"), asked.get("status")
+    if realm is not None:
+        caller.check_realm(realm)
+    if status is not None and status not in STATUSES:
+        raise InvalidRequest(f"status must be one of {', '.join(STATUSES)}")
+    limit = asked.get("limit", "100")
+    if not limit.isdecimal() or not 1 <= int(limit) <= _MOST_LISTED:
+        raise InvalidRequest(f"limit must be a number from 1 to {_MOST_LISTED}")
+    return TaskFilter(
+        realms=caller.realms if realm is None else (realm,),
+        status=status,
+        operation=asked.get("operation_type"),
+        correlation_id=asked.get("correlation_id"),
+        limit=int(limit),
+        after=asked.get("after"),
+    )
+
+
+def _asynchronous(request: Request) -> bool:
+    """Whether states are wanted in the words of the document's asynchronous API."""
+    return request.query_params.get("status_names") == "asynchronous"

@@ -1,0 +1,206 @@
+"""The service and its workers: put together from the configuration, and run."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from sluicegate.config import Settings
+from sluicegate.delegation import answers
+from sluicegate.delegation.callbacks import Callbacks
+from sluicegate.delegation.callers import Callers
+from sluicegate.delegation.leases import Leases
+from sluicegate.delegation.openapi import document
+from sluicegate.delegation.queue import TaskQueue
+from sluicegate.delegation.routes import TaskRoutes
+from sluicegate.delegation.sealing import Seal
+from sluicegate.delegation.tokens import ServiceTokens
+from sluicegate.delegation.waiting import Watcher
+from sluicegate.delegation.worker import Worker
+from sluicegate.errors import SluicegateError
+from sluicegate.executors import TaskExecutor
+from sluicegate.keys import load_keys
+from sluicegate.registry import ConfiguredInstances, Instances, Registry, configure
+from sluicegate.registry.contexts import NoLinks
+from sluicegate.responses import json_response
+from sluicegate.serving import Tls, bind, serve_app
+from sluicegate.store import Store
+from sluicegate.telemetry.middleware import RequestTelemetry
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What the service and its workers share."""
+
+    settings: Settings
+    registry: Registry
+    configured: ConfiguredInstances
+    store: Store
+    seal: Seal
+    queue: TaskQueue
+
+    @classmethod
+    @asynccontextmanager
+    async def opened(cls, settings: Settings) -> AsyncIterator[Base]:
+        """The base, with its callbacks running.
+
+        Raises:
+            ConfigurationError: The configuration is wrong, or the database cannot be reached.
+        """
+        registry = Registry.load(settings)
+        configured = configure(settings, registry)
+        seal = Seal.of(settings)
+        store = await Store.open(settings.database.get_secret_value())
+        try:
+            base = cls(settings, registry, configured, store, seal, TaskQueue(store, seal))
+            async with AsyncExitStack() as stack:
+                if settings.delegation.callback is not None:
+                    callbacks = Callbacks(store, settings.delegation.callback)
+                    await stack.enter_async_context(_background(callbacks.run))
+                yield base
+        finally:
+            await store.aclose()
+
+    @asynccontextmanager
+    async def worker(self) -> AsyncIterator[Worker]:
+        """A worker with its executors, which are closed at the end.
+
+        Raises:
+            ConfigurationError: An executor cannot be built.
+        """
+        async with AsyncExitStack() as stack:
+            instances = Instances(self.registry, self.configured, links=NoLinks)
+            stack.push_async_callback(instances.aclose)
+            executors: dict[str, TaskExecutor] = {}
+            for entry in self.configured.executors:
+                executor = instances.executor(entry)
+                stack.push_async_callback(executor.aclose)
+                executors.update(dict.fromkeys(entry.type.operations, executor))
+            leases = Leases(self.store, self.settings.delegation)
+            yield Worker(executors, leases, self.queue, self.seal, self.settings.delegation)
+
+    @asynccontextmanager
+    async def app(self) -> AsyncIterator[ASGIApp]:
+        """The application, with what waits for tasks running."""
+        delegation = self.settings.delegation
+        tokens = ServiceTokens(delegation, load_keys(self.settings))
+        callers = Callers(delegation, lambda: tokens)
+        watcher = Watcher(self.queue)
+        known = (each.type.operations for each in self.configured.executors)
+        operations = frozenset(operation for each in known for operation in each)
+        routes = TaskRoutes(callers, self.queue, watcher, operations)
+        app = Starlette(
+            routes=[
+                Route("/healthz", self._health, methods=["GET"]),
+                Route(f"{answers.PREFIX}/v1/oauth/tokens", tokens.endpoint, methods=["POST"]),
+                Route(f"{answers.PREFIX}/openapi.json", _openapi, methods=["GET"]),
+                *routes.routes(),
+            ],
+            exception_handlers=dict.fromkeys(
+                (HTTPException, SluicegateError, Exception), answers.refused
+            ),
+        )
+        app.router.redirect_slashes = False
+        try:
+            async with _background(watcher.run):
+                yield RequestTelemetry(app)
+        finally:
+            await callers.aclose()
+
+    async def _health(self, request: Request) -> Response:
+        """Ready to serve: the database answers."""
+        await self.store.ping()
+        return json_response({"status": "ok"})
+
+
+async def _openapi(request: Request) -> Response:
+    return json_response(document(str(request.base_url).rstrip("/")))
+
+
+async def serve_delegation(
+    settings: Settings,
+    *,
+    with_worker: bool = False,
+    on_ready: Callable[[str], None] = lambda address: None,
+    stop: asyncio.Event | None = None,
+) -> None:
+    """Serve the API until SIGINT or SIGTERM.
+
+    Args:
+        settings: The section `delegation` says where.
+        with_worker: Run a worker in this process, too; it drains at the end.
+        on_ready: Called with the address, once connections are accepted.
+        stop: Ends serving as a signal does, once it is set.
+
+    Raises:
+        ConfigurationError: It cannot start, or the address cannot be bound.
+    """
+    delegation = settings.delegation
+    tls = None if delegation.tls is None else Tls(**delegation.tls.model_dump())
+    listener = bind(delegation.host, delegation.port)
+    try:
+        async with AsyncExitStack() as stack:
+            base = await stack.enter_async_context(Base.opened(settings))
+            app = await stack.enter_async_context(base.app())
+            if with_worker:
+                await stack.enter_async_context(_working(base))
+            # Who waits for a task asks again: stopping need not wait for the task.
+            await serve_app(
+                app,
+                listener,
+                stop_timeout=settings.server.stop_timeout,
+                tls=tls,
+                on_ready=on_ready,
+                stop=stop,
+            )
+    finally:
+        listener.close()
+
+
+async def run_worker(
+    settings: Settings, *, on_ready: Callable[[Worker], None] = lambda worker: None
+) -> None:
+    """Run tasks until SIGINT or SIGTERM; then drain.
+
+    Raises:
+        ConfigurationError: It cannot start.
+    """
+    async with Base.opened(settings) as base, base.worker() as worker:
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(each, worker.drain)
+        on_ready(worker)
+        await worker.run()
+
+
+@asynccontextmanager
+async def _working(base: Base) -> AsyncIterator[None]:
+    async with base.worker() as worker:
+        running = asyncio.create_task(worker.run())
+        try:
+            yield
+        finally:
+            worker.drain()
+            await running
+
+
+@asynccontextmanager
+async def _background(run: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+    """Let something run until the block ends; unlike a task group, it wraps no errors of the block."""
+    task = asyncio.create_task(run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,135 @@
+"""Runs an ASGI application under uvicorn: bound before it says so, stopped gracefully."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from signal import SIGINT
+from types import FrameType
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from sluicegate.errors import ConfigurationError
+from sluicegate.http_protocol import JsonHttpProtocol
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Files for TLS, PEM.
+
+    Attributes:
+        client_ca: Authorities of client certificates, which every connection needs then.
+    """
+
+    certificate: str
+    key: str
+    client_ca: str | None = None
+
+
+async def serve_app(
+    app: ASGIApp,
+    listener: socket.socket,
+    *,
+    stop_timeout: int,
+    forwarded_allow_ips: Sequence[str] = (),
+    tls: Tls | None = None,
+    on_ready: Callable[[str], None] = lambda address: None,
+    stop: asyncio.Event | None = None,
+) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    Args:
+        app: Its lifespan is whatever surrounds the call.
+        listener: A bound socket.
+        stop_timeout: Seconds that running answers may go on then.
+        forwarded_allow_ips: Proxies that are believed.
+        tls: Without it, HTTP.
+        on_ready: Called with the address, once connections are accepted.
+        stop: Ends serving as a signal does, once it is set.
+
+    Raises:
+        ConfigurationError: The certificates cannot be used.
+    """
+    config = uvicorn.Config(
+        app,
+        loop="none",  # the loop is running already
+        http=JsonHttpProtocol,
+        ws="none",
+        lifespan="off",  # what surrounds the call is the lifespan: what fails there fails the start
+        access_log=False,
+        log_config=None,
+        proxy_headers=bool(forwarded_allow_ips),
+        forwarded_allow_ips=list(forwarded_allow_ips),
+        server_header=False,
+        timeout_graceful_shutdown=stop_timeout,
+    )
+    if tls is not None:
+        _use_tls(config, tls)
+    ready = partial(on_ready, address_of(listener, secure=tls is not None))
+    await _Server(config, ready, stop).serve(sockets=[listener])
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that is bound, but does not listen yet.
+
+    Raises:
+        ConfigurationError: The address cannot be bound.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise ConfigurationError(
+            f"cannot listen on {host} port {port}: {error.strerror}; "
+            "choose another with --host and --port"
+        ) from error
+    return listener
+
+
+def address_of(listener: socket.socket, *, secure: bool = False) -> str:
+    """The URL of a bound socket."""
+    scheme = "https" if secure else "http"
+    host, port = listener.getsockname()[:2]
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def _use_tls(config: uvicorn.Config, tls: Tls) -> None:
+    config.ssl_certfile, config.ssl_keyfile = tls.certificate, tls.key
+    if tls.client_ca is not None:
+        config.ssl_ca_certs, config.ssl_cert_reqs = tls.client_ca, ssl.CERT_REQUIRED
+    try:
+        config.load()
+    except OSError as error:  # of which ssl.SSLError is one
+        raise ConfigurationError(f"the certificates cannot be used: {error.strerror}") from error
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which tells when it is ready, and ends without raising its signal again."""
+
+    def __init__(
+        self, config: uvicorn.Config, on_ready: Callable[[], None], stop: asyncio.Event | None
+    ) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+        self._stop = stop
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_ready()
+
+    async def on_tick(self, counter: int) -> bool:
+        ended = await super().on_tick(counter)
+        return ended or (self._stop is not None and self._stop.is_set())
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        # Raised again, as uvicorn does, a SIGTERM would end the process before anything is closed.
+        self.force_exit = self.should_exit and sig == SIGINT
+        self.should_exit = True
