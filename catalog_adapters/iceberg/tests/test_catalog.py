@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sluicegate.api import NotFound, TableUnreadable, UnsupportedOperation
+from sluicegate.api import NotFound, TableUnreadable, Unavailable, UnsupportedOperation
 from sluicegate.testing.servers.polaris import Polaris, Reply
 from sluicegate_iceberg.catalog import IcebergCatalog
 
@@ -58,6 +58,25 @@ async def test_a_catalog_without_generic_tables_is_not_asked_for_them(
     with pytest.raises(NotFound):
         await catalog.load_table("ns0.clicks")
     assert not [request for request in polaris.requests if "generic" in request.path]
+
+
+@pytest.mark.parametrize("status", [403, 404, 405, 501])
+async def test_generic_tables_that_may_not_be_listed_hide_no_others(
+    polaris: Polaris, connect: Connect, status: int
+) -> None:
+    polaris.tell("/generic-tables", Reply.error(status, "SomeException", "private words"))
+    assert await connect().list_tables("ns0") == ["t0"]
+
+
+async def test_a_warehouse_that_is_gone_is_no_reason_to_say_that_tables_are(
+    polaris: Polaris, connect: Connect
+) -> None:
+    catalog = connect(warehouse="elsewhere")
+    for question in (catalog.list_schemas(), catalog.list_tables("ns0"), catalog.load_table("ns0.t0")):
+        with pytest.raises(Unavailable) as raised:
+            await question
+        assert polaris.private in (raised.value.detail or "")
+        assert polaris.private not in raised.value.message
 
 
 async def test_an_unchanged_table_is_not_sent_again(polaris: Polaris, connect: Connect) -> None:

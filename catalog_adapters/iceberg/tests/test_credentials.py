@@ -96,6 +96,8 @@ AZURE_SAS = "sv=2024-11-04&sr=d&se=2026-11-21T10%3A00%3A00Z&sig=x"
         (TABLE, {**S3, "s3.session-token-expires-at-ms": "1000"}, {"access_key_id": "key"}, 1000),
         (TABLE, {**S3, "expiration-time": "2000"}, {"secret_access_key": "secret"}, 2000),
         (TABLE, {**S3, "s3.session-token-expires-at-ms": "soon"}, {"access_key_id": "key"}, None),
+        (TABLE, {**S3, "s3.session-token-expires-at-ms": "9" * 5000}, {"access_key_id": "key"}, None),
+        (TABLE, {**S3, "s3.session-token-expires-at-ms": "-1"}, {"access_key_id": "key"}, None),
         ("gs://lake/t", {"gcs.oauth2.token": "g"}, {"oauth_token": "g"}, None),
         (
             "gs://lake/t",

@@ -116,7 +116,12 @@ class IcebergCatalog(Catalog):
 
     async def _delta_tables(self, namespace: Levels) -> list[str]:
         """Those of the generic tables that are Delta tables: their list does not tell."""
-        names = await self._client.generic_tables(namespace)
+        try:
+            names = await self._client.generic_tables(namespace)
+        except Refused as refused:
+            if refused.says_missing or refused.says_not_offered:
+                return []
+            raise
         found = await asyncio.gather(*(self._generic(TableName(namespace, name)) for name in names))
         return [
             name
@@ -128,7 +133,7 @@ class IcebergCatalog(Catalog):
         try:
             return await self._client.load_generic(name)
         except Refused as refused:
-            if refused.says_missing:
+            if refused.says_missing or refused.says_not_offered:
                 return None
             raise
 

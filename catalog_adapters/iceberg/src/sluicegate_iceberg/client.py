@@ -173,7 +173,8 @@ class IcebergClient:
             return Settings.of(self._uri, await self.rest.ask(url, ConfigAnswer))
         except Unavailable as error:
             if known is None:
-                raise
+                # Never as a refusal: without its warehouse, nobody knows that a table is gone.
+                raise Unavailable(error.message, detail=error.detail) from error
             log.warning("the settings of a catalog are kept a little longer: %s", error.detail)
             return known
 

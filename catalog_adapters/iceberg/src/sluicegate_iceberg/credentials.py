@@ -24,6 +24,8 @@ _CLOUDS: Mapping[str, Cloud] = {
     **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), "azure"),
     **dict.fromkeys(("gs", "gcs"), "gcp"),
 }
+# Up to the year 5138: what lies beyond is no time, and some clients could not say it.
+_TIME = re.compile(r"[0-9]{1,14}")
 _AUTHORITY = re.compile(r"[^/]*")
 _AZURE_ACCOUNT = re.compile(r"[^@/]+@(?P<host>(?P<account>[^./]+)[^/]*)")
 
@@ -144,7 +146,7 @@ def _gcs(config: Mapping[str, str], location: str) -> _Secret | None:
 def _first_time(config: Mapping[str, str], *names: str) -> int | None:
     """Epoch milliseconds."""
     values = (config.get(name, "") for name in names)
-    return next((int(value) for value in values if value.isascii() and value.isdigit()), None)
+    return next((int(value) for value in values if _TIME.fullmatch(value)), None)
 
 
 def _signed_expiry(token: str) -> int | None:

@@ -13,6 +13,7 @@ from sluicegate.api import Unavailable
 from sluicegate_iceberg.http import Answer
 
 _TEXT_LENGTH = 500
+_NOT_OFFERED = frozenset({404, 405, 406, 410, 501})
 _DROPPED = frozenset(
     {"NoSuchTableException", "NoSuchNamespaceException", "NoSuchIcebergTableException"}
 )
@@ -46,6 +47,11 @@ class Refused(Unavailable):
     def says_missing(self) -> bool:
         """There is no such thing, or its name is impossible, or the gateway may not see it."""
         return self.http_status in (400, 403, 404, 414) and self.kind is not None
+
+    @property
+    def says_not_offered(self) -> bool:
+        """The catalog has no such address, as far as the status tells."""
+        return self.http_status in _NOT_OFFERED
 
     @property
     def says_dropped(self) -> bool:

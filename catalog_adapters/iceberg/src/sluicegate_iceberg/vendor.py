@@ -29,7 +29,6 @@ from sluicegate_iceberg.refusal import Refused
 log = logging.getLogger(__name__)
 
 _DELEGATION = {"X-Iceberg-Access-Delegation": "vended-credentials"}
-_NO_ENDPOINT = frozenset({404, 405, 406, 410, 501})
 _LOOK_AGAIN_SECONDS = 600.0
 
 
@@ -77,7 +76,7 @@ class Delegation:
         try:
             return (await self._client.rest.ask(url, LoadedCredentials)).storage_credentials
         except Refused as refused:
-            if refused.says_dropped or refused.http_status not in _NO_ENDPOINT:
+            if refused.says_dropped or not refused.says_not_offered:
                 raise
             self._without_endpoint_until = self._clock() + _LOOK_AGAIN_SECONDS
             log.info("a catalog has no credentials endpoint: %s", refused.detail)
