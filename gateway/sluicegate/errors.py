@@ -24,6 +24,11 @@ class SluicegateError(Exception):
         self.message = message
         self.detail = detail
 
+    @property
+    def for_operators(self) -> str:
+        """The message with its private context, for the log."""
+        return f"{self.message} [{self.detail}]" if self.detail else self.message
+
 
 class InvalidRequest(SluicegateError):
     """A parameter, header or body has a value that cannot be served."""

@@ -63,7 +63,7 @@ def error_response(
 def log_error(error: SluicegateError) -> None:
     """One line for the operator, with the private detail; what is the client's own fault is quieter."""
     level = logging.WARNING if error.status >= 500 or error.detail else logging.INFO
-    log.log(level, "%s: %s%s", error.code, error.message, f" [{error.detail}]" if error.detail else "")
+    log.log(level, "%s: %s", error.code, error.for_operators)
 
 
 def as_sluicegate_error(error: Exception) -> SluicegateError:

@@ -116,7 +116,7 @@ class Remembered(Generic[_T]):
         try:
             return await self._ask(key, ask)
         except SluicegateError as error:
-            log.warning("what is remembered is given a little longer: %s", error.message)
+            log.warning("what is remembered is given a little longer: %s", error.for_operators)
             raise
 
 

@@ -72,7 +72,9 @@ class Resolver:
             try:
                 found.extend(await self.tables(schema))
             except SluicegateError as error:
-                log.warning("schema %s of share %s is left out: %s", schema.name, share, error)
+                log.warning(
+                    "schema %s of share %s is left out: %s", schema.name, share, error.for_operators
+                )
         return found
 
     async def table(self, principal: Principal, share: str, schema: str, name: str) -> SharedTable:
