@@ -1,4 +1,4 @@
-"""The protocol page has a row for each section of both documents, and a test for each row."""
+"""The pages of protocols have a row for each section of their documents, and a test for each row."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import os
 import re
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from support.docs import ROOT
 
+from sluicegate.sharing.openapi import iceberg
+
 PAGE = ROOT / "docs" / "protocol.md"
+ICEBERG_PAGE = ROOT / "docs" / "iceberg.md"
 SPECS = ROOT.parent / "shared" / "specs"
 SHARING, LATER = "delta-sharing-protocol.md", "since-the-seed.md"
 HEADING = re.compile(r"[A-Za-z][A-Za-z -]{2,60}")
@@ -42,18 +46,23 @@ class Row:
     tests: tuple[str, ...]
 
 
-def rows() -> list[Row]:
-    found, document = [], ""
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
+def rows(page: Path) -> list[Row]:
+    found, document, heading = [], "", ""
+    for line in page.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
             document = line.removeprefix("## ")
-        elif line.startswith("| ") and not line.startswith("| section |"):
+        elif not line.startswith("|"):
+            heading = ""
+        elif not heading:
+            heading = line
+        elif line.startswith("| ") and heading.startswith("| section |"):
             section, what, tests = (cell.strip() for cell in line.strip("|").split(" | "))
             found.append(Row(document, section, what, tuple(re.findall("`([^`]+)`", tests))))
     return found
 
 
-ROWS = rows()
+ROWS = rows(PAGE)
+ICEBERG_ROWS = rows(ICEBERG_PAGE)
 
 
 def specification(name: str) -> list[str]:
@@ -99,7 +108,19 @@ def test_every_listed_fault_of_the_reference_server_has_its_row() -> None:
     assert rows == numbers
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.section)
+def test_every_operation_of_the_iceberg_catalog_has_its_row() -> None:
+    described = [
+        operation
+        for item in iceberg.paths().values()
+        for operation in item.values()
+        if isinstance(operation, dict)
+    ]
+    served = {each["summary"] for each in described if re.fullmatch("[a-zA-Z]+", each["summary"])}
+    assert len(served) == 9
+    assert served <= {row.section for row in ICEBERG_ROWS}
+
+
+@pytest.mark.parametrize("row", [*ROWS, *ICEBERG_ROWS], ids=lambda row: row.section)
 def test_every_row_names_tests_that_exist(row: Row) -> None:
     assert row.what
     assert row.tests
