@@ -16,6 +16,11 @@ from sluicegate.api import (
     UnsupportedOperation,
 )
 from sluicegate.testing.servers.unity import Asked, Reply, UnityServer, table_info
+from sluicegate_unity.catalog import UnityCatalog
+from sluicegate_unity.client import UnityClient
+from sluicegate_unity.tokens import FixedToken
+from sluicegate_unity.transport import Transport
+from sluicegate_unity.vending import CredentialDesk
 
 from .conftest import Connected
 
@@ -122,9 +127,12 @@ async def test_where_the_catalog_has_none_the_storage_does_by_itself(
     assert await vendor_of(connected, **settings) is None
 
 
-@pytest.mark.parametrize("granted", [ROLE, None])
-async def test_a_bucket_is_learnt_once(
-    unity: UnityServer, connected: Connected, granted: dict[str, Any] | None
+@pytest.mark.parametrize(
+    ("granted", "asks"),
+    [(ROLE, 1), (None, 2)],  # a bucket once; what has none, table by table
+)
+async def test_who_vends_is_learnt_once(
+    unity: UnityServer, connected: Connected, granted: dict[str, Any] | None, asks: int
 ) -> None:
     register(unity, granted)
     unity.state.add(table_info("main.eu.visits", "s3://lake/visits", 2))
@@ -132,7 +140,32 @@ async def test_a_bucket_is_learnt_once(
     names = ["eu.orders", "eu.orders", "eu.visits", "eu.orders"]
     found = await asyncio.gather(*(catalog.load_table(name) for name in names))
     assert {table.vendor is None for table in found} == {granted is None}
-    assert unity.count(BY_ID) == 1
+    assert unity.count(BY_ID) == asks
+
+
+async def test_a_table_for_which_the_catalog_cannot_vend_leaves_its_neighbours_alone(
+    unity: UnityServer, connected: Connected
+) -> None:
+    register(unity, ROLE)
+    unity.state.add(table_info("main.eu.all", "s3://lake", 2))  # no prefix to limit credentials to
+    catalog = connected()
+    vendors = {name: (await catalog.load_table(f"eu.{name}")).vendor for name in ("all", "orders")}
+    assert {name: vendor is None for name, vendor in vendors.items()} == {"all": True, "orders": False}
+
+
+async def test_that_the_catalog_has_none_is_believed_for_ten_minutes(unity: UnityServer) -> None:
+    register(unity, None)
+    now = [0.0]
+    transport = Transport(timeout=5, connections=1)
+    api = f"{unity.uri}/api/2.1/unity-catalog"
+    client = UnityClient("lake", api, FixedToken(None), transport, timeout=5)
+    catalog = UnityCatalog(client, "main", CredentialDesk(client, lambda: now[0]))
+    found = []
+    for now[0] in (0.0, 599.0, 600.0):
+        found.append((await catalog.load_table("eu.orders")).vendor is not None)
+        register(unity, ROLE)  # mended meanwhile
+    await catalog.aclose()
+    assert found == [False, False, True]
 
 
 async def test_vendors_of_one_table_are_equal_and_of_two_are_not(

@@ -1,9 +1,10 @@
-"""Credentials for tables: for which buckets the catalog gives any, and how it is asked for them."""
+"""Credentials for tables: for which the catalog gives any, and how it is asked for them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,12 +27,12 @@ from sluicegate_unity.locations import account_of, bucket_of, same_directory
 from sluicegate_unity.tables import UnityTable
 
 _CREDENTIALS: Final = "/temporary-table-credentials"
-# How long a bucket is taken for one without credentials: the catalog's configuration may be mended.
+# How long a table is taken for one without credentials: the catalog's configuration may be mended.
 _RELEARN_SECONDS: Final = 600.0
 
 
 class CredentialDesk:
-    """Asks a catalog for credentials, and knows for which buckets it gives any.
+    """Asks a catalog for credentials, and knows for which tables it gives none.
 
     A catalog is configured bucket by bucket, or not at all: then its readers bring credentials of
     their own, which for the gateway are those of the storage configuration.
@@ -44,7 +45,7 @@ class CredentialDesk:
     def __init__(self, client: UnityClient, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
         self._clock = clock
-        self._vended: set[str] = set()
+        self._vended_buckets: set[str] = set()
         self._none_until: dict[str, float] = {}
         self._learning = anyio.Lock()
 
@@ -56,12 +57,12 @@ class CredentialDesk:
         """
         if table.location.startswith("file://"):
             return None
-        bucket = bucket_of(table.location)
-        if not self._knows(bucket):
+        if not self._knows(table):
             async with self._learning:
-                if not self._knows(bucket):
-                    await self._learn(table)
-        return None if self._has_none(bucket) else UnityVendor(self, table)
+                if not self._knows(table):
+                    with suppress(Refused, Unavailable):
+                        await self.grant(table)
+        return None if self._has_none(table) else UnityVendor(self, table)
 
     async def grant(self, table: UnityTable) -> Granted:
         """What the catalog gives for reading a table now.
@@ -70,32 +71,28 @@ class CredentialDesk:
             Refused: It answers with an error.
             Unavailable: It does not answer, or not what can be used.
         """
-        granted = await self._ask(table)
-        bucket = bucket_of(table.location)
+        try:
+            granted = await self._ask(table)
+        except Refused as refused:
+            if refused.status == 400:  # the bucket is not configured there, or the place cannot be
+                self._note_none(table)
+            raise
         if granted.kind is None:
-            self._note_none(bucket)
+            self._note_none(table)
         else:
-            self._vended.add(bucket)
+            self._vended_buckets.add(bucket_of(table.location))
         return granted
 
-    def _knows(self, bucket: str) -> bool:
-        return bucket in self._vended or self._has_none(bucket)
+    def _knows(self, table: UnityTable) -> bool:
+        return bucket_of(table.location) in self._vended_buckets or self._has_none(table)
 
-    def _has_none(self, bucket: str) -> bool:
-        return self._clock() < self._none_until.get(bucket, 0.0)
+    def _has_none(self, table: UnityTable) -> bool:
+        return self._clock() < self._none_until.get(table.id, 0.0)
 
-    async def _learn(self, table: UnityTable) -> None:
-        try:
-            await self.grant(table)
-        except Refused as refused:
-            if refused.status == 400:  # the catalog has no configuration for this bucket
-                self._note_none(bucket_of(table.location))
-        except Unavailable:
-            return
-
-    def _note_none(self, bucket: str) -> None:
-        self._vended.discard(bucket)
-        self._none_until[bucket] = self._clock() + _RELEARN_SECONDS
+    def _note_none(self, table: UnityTable) -> None:
+        now = self._clock()
+        lasting = {known: until for known, until in self._none_until.items() if until > now}
+        self._none_until = lasting | {table.id: now + _RELEARN_SECONDS}
 
     async def _ask(self, table: UnityTable) -> Granted:
         try:
