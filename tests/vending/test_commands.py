@@ -56,7 +56,7 @@ def test_the_ledger_is_a_table_for_people(command: Command, gateway: VendingGate
     )
     for part in ("acme", "sales.eu.orders", "credentials/aws", "127.0.0.1", f"{gateway.lake}/orders"):
         assert f"  {part}" in orders
-    for part in ("acme", "sales.eu.visits", "urls", f"1 files of {gateway.lake}/visits"):
+    for part in ("acme", "sales.eu.visits", "urls", f"1 file of {gateway.lake}/visits"):
         assert f"  {part}" in visits
 
 
@@ -88,6 +88,10 @@ def test_json_has_all_that_is_known_and_no_secret(command: Command, gateway: Ven
 def test_filters(command: Command, filters: list[str], tables: list[str]) -> None:
     code, shown, _ = command("ledger", "--json", *filters)
     assert (code, [entry["table"] for entry in json.loads(shown)]) == (0, tables)
+
+
+def test_where_nothing_was_given_that_is_said(command: Command) -> None:
+    assert command("ledger", "--recipient", "nobody") == (0, "", "nothing was given\n")
 
 
 def test_a_time_that_is_none_is_refused(command: Command) -> None:

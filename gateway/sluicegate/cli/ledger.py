@@ -76,6 +76,9 @@ def ledger(ctx: click.Context, /, active: bool, as_json: bool, **wanted: Any) ->
     if as_json:
         click.echo(json.dumps([_as_json(each) for each in entries], indent=2, ensure_ascii=False))
         return
+    if not entries:
+        click.echo("nothing was given", err=True)
+        return
     for line in columns(_HEADER, [_row(each) for each in entries]):
         click.echo(line)
 
@@ -93,7 +96,6 @@ def _as_json(entry: LedgerEntry) -> dict[str, Any]:
 
 
 def _row(entry: LedgerEntry) -> tuple[str, ...]:
-    what = f"{entry.files} files of {entry.locations[0]}" if entry.files else ", ".join(entry.locations)
     return (
         iso_utc(entry.given_at),
         entry.recipient,
@@ -102,5 +104,11 @@ def _row(entry: LedgerEntry) -> tuple[str, ...]:
         iso_utc(entry.expires_at) if entry.expires_at else "for ever",
         entry.address or "-",
         entry.request_id or "-",
-        what,
+        _opened(entry),
     )
+
+
+def _opened(entry: LedgerEntry) -> str:
+    if not entry.files:
+        return ", ".join(entry.locations)
+    return f"{entry.files} {'file' if entry.files == 1 else 'files'} of {entry.locations[0]}"
