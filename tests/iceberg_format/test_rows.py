@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg.types import StringType
 from support.iceberg_sharing import IcebergSharing
+from support.recipient import refusal_of
 from support.rows import assert_same_rows
 
 pytestmark = [
@@ -69,6 +72,43 @@ def test_columns_of_every_portable_type(lake: IcebergSharing) -> None:
     for use_delta_format in (False, True):
         found = lake.recipient.read(name, use_delta_format=use_delta_format)
         assert_same_rows(table.scan().to_arrow(), found)
+
+
+def test_files_that_were_added_without_field_ids(lake: IcebergSharing) -> None:
+    name, table = lake.table(SIMPLE.schema)
+    table.append(SIMPLE)
+    path = lake.folder / name / "added.parquet"
+    pq.write_table(SIMPLE, path)
+    table.add_files([f"file://{path}"])
+    for use_delta_format in (False, True):
+        found = lake.recipient.read(name, use_delta_format=use_delta_format)
+        assert_same_rows(table.scan().to_arrow(), found)
+    with table.update_schema() as update:
+        update.rename_column("name", "title")
+    refused = refusal_of(lambda: lake.recipient.read(name))
+    assert (refused.status, "name mapping" in refused.message) == (400, True)
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_predicates_leave_out_files_by_their_bounds(lake: IcebergSharing, renamed: bool) -> None:
+    name, table = lake.table(SIMPLE.schema)
+    for first in (0, 10, 20):
+        table.append(SIMPLE.set_column(0, "id", pa.array([first, first + 1, None], pa.int64())))
+    column = "id"
+    if renamed:
+        column = "number"
+        with table.update_schema() as update:
+            update.rename_column("id", "number")
+    found = lake.recipient.read(name, jsonPredicateHints=hint(column, 11))
+    assert sorted(found[column].dropna()) == [10, 11]
+
+
+def hint(column: str, value: int) -> str:
+    operands = [
+        {"op": "column", "name": column, "valueType": "long"},
+        {"op": "literal", "value": str(value), "valueType": "long"},
+    ]
+    return json.dumps({"op": "equal", "children": operands})
 
 
 def test_an_empty_table_has_its_columns(lake: IcebergSharing) -> None:

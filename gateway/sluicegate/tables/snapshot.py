@@ -195,7 +195,8 @@ class Snapshot:
     Attributes:
         version: The table version.
         timestamp: When that version was committed, epoch milliseconds.
-        state: What the format's reader needs to advance this snapshot (opaque to everybody else).
+        state: What the format's reader needs to advance this snapshot (opaque to everybody else but
+            for its `nbytes`, where it has any).
     """
 
     version: int
@@ -208,4 +209,5 @@ class Snapshot:
     @property
     def nbytes(self) -> int:
         """Bytes of memory that the snapshot holds, for the cache's bound."""
-        return self.files.nbytes + len(self.metadata.schema_string)
+        state = int(getattr(self.state, "nbytes", 0))
+        return self.files.nbytes + len(self.metadata.schema_string) + state

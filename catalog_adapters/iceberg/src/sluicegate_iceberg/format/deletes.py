@@ -61,6 +61,11 @@ class Deleted:
     rows: pa.Table | None = None
     payload: bytes | None = None
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that it holds."""
+        return len(self.payload or b"") + (0 if self.rows is None else int(self.rows.nbytes))
+
 
 def delete_files(entries: Iterable[Entry], oldest: int | None) -> list[DeleteFile]:
     """The delete files of a manifest of deletes.

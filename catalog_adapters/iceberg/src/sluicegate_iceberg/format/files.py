@@ -33,6 +33,11 @@ class DataFiles:
         return len(self.chunk)
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of memory beside those of the chunk."""
+        return int(self.locations.nbytes + self.sequence_numbers.nbytes)
+
+    @property
     def oldest(self) -> int:
         """The smallest sequence number; there must be a file."""
         return int(pc.min(self.sequence_numbers).as_py())

@@ -55,6 +55,12 @@ class Loaded:
     deletes: Mapping[tuple[str, int], Deleted]
     chunks: Sequence[FileChunk]
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory beside those of the snapshot's files."""
+        data = sum(each.files.nbytes for each in self.manifests.values())
+        return data + sum(each.nbytes for each in self.deletes.values())
+
 
 class Loader:
     """Makes snapshots of one table.
