@@ -1,13 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import pytest
 
 from sluicegate.api import Catalog
 from sluicegate.testing.catalog import CatalogBehaviour, Expected
 from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.polaris import Polaris
+from sluicegate.testing.servers.polaris import Polaris, Reply, Request
 from sluicegate_iceberg.catalog import IcebergCatalog
 from sluicegate_iceberg.config import IcebergConfig
 
@@ -20,12 +22,55 @@ NAMES = {
 SCHEMAS = {"eu": ("eu",), "eu.north": ("eu", "north"), "eu%2Enorth": ("eu.north",), "100%25": ("100%",)}
 
 
+LIES: Mapping[str, list[Any]] = {
+    "identifiers": [
+        {"namespace": ["elsewhere"], "name": "orders"},
+        {"namespace": ["eu"], "name": ""},
+        {"namespace": ["eu"], "name": "a\x1fb"},
+    ],
+    "namespaces": [[], [""], [".."]],
+}
+
+
+class Slow(Polaris):
+    """Takes its time for every answer."""
+
+    def reply(self, request: Request) -> Reply:
+        time.sleep(0.02)
+        return super().reply(request)
+
+
+class Failing(Polaris):
+    """Has no time for anything that it is asked for the first time."""
+
+    def reply(self, request: Request) -> Reply:
+        known = any((each.path, each.query) == (request.path, request.query) for each in self.requests)
+        answer = super().reply(request)
+        return answer if known else Reply(503, b"<html>come again</html>")
+
+
+class Lying(Polaris):
+    """Lists things twice, things of elsewhere, and things that cannot be, with fields of its own."""
+
+    def reply(self, request: Request) -> Reply:
+        answer = super().reply(request)
+        if not isinstance(answer.document, dict):
+            return answer
+        document = {**answer.document, "unheard-of": [None]}
+        for key, lies in LIES.items():
+            if key in document:
+                document[key] = [*lies, *document[key], *document[key]]
+        return Reply(answer.status, document, answer.headers)
+
+
 class TestPolaris(CatalogBehaviour):
     """Names of every kind, page after page, some of them Delta tables."""
 
+    kind: ClassVar[type[Polaris]] = Polaris
+
     @pytest.fixture
     def polaris(self) -> Iterator[Polaris]:
-        with Polaris.start() as server:
+        with self.kind.start() as server:
             server.page_size = 2
             for number, (namespace, names) in enumerate(NAMES.items()):
                 for name in names:
@@ -56,3 +101,15 @@ class TestPolaris(CatalogBehaviour):
     @pytest.fixture
     def secrets(self, polaris: Polaris) -> Sequence[str]:
         return [polaris.client_secret]
+
+
+class TestSlow(TestPolaris):
+    kind = Slow
+
+
+class TestFailing(TestPolaris):
+    kind = Failing
+
+
+class TestLying(TestPolaris):
+    kind = Lying
