@@ -81,9 +81,25 @@ async def test_a_valid_token_serves_while_none_can_be_had(
     polaris.tell(TOKENS, Reply(500, b""))
     clock.now += 3550
     assert await credentials.header() == first
+    assert await credentials.header() == first
+    assert len(polaris.asked(TOKENS)) == 2
     clock.now += 51
     with pytest.raises(Unavailable):
         await credentials.header()
+
+
+async def test_nobody_waits_for_a_renewal_while_the_token_is_valid(
+    polaris: Polaris, clock: Clock, client: Client
+) -> None:
+    credentials = client()
+    first = await credentials.header()
+    clock.now += 3550
+    polaris.delay(TOKENS, 0.5)
+    renewal = asyncio.create_task(credentials.header())
+    await asyncio.sleep(0)
+    assert await credentials.header() == first
+    assert not renewal.done()
+    assert await renewal != first
 
 
 @pytest.mark.parametrize("expires_in", [None, "soon", 0, -1])

@@ -9,7 +9,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 
 _AHEAD_SECONDS = 60.0
 _AHEAD_SHARE = 0.2
+# A token that is still valid is used on; its renewal is tried again after this.
+_RETRY_SECONDS = 5.0
 
 
 class Authorization(ABC):
@@ -85,8 +87,8 @@ class ClientCredentials(Authorization):
 
     async def header(self) -> str | None:
         """See `Authorization.header`; a token that is still valid serves while none can be had."""
-        token = self._token
-        if token is not None and self._clock() < token.renew_at:
+        token, now = self._token, self._clock()
+        if token is not None and (now < token.renew_at or self._another_renews(token, now)):
             return token.header
         async with self._renewing:
             if self._token is not token and self._token is not None:
@@ -100,6 +102,9 @@ class ClientCredentials(Authorization):
                 self._token = await self._exchange()
             return self._token.header
 
+    def _another_renews(self, token: _Token, now: float) -> bool:
+        return self._renewing.locked() and now < token.expires_at
+
     async def _renewed_or_kept(self) -> str:
         kept = self._token
         try:
@@ -107,6 +112,7 @@ class ClientCredentials(Authorization):
         except Unavailable as error:
             if kept is None or self._clock() >= kept.expires_at:
                 raise
+            self._token = replace(kept, renew_at=self._clock() + _RETRY_SECONDS)
             log.warning("the token of a catalog is kept a little longer: %s", error.detail)
             return kept.header
         return self._token.header

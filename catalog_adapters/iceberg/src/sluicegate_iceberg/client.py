@@ -88,6 +88,8 @@ class IcebergClient:
         Raises:
             Unavailable: It has never answered.
         """
+        if self._settings is not None and self._asking_settings.locked():
+            return self._settings
         async with self._asking_settings:
             if self._settings is None or self._clock() >= self._settings_until:
                 self._settings = await self._asked_settings(self._settings)
