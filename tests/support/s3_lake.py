@@ -76,6 +76,7 @@ def s3_lake(
     *,
     sharing: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
+    telemetry: Mapping[str, Any] | None = None,
 ) -> Iterator[S3Lake]:
     """Share tables of a bucket, until the block ends.
 
@@ -85,6 +86,7 @@ def s3_lake(
         tables: Their names, which are also their directories in the bucket.
         sharing: The section `sharing` of the configuration.
         options: How every table is shared, beside its history.
+        telemetry: The section `telemetry` of the configuration.
     """
     entries = {
         name: {
@@ -97,7 +99,12 @@ def s3_lake(
     }
     write_configuration(
         folder,
-        {"catalogs": {"raw": {"type": "paths"}}, "storage": [storage], "sharing": sharing or {}},
+        {
+            "catalogs": {"raw": {"type": "paths"}},
+            "storage": [storage],
+            "sharing": sharing or {},
+            "telemetry": telemetry or {},
+        },
         {
             "shares": {SHARE: {"schemas": {SCHEMA: {"tables": entries}}}},
             "recipients": {"acme": {"shares": [SHARE]}},
