@@ -70,7 +70,8 @@ class RoleSessions:
         """
         ended = denial(name, before)
         if not self._puts:
-            return self._instructions("the gateway's configuration does not let it", ended)
+            obstacle = "the configuration does not let the gateway (vending: revoke, iam_endpoint)"
+            return self._instructions(obstacle, ended)
         own = await self._own.get()
         async with self._lock:
             obstacle = await self._threads.run(lambda: self._put(own, ended))
