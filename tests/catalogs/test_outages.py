@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -70,6 +71,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
         dead.bind(("127.0.0.1", 0))  # nobody listens there
         for server in (main, other):
             server.state.add(table_info("main.eu.orders", location))
+        main.state.add(table_info("main.us.orders", location, 2))
         uris = {
             "main": main.uri,
             "other": other.uri,
@@ -85,6 +87,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
         }
         tables["raw"] = {"tables": {"orders": {"catalog": "raw", "table": location}}}
         whole = {f"{name}_whole": {"from": {"catalog": name, "schema": "eu"}} for name in unity}
+        whole["main_us"] = {"from": {"catalog": "main", "schema": "us"}}
         write_configuration(
             folder,
             {
@@ -159,13 +162,26 @@ def test_a_bad_day_of_one_catalog_is_its_own_and_passes(lake: Lake, day: str) ->
 
 
 def test_a_listing_goes_on_without_the_schemas_of_a_catalog_that_is_down(lake: Lake) -> None:
-    assert comes_back(lake, "schemas/main_whole/tables")
+    assert all(comes_back(lake, f"schemas/{name}/tables") for name in ("main_whole", "main_us"))
     declared = ["dead.orders", "main.orders", "other.orders", "raw.orders"]
-    assert lake.listed() == sorted([*declared, "main_whole.orders", "other_whole.orders"])
+    whole = ["main_us.orders", "main_whole.orders", "other_whole.orders"]
+    assert lake.listed() == sorted([*declared, *whole])
     with bad_day(lake, DAYS["fails"]):
         assert lake.listed() == sorted([*declared, "other_whole.orders"])
         alone = lake.get("schemas/main_whole/tables")
     assert (alone.status_code, "retry-after" in alone.headers) == (503, True)
+
+
+def test_a_listing_asks_for_all_its_schemas_at_once(lake: Lake) -> None:
+    assert all(comes_back(lake, f"schemas/{name}/tables") for name in ("main_whole", "main_us"))
+    both = threading.Barrier(2, timeout=PATIENCE_SECONDS)
+
+    def together(asked: Asked) -> Reply:
+        both.wait()
+        return lake.main.state.answer(asked)
+
+    with bad_day(lake, together):
+        assert {"main_us.orders", "main_whole.orders"} <= set(lake.listed())
 
 
 @pytest.mark.parametrize("path", ["schemas/main/tables/orders/metadata", "schemas/main_whole/tables"])

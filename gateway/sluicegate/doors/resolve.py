@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -66,16 +67,25 @@ class Resolver:
         return (await self._whole.tables(schema, schema.source)).ordered
 
     async def all_tables(self, principal: Principal, share: str) -> list[SharedTable]:
-        """The tables of all schemas of a share; a catalog that is down hides its own tables only."""
+        """The tables of all schemas of a share; a catalog that is down hides its own tables only.
+
+        Catalogs are asked side by side, so one that hangs is waited for once, not for each schema.
+        """
+        schemas = await self._grants.schemas(principal, share)
+        listed = await asyncio.gather(*(self._listed_or_none(each) for each in schemas if each.source))
+        whole = iter(listed)
         found: list[SharedTable] = []
-        for schema in await self._grants.schemas(principal, share):
-            try:
-                found.extend(await self.tables(schema))
-            except SluicegateError as error:
-                log.warning(
-                    "schema %s of share %s is left out: %s", schema.name, share, error.for_operators
-                )
+        for schema in schemas:
+            found.extend(next(whole) if schema.source else await self._grants.tables(schema))
         return found
+
+    async def _listed_or_none(self, schema: Schema) -> Sequence[SharedTable]:
+        try:
+            return await self.tables(schema)
+        except SluicegateError as error:
+            where = f"{schema.share.name}.{schema.name}"
+            log.warning("schema %s is left out of the listing: %s", where, error.for_operators)
+            return ()
 
     async def table(self, principal: Principal, share: str, schema: str, name: str) -> SharedTable:
         """The shared table of that name, in any spelling of upper and lower case.
