@@ -29,7 +29,7 @@ async def respond(store: ObjectStore, key: str, method: str, headers: Mapping[st
         NotFound: The object does not exist.
         StorageError: The store cannot be read.
     """
-    with span("content.head"), _as_domain_errors():
+    with span("content.head"), as_domain_errors():
         meta = await obstore.head_async(store, key)
     size, validators = meta["size"], Validators(meta["e_tag"], meta["last_modified"])
     described = _describe(validators)
@@ -62,7 +62,7 @@ async def _stream(
     if part:
         headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
     chunks = _chunks(store, key, validators.etag, range(start, end, CHUNK_SIZE), end)
-    with span("content.get", bytes=end - start), _as_domain_errors():
+    with span("content.get", bytes=end - start), as_domain_errors():
         first = await anext(chunks, b"")  # what fails at once is still answered as an error
     return _ObjectResponse(_all(first, chunks), 206 if part else 200, headers)
 
@@ -114,7 +114,8 @@ def _refusal(
 
 
 @contextmanager
-def _as_domain_errors() -> Iterator[None]:
+def as_domain_errors() -> Iterator[None]:
+    """Tell what a store says in the words of this door."""
     try:
         yield
     except FileNotFoundError as error:

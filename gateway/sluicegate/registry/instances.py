@@ -12,6 +12,7 @@ from sluicegate.api import (
     LinkSigner,
     ObjectDirectory,
     PluginContext,
+    Presigned,
     Storage,
     TableFormat,
     TaskExecutor,
@@ -135,6 +136,16 @@ class Instances:
             f"no configured storage serves {bucket_of(canonical)}: add it to 'storage:'",
             detail=location,
         )
+
+    def presign_here(self, location: str, expires_in: int) -> Presigned:
+        """A link to what the gateway itself serves of a location, for what no store can presign.
+
+        Raises:
+            ConfigurationError: No configured storage serves the location.
+        """
+        canonical, storage = self.storage_for(location)
+        name = next(name for name, each in self._storage.items() if each is storage)
+        return self._links(name).sign([canonical.removeprefix(storage.prefix)], expires_in)
 
     def canonical(self, location: str) -> str:
         """The location in the one spelling of its scheme, whether or not a storage serves it."""

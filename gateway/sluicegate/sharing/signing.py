@@ -12,6 +12,7 @@ from sluicegate.api import (
     TemporaryCredentials,
     UnsupportedOperation,
 )
+from sluicegate.content.vector_parts import vector_part
 from sluicegate.doors.reach import Reach
 from sluicegate.doors.resolve import OpenTable
 from sluicegate.nouns import join_location
@@ -90,13 +91,17 @@ class Signer:
         self, table: OpenTable, locations: Sequence[str], credentials: TemporaryCredentials | None
     ) -> Presigned:
         """Sign locations of several storage instances, and put the URLs back into order."""
+        urls, expiries = [""] * len(locations), []
         groups: dict[tuple[int, bool], tuple[Storage, list[int]]] = {}
         for row, location in enumerate(locations):
             storage = self._storage(location)
+            if vector_part(location):
+                link = self._instances.presign_here(location, self._lifetime)
+                urls[row] = link.urls[0]
+                expiries.append(link.expires_at)
+                continue
             vended = credentials is not None and self._reach.in_root(table.source, location)
             groups.setdefault((id(storage), vended), (storage, []))[1].append(row)
-        urls = [""] * len(locations)
-        expiries = []
         for (_, vended), (storage, rows) in groups.items():
             signed = await storage.presign(
                 [locations[row] for row in rows],

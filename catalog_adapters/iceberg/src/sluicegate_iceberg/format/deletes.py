@@ -16,9 +16,10 @@ from sluicegate.api import TableUnreadable, UnsupportedOperation
 from sluicegate.formats import DELETION_VECTOR, PLAIN_SCHEMA, FileChunk
 from sluicegate_iceberg.format.files import DataFiles
 from sluicegate_iceberg.format.manifests import Entry
+from sluicegate_iceberg.format.objects import literal_location
 from sluicegate_iceberg.format.vectors import (
     cardinality_of,
-    inline_descriptor,
+    descriptor,
     payload_in,
     payload_of,
 )
@@ -41,6 +42,14 @@ class DeleteFile:
     sequence_number: int
     vector_of: str | None = None
     part: tuple[int, int] | None = None
+
+    @property
+    def place(self) -> str | None:
+        """Where the gateway serves a vector from: its location, and its part of the file."""
+        if self.part is None:
+            return None
+        offset, size = self.part
+        return f"{literal_location(self.location)}#deletion-vector={offset}-{size}"
 
     @property
     def key(self) -> tuple[str, int]:
@@ -135,12 +144,12 @@ class DeletedRows:
     """
 
     def __init__(self, deletes: Iterable[Deleted]) -> None:
-        self._vectors: dict[str, tuple[int, bytes]] = {}
+        self._vectors: dict[str, tuple[DeleteFile, bytes]] = {}
         self._positions: dict[str, list[tuple[int, pa.ListScalar]]] = defaultdict(list)
         for each in deletes:
             number = each.file.sequence_number
             if each.file.vector_of is not None and each.payload is not None:
-                self._vectors[each.file.vector_of] = number, each.payload
+                self._vectors[each.file.vector_of] = each.file, each.payload
             elif each.rows is not None:
                 columns = (each.rows.column(name) for name in ("file_path", "pos_list"))
                 for path, rows in zip(*columns, strict=True):
@@ -156,27 +165,26 @@ class DeletedRows:
         touched = pc.indices_nonzero(pc.is_in(files.locations, self._touched)).to_pylist()
         found = {}
         for row in touched:
-            descriptor = self._descriptor(
-                files.locations[row].as_py(), files.sequence_numbers[row].as_py()
-            )
-            if descriptor is not None:
-                found[row] = descriptor
+            location, number = files.locations[row].as_py(), files.sequence_numbers[row].as_py()
+            if (vector := self._vector(location, number)) is not None:
+                found[row] = vector
         if not found:
             return files.chunk
         column = pa.array([found.get(row) for row in range(len(files))], DELETION_VECTOR)
         plain = files.chunk.plain.set_column(_VECTOR_COLUMN, PLAIN_SCHEMA.field(_VECTOR_COLUMN), column)
         return FileChunk(plain, files.chunk.stats)
 
-    def _descriptor(self, location: str, sequence_number: int) -> dict[str, Any] | None:
+    def _vector(self, location: str, sequence_number: int) -> dict[str, Any] | None:
         """A file's vector; where there is one, it holds what files of positions say, too."""
-        number, payload = self._vectors.get(location, (-1, b""))
-        if number >= sequence_number:
-            return inline_descriptor(payload, cardinality_of(payload))
+        if location in self._vectors:
+            file, payload = self._vectors[location]
+            if file.sequence_number >= sequence_number:
+                return descriptor(payload, cardinality_of(payload), file.place)
         rows = BitMap64()
         for number, positions in self._positions.get(location, ()):
             if number >= sequence_number:
                 rows |= BitMap64(_integers(positions))
-        return inline_descriptor(payload_of(rows), len(rows)) if rows else None
+        return descriptor(payload_of(rows), len(rows)) if rows else None
 
 
 def _integers(positions: pa.ListScalar) -> Sequence[int]:

@@ -58,12 +58,20 @@ def cardinality_of(payload: bytes) -> int:
         ) from error
 
 
-def inline_descriptor(payload: bytes, cardinality: int) -> dict[str, Any]:
-    """The descriptor of a vector that it holds itself ("Deletion Vector Descriptor Schema").
+def descriptor(payload: bytes, cardinality: int, place: str | None = None) -> dict[str, Any]:
+    """A vector's descriptor ("Deletion Vector Descriptor Schema"), which holds it where it can.
+
+    Args:
+        payload: The serialised vector.
+        cardinality: How many rows it marks.
+        place: Where the gateway finds a large one again.
 
     Raises:
-        UnsupportedOperation: The vector is larger than what every reader takes.
+        UnsupportedOperation: The vector is larger than what every reader takes, and has no place.
     """
+    told = {"sizeInBytes": len(payload), "cardinality": cardinality}
+    if len(payload) > MAX_INLINE and place is not None:
+        return {"storageType": "p", "pathOrInlineDv": place, "offset": 1, **told}
     if len(payload) > MAX_INLINE:
         raise UnsupportedOperation(
             "deleted rows of the Iceberg table make a deletion vector that is too large to be sent: "
@@ -73,6 +81,5 @@ def inline_descriptor(payload: bytes, cardinality: int) -> dict[str, Any]:
     return {
         "storageType": "i",
         "pathOrInlineDv": base64.b85encode(padded).translate(_TO_Z85).decode(),
-        "sizeInBytes": len(payload),
-        "cardinality": cardinality,
+        **told,
     }
