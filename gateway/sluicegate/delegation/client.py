@@ -1,0 +1,218 @@
+"""For catalogs in Python: run a task here, or hand it over, by configuration.
+
+Source: polaris-delegation-service.md, "Code Refactors" (a factory gives the executor of the strategy).
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
+from uuid import uuid4
+
+import aiohttp
+from pydantic import SecretStr, model_validator
+
+from sluicegate.config.model import HttpUrl, SettingsModel
+from sluicegate.delegation.answers import PREFIX
+from sluicegate.errors import ConfigurationError, PermissionDenied, Unavailable
+from sluicegate.executors import DelegatedTask, TaskExecutor, TaskFailed, TaskProgress, TaskResult
+
+_REPEATS = 3
+_EARLY_SECONDS = 60
+_BEARER = "Bearer"
+
+
+class TaskClientConfig(SettingsModel):
+    """Which strategy, and where the service is.
+
+    Attributes:
+        task_type: `local` runs tasks in this process, `delegated` hands them over.
+        endpoint: Of the service, without the path: `http://delegation-service:8182`.
+        client_id: The name of this catalog in the service's configuration.
+        token_url: Where access tokens are; by default the service's own endpoint.
+    """
+
+    task_type: Literal["local", "delegated"] = "local"
+    endpoint: HttpUrl | None = None
+    client_id: str = ""
+    client_secret: SecretStr = SecretStr("")
+    token_url: HttpUrl | None = None
+
+    @model_validator(mode="after")
+    def _has_an_endpoint(self) -> Self:
+        if self.task_type == "delegated" and self.endpoint is None:
+            raise ValueError("tasks can only be delegated with an endpoint")
+        return self
+
+
+class TaskStrategy(ABC):
+    """Runs a task to its end, wherever that is."""
+
+    @abstractmethod
+    async def execute(self, task: DelegatedTask) -> TaskResult:
+        """Run a task.
+
+        Its `id` and `attempt` are not used. Without a `correlation_id` it gets one.
+
+        Raises:
+            TaskFailed: It failed; nothing of the catalog's own may be dropped.
+            PermissionDenied: The service does not let this catalog in.
+            Unavailable: The service does not answer; the same task may be handed over again.
+        """
+
+    async def aclose(self) -> None:  # noqa: B027 (having nothing to release is the usual case)
+        """Release connections."""
+
+
+def task_strategy(
+    config: TaskClientConfig, executors: Mapping[str, TaskExecutor] | None = None
+) -> TaskStrategy:
+    """The strategy that a configuration names.
+
+    Args:
+        config: The configuration.
+        executors: By operation, for running locally.
+    """
+    return Delegated(config) if config.task_type == "delegated" else Local(executors or {})
+
+
+class Local(TaskStrategy):
+    """Runs tasks in this process, once, without a lease.
+
+    Args:
+        executors: By operation.
+    """
+
+    def __init__(self, executors: Mapping[str, TaskExecutor]) -> None:
+        self._executors = executors
+
+    async def execute(self, task: DelegatedTask) -> TaskResult:
+        """Run a task by its executor; what that raises is not changed.
+
+        Raises:
+            ConfigurationError: No executor runs the operation.
+        """
+        executor = self._executors.get(task.operation)
+        if executor is None:
+            raise ConfigurationError(f"no executor for '{task.operation}' is configured")
+        resources = await executor.acquire(task)
+        return await executor.run(task, resources, _LocalRun(task))
+
+    async def aclose(self) -> None:
+        """Close the executors."""
+        for executor in self._executors.values():
+            await executor.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class _LocalRun:
+    task: DelegatedTask
+    stages: list[str] = field(default_factory=list)
+
+    def report(self, progress: TaskProgress) -> None:
+        """Nobody looks."""
+
+    async def finish_stage(self, stage: str) -> None:
+        """Remember it for as long as the attempt."""
+        self.stages.append(stage)
+
+    async def renewed_config(self) -> Mapping[str, str] | None:
+        """What there was at the beginning."""
+        return self.task.config
+
+
+class Delegated(TaskStrategy):
+    """Hands tasks to the service and waits for their end.
+
+    A call whose connection breaks is repeated: by its correlation id it joins the same task.
+
+    Args:
+        config: Where the service is.
+    """
+
+    def __init__(self, config: TaskClientConfig) -> None:
+        self._config = config
+        self._api = f"{config.endpoint}{PREFIX}"
+        # A synchronous call takes as long as its task.
+        self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None, connect=10))
+        self._token = ""
+        self._renew_at = 0.0
+
+    async def execute(self, task: DelegatedTask) -> TaskResult:
+        """Hand a task over and wait for its end."""
+        named = replace(task, correlation_id=task.correlation_id or str(uuid4()))
+        for left in reversed(range(_REPEATS)):
+            try:
+                return await self._call(payload_of(named))
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                if not left:
+                    raise Unavailable(
+                        "the delegation service does not answer", detail=type(error).__name__
+                    ) from error
+        raise AssertionError("unreachable")
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._session.close()
+
+    async def _call(self, payload: dict[str, Any]) -> TaskResult:
+        url = f"{self._api}/v1/tasks/execute/synchronous"
+        headers = {"Authorization": f"{_BEARER} {await self._access_token()}"}
+        async with self._session.post(url, json=payload, headers=headers) as response:
+            answer = await response.json()
+        if response.status == 200:
+            result = dict(answer.get("execution_result", {}))
+            files, size = result.pop("files_deleted", None), result.pop("bytes_deleted", None)
+            return TaskResult(answer.get("message", ""), files, size, result)
+        message = str(answer.get("message", "the delegation service refused the task"))
+        if response.status in (401, 403):
+            raise PermissionDenied(message)
+        if response.status == 503:
+            raise Unavailable(message)
+        raise TaskFailed(message, error_code=answer.get("error_code", "INTERNAL_ERROR"))
+
+    async def _access_token(self) -> str:
+        if time.monotonic() >= self._renew_at:
+            form = {
+                "grant_type": "client_credentials",
+                "client_id": self._config.client_id,
+                "client_secret": self._config.client_secret.get_secret_value(),
+                "scope": "execute_tasks",
+            }
+            url = self._config.token_url or f"{self._api}/v1/oauth/tokens"
+            async with self._session.post(url, data=form) as response:
+                answer = await response.json()
+            if response.status != 200:
+                raise PermissionDenied(f"no access token: {answer.get('error', response.status)}")
+            self._token = str(answer["access_token"])
+            self._renew_at = time.monotonic() + int(answer["expires_in"]) - _EARLY_SECONDS
+        return self._token
+
+
+def payload_of(task: DelegatedTask) -> dict[str, Any]:
+    """A task as the API takes it ("TaskPayload")."""
+    common = {
+        "operation_type": task.operation,
+        "realm_identifier": task.realm,
+        "polaris_correlation_id": task.correlation_id,
+    }
+    parameters = {
+        **task.further,
+        "table_identity": {
+            "table_entity_id": task.table.entity_id,
+            "catalog_name": task.table.catalog,
+            "namespace_levels": list(task.table.namespace),
+            "table_name": task.table.name,
+        },
+        "properties": dict(task.properties),
+        "metadata_location": task.metadata_location,
+        "metadata": task.metadata,
+        "config": None if task.config is None else dict(task.config),
+    }
+    return {
+        "common_payload": {name: value for name, value in common.items() if value is not None},
+        "operation_parameters": {name: each for name, each in parameters.items() if each is not None},
+    }

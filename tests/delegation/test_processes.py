@@ -1,0 +1,212 @@
+"""Workers as processes: killed, drained; and the commands, as an operator uses them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from support.delegation import API, SECRET, body, make_table
+from support.installed import installed_site
+
+from sluicegate.cli.main import run
+
+PURGE = """
+import anyio
+from pathlib import Path
+from sluicegate.api import PluginConfig, TaskExecutor, TaskExecutorType, TaskProgress, TaskResult
+from sluicegate.api import hookimpl
+
+class Config(PluginConfig):
+    lake: str
+    pause: float = 0.0
+
+class Purge(TaskExecutor):
+    def __init__(self, config, context):
+        self.config = config
+    async def run(self, task, resources, run):
+        folder, done = Path(self.config.lake) / task.table.name, 0
+        for file in sorted(folder.glob("*.parquet")):
+            file.unlink()
+            done += 1
+            run.report(TaskProgress("content", done))
+            await anyio.sleep(self.config.pause)
+        await run.finish_stage("content")
+        (folder / "metadata.json").unlink(missing_ok=True)
+        return TaskResult("the table was purged", done, done * 10)
+
+@hookimpl
+def sluicegate_register_task_executors():
+    return [TaskExecutorType("purge", ("TABLE_PURGE",), Config, Purge)]
+"""
+Capture = pytest.CaptureFixture[str]
+
+
+class Lake:
+    """Folders that are tables, a configuration and the commands that work on both."""
+
+    def __init__(self, folder: Path, site: Path) -> None:
+        self.folder = folder
+        self._site = site
+
+    def configure(self, pause: float, **worker: Any) -> None:
+        """Write the configuration."""
+        lines = {
+            "database": f"sqlite:///{self.folder}/tasks.db",
+            "delegation": {
+                "realm": "prod",
+                "clients": {"polaris": {"secret": {"env": "POLARIS_SECRET"}}},
+                "executors": [{"type": "purge", "lake": str(self.folder), "pause": pause}],
+                "lease": {"lost_timeout": "5s", "heartbeat": "1s"},
+                "worker": {"poll_interval": "1s", **worker},
+            },
+        }
+        (self.folder / "gateway.yaml").write_text(json.dumps(lines))
+
+    @contextmanager
+    def process(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        """A command of its own, once it says that it is ready."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sluicegate.cli", "delegation", *arguments],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(self._site), "POLARIS_SECRET": SECRET},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr is not None
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
+
+    def files(self, table: str) -> int:
+        """How many files a table has left."""
+        return len(list((self.folder / table).iterdir()))
+
+
+@pytest.fixture
+def lake(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: Any) -> Iterator[Lake]:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("POLARIS_SECRET", SECRET)
+    with installed_site(tmp_path_factory.mktemp("site")) as site:
+        site.install("purge", PURGE)
+        for name in ("T1", "T2"):
+            make_table(tmp_path, name, 40)
+        yield Lake(tmp_path, site.folder)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that will be."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
+
+
+def command(capture: Capture, *arguments: str) -> str:
+    """What a command prints."""
+    assert run(arguments) == 0, capture.readouterr().err
+    return capture.readouterr().out.strip()
+
+
+def submit(lake: Lake, capture: Capture, table: str = "T1") -> str:
+    """Hand a purge over."""
+    (lake.folder / "payload.json").write_text(json.dumps(body(table)))
+    return command(capture, "tasks", "submit", "payload.json")
+
+
+def shown(capture: Capture, task_id: str) -> dict[str, Any]:
+    """A task's record."""
+    record: dict[str, Any] = json.loads(command(capture, "tasks", "show", task_id))
+    return record
+
+
+def test_a_killed_worker_loses_its_task_to_another(lake: Lake, capsys: Capture) -> None:
+    lake.configure(pause=0.1)
+    task_id = submit(lake, capsys)
+    with lake.process("worker") as first:
+        until(lambda: lake.files("T1") < 38)
+        first.send_signal(signal.SIGKILL)
+        first.wait()
+    assert 0 < lake.files("T1") < 40
+    lake.configure(pause=0)
+    with lake.process("worker"):
+        until(lambda: shown(capsys, task_id)["status"] == "SUCCESS")
+    record = shown(capsys, task_id)
+    assert (record["attempt_count"], record["stages"]) == (2, ["content"])
+    assert [each["status"] for each in record["versions"]] == [
+        "SUBMITTED",
+        *["ACQUIRING_RESOURCES", "RUNNING"] * 2,
+        "SUCCESS",
+    ]
+    assert (lake.files("T1"), lake.files("T2")) == (0, 41)
+
+
+@pytest.mark.parametrize(
+    ("drain_timeout", "status", "attempts"), [("60s", "SUCCESS", 1), ("0s", "RETRY_SCHEDULED", 0)]
+)
+def test_a_worker_that_is_stopped_drains(
+    lake: Lake, capsys: Capture, drain_timeout: str, status: str, attempts: int
+) -> None:
+    lake.configure(pause=0.05, drain_timeout=drain_timeout)
+    task_id, waiting = submit(lake, capsys), submit(lake, capsys, "T2")
+    with lake.process("worker") as worker:
+        until(lambda: lake.files("T1") < 38)
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(timeout=60) == 0
+    record = shown(capsys, task_id)
+    assert (record["status"], record["attempt_count"]) == (status, attempts)
+    assert (lake.files("T1") == 0) == (status == "SUCCESS")
+    assert shown(capsys, waiting)["status"] == "SUBMITTED"
+
+
+def test_the_service_with_a_worker_answers_a_purge(lake: Lake) -> None:
+    lake.configure(pause=0)
+    with lake.process("serve", "--port", "0", "--with-worker") as service:
+        assert service.stderr is not None
+        address = next(line for line in service.stderr if "serving" in line).split(" at ")[1].strip()
+        form = {"grant_type": "client_credentials", "client_id": "polaris", "client_secret": SECRET}
+        token = httpx.post(f"{address}/v1/oauth/tokens", data=form).json()["access_token"]
+        answer = httpx.post(
+            f"{address}/v1/tasks/execute/synchronous",
+            json=body("T1"),
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=60,
+        )
+        service.send_signal(signal.SIGTERM)
+        assert service.wait(timeout=60) == 0
+    assert address.endswith(API)
+    assert answer.json()["execution_result"] == {"files_deleted": 40, "bytes_deleted": 400}
+    assert (lake.files("T1"), lake.files("T2")) == (0, 41)
+
+
+def test_tasks_are_listed_cancelled_and_tried_again(lake: Lake, capsys: Capture) -> None:
+    lake.configure(pause=0)
+    task_id = submit(lake, capsys)
+    assert submit(lake, capsys) == task_id
+    header, line = command(capsys, "tasks", "list").splitlines()
+    assert header.split()[0] == "ID"
+    assert line.split()[:5] == [task_id, "TABLE_PURGE", "prod", "SUBMITTED", "0"]
+    assert command(capsys, "tasks", "cancel", task_id) == "cancelled"
+    [listed] = json.loads(command(capsys, "tasks", "list", "--status", "FAILURE", "--json"))
+    assert (listed["task_id"], listed["error_code"]) == (task_id, "TASK_CANCELLED")
+    assert command(capsys, "tasks", "retry", task_id) == "SUBMITTED"
+    assert command(capsys, "tasks", "list", "--realm", "elsewhere").split() == header.split()
+    (lake.folder / "payload.json").write_text("{}")
+    for arguments, told in (
+        (("submit", "payload.json"), "common_payload: field required"),
+        (("show", "nothing"), "there is no such task"),
+        (("retry", task_id), "only failed tasks can be tried again; this one is SUBMITTED"),
+    ):
+        assert run(("tasks", *arguments)) == 1
+        assert told in capsys.readouterr().err
