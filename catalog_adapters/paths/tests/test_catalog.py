@@ -136,7 +136,7 @@ async def test_a_dead_store_makes_the_schema_unavailable(build: Build, lake: Lak
             Unavailable, match="schema 'eu' of catalog 'raw' cannot be listed"
         ) as failed:
             await build({"eu": "s3://lake/eu/"}).list_tables("eu")
-        with pytest.raises(Unavailable, match="storage of the table does not answer") as unknown:
+        with pytest.raises(Unavailable, match="the table's storage does not answer") as unknown:
             await build({}).load_table("s3://lake/eu/orders")
     for refused in (failed, unknown):
         assert "127.0.0.1" not in refused.value.message

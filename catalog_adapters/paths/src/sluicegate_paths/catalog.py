@@ -104,7 +104,7 @@ class PathsCatalog(Catalog):
             return iceberg_table(root, location, pinned=True)
         if location in self._delta:
             return delta_table(location)
-        with _store_errors("the storage of the table does not answer now; try again later"):
+        with _store_errors("the table's storage does not answer; try again later"):
             return await self._found(location)
 
     async def _found(self, location: str) -> CatalogTable:
