@@ -43,7 +43,7 @@ class Remembered(Generic[_T]):
     An answer is given without asking for `max_age`. For `stale` after that it is still given, while
     it is asked anew in the background. What is older is never given. One question is under way for
     all who ask it. That there is no such thing is remembered for `max_age`, and that the catalog did
-    not answer for a moment.
+    not answer for a moment, but no longer than an answer would be.
 
     Args:
         max_age: Seconds.
@@ -61,6 +61,7 @@ class Remembered(Generic[_T]):
     ) -> None:
         self._max_age = max_age
         self._stale = stale
+        self._rest = min(_REST_SECONDS, max_age)
         self._clock = clock
         self._may_be_stale = may_be_stale
         self._answers: LRU[Hashable, _Answer[_T]] = LRU(_ENTRIES)
@@ -107,7 +108,7 @@ class Remembered(Generic[_T]):
             self._answers.put(key, _Answer(missing, asked_at))
             raise
         except Unavailable as error:
-            self._failures.put(key, _Failure(error, self._clock() + _REST_SECONDS))
+            self._failures.put(key, _Failure(error, self._clock() + self._rest))
             raise
         self._answers.put(key, _Answer(value, asked_at))
         return value

@@ -120,9 +120,9 @@ class SharingDoor:
         if request.method == "HEAD":  # the deprecated form of "Query Table Version"
             steps = await self._steps.get()
             return _version_response(await steps.viewer.version(principal, table, None))
-        opened = await self._resolver.open(principal, table)
-        offer = self._access.offer(table, opened.source)
-        answer = listing.table(table) | offer.members() | {"format": opened.source.format}
+        source = await self._resolver.locate(table)
+        offer = self._access.offer(table, source)
+        answer = listing.table(table) | offer.members() | {"format": source.format}
         return json_response(answer)
 
     async def _version(self, request: Request, principal: Principal) -> Response:
