@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyiceberg.types import StringType
+from pyiceberg.schema import Schema
+from pyiceberg.types import FixedType, LongType, NestedField, StringType, TimeType
+from support.iceberg_deletes import change_entries
 from support.iceberg_sharing import IcebergSharing
 from support.recipient import refusal_of
 from support.rows import assert_same_rows
@@ -72,6 +74,49 @@ def test_columns_of_every_portable_type(lake: IcebergSharing) -> None:
     for use_delta_format in (False, True):
         found = lake.recipient.read(name, use_delta_format=use_delta_format)
         assert_same_rows(table.scan().to_arrow(), found)
+
+
+def test_columns_that_a_format_cannot_say_are_left_out(lake: IcebergSharing) -> None:
+    schema = Schema(
+        NestedField(1, "id", LongType()),
+        NestedField(2, "key", FixedType(4)),
+        NestedField(3, "at", TimeType()),
+    )
+    name, table = lake.table(schema)
+    rows = {"id": [1, 2], "key": [b"abcd", None], "at": [time(12, 30), None]}
+    table.append(pa.table(rows, schema=schema.as_arrow()))
+    wanted = table.scan().to_arrow()
+    in_parquet = lake.recipient.read(name, use_delta_format=False)
+    assert list(in_parquet["key"]) == wanted["key"].to_pylist()
+    in_delta = lake.recipient.read(name, use_delta_format=True)
+    assert list(in_delta.columns) == ["id"]
+    assert list(in_delta["id"]) == list(in_parquet["id"]) == [1, 2]
+
+
+def test_data_files_that_are_no_parquet_are_refused(lake: IcebergSharing) -> None:
+    name, table = lake.table(SIMPLE.schema)
+    table.append(SIMPLE)
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    (manifest,) = snapshot.manifests(table.io)
+    change_entries(manifest, file_format="ORC")
+    refused = refusal_of(lambda: lake.recipient.read(name))
+    assert (refused.status, "rewrite_data_files" in refused.message) == (400, True)
+
+
+@pytest.mark.parametrize("way", ["{lake}/{other}/data/x.parquet", "{table}/../{other}/data/x.parquet"])
+def test_files_of_another_table_are_not_given_away(lake: IcebergSharing, way: str) -> None:
+    other, secret = lake.table(SIMPLE.schema)
+    secret.append(SIMPLE)
+    name, table = lake.table(SIMPLE.schema)
+    table.append(SIMPLE)
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    (manifest,) = snapshot.manifests(table.io)
+    location = way.format(lake=f"file://{lake.folder}", table=table.location(), other=other)
+    change_entries(manifest, file_path=location)
+    refused = refusal_of(lambda: lake.recipient.read(name))
+    assert (refused.status, "outside of its own directories" in refused.message) == (400, True)
 
 
 def test_files_that_were_added_without_field_ids(lake: IcebergSharing) -> None:

@@ -76,6 +76,18 @@ def delete_by_values(table: Table, column: int, values: pa.Table) -> None:
     _commit(table, [{**file, "equality_ids": [column]}])
 
 
+def change_entries(manifest: ManifestFile, **changes: Any) -> None:
+    """Say something else of all data files of a manifest."""
+    path = _path(manifest.manifest_path)
+    with path.open("rb") as stream:
+        reader: Any = fastavro.reader(stream)
+        entries = [{**entry, "data_file": {**entry["data_file"], **changes}} for entry in reader]
+        headers = {key: text for key, text in reader.metadata.items() if not key.startswith("avro.")}
+        schema = reader.writer_schema
+    with path.open("wb") as stream:
+        fastavro.writer(stream, schema, entries, codec="deflate", metadata=headers)
+
+
 def as_version_3(table: Table) -> None:
     """Say that a table is of version 3, which PyIceberg reads but cannot write; its last change."""
     path = _path(table.refresh().metadata_location)
