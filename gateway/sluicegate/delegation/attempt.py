@@ -86,6 +86,11 @@ class Attempt:
         """
         return open_task(await self._queue.get(self.task.id), self._seal).config
 
+    @property
+    def outcome(self) -> str:
+        """The state that a finished attempt led to, or `LOST`."""
+        return "LOST" if self.task.leased else self.task.status
+
     def stop(self, why: Stopped) -> None:
         """Cancel the executor."""
         self._stopped = self._stopped or why

@@ -20,6 +20,7 @@ from sluicegate.config import Settings
 from sluicegate.delegation import answers
 from sluicegate.delegation.callbacks import Callbacks
 from sluicegate.delegation.callers import Callers
+from sluicegate.delegation.gauges import QueueGauges
 from sluicegate.delegation.leases import Leases
 from sluicegate.delegation.openapi import document
 from sluicegate.delegation.queue import TaskQueue
@@ -113,7 +114,8 @@ class Base:
         )
         app.router.redirect_slashes = False
         try:
-            async with _background(watcher.run):
+            gauges = QueueGauges(self.store, operations)
+            async with _background(watcher.run), _background(gauges.run):
                 yield RequestTelemetry(app)
         finally:
             await callers.aclose()

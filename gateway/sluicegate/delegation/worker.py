@@ -6,6 +6,7 @@ import logging
 import os
 import random
 import socket
+import time
 from collections.abc import Mapping
 from uuid import uuid4
 
@@ -20,6 +21,7 @@ from sluicegate.delegation.sealing import Seal
 from sluicegate.errors import Unavailable
 from sluicegate.executors import TaskExecutor
 from sluicegate.telemetry.context import RequestInfo, enter_request
+from sluicegate.telemetry.metrics import measure_attempt
 
 log = logging.getLogger(__name__)
 
@@ -97,10 +99,12 @@ class Worker:
             heartbeat=self._settings.lease.heartbeat,
         )
         self._running.add(attempt)
+        started = time.monotonic()
         try:
             await attempt.perform()
         finally:
             self._running.discard(attempt)
+        measure_attempt(time.monotonic() - started, task.operation, attempt.outcome)
 
     async def _rest(self) -> None:
         """Wait a little less than the interval, so that workers do not ask all at once."""

@@ -1,0 +1,65 @@
+"""Measures the queue: how many tasks could start, and for how long the oldest could have."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+
+import anyio
+from sqlalchemy import func, select
+
+from sluicegate.clock import epoch_ms
+from sluicegate.errors import Unavailable
+from sluicegate.store import Store
+from sluicegate.store.tables import tasks
+from sluicegate.telemetry import metrics
+
+log = logging.getLogger(__name__)
+
+_INTERVAL = 15.0
+
+
+class QueueGauges:
+    """Sets the gauges of the queue, while metrics are on.
+
+    Args:
+        store: Where tasks are.
+        operations: Those to measure; one without any due task is measured as 0.
+        now: Epoch milliseconds.
+    """
+
+    def __init__(
+        self, store: Store, operations: Collection[str], *, now: Callable[[], int] = epoch_ms
+    ) -> None:
+        self._store = store
+        self._operations = operations
+        self._now = now
+
+    async def run(self) -> None:
+        """Measure, until cancelled."""
+        while True:
+            if metrics.instruments() is not None:
+                try:
+                    await self.measure()
+                except Unavailable as error:
+                    log.warning("the queue is not measured: %s", error.detail or error.message)
+            await anyio.sleep(_INTERVAL)
+
+    async def measure(self) -> None:
+        """Set the gauges once.
+
+        Raises:
+            Unavailable: The database does not answer.
+        """
+        now = self._now()
+        query = (
+            select(tasks.c.operation, func.count(), func.min(tasks.c.due_at))
+            .where(tasks.c.due_at <= now, tasks.c.operation.in_(self._operations))
+            .group_by(tasks.c.operation)
+        )
+        async with self._store.read() as connection:
+            due = {name: (count, oldest) for name, count, oldest in await connection.execute(query)}
+        for operation in self._operations:
+            count, oldest = due.get(operation, (0, now))
+            metrics.gauge("sluicegate.tasks.waiting", count, operation=operation)
+            metrics.gauge("sluicegate.tasks.oldest", (now - oldest) / 1000, operation=operation)
