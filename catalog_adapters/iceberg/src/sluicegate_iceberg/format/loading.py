@@ -98,7 +98,7 @@ class Loader:
         data = [manifest for manifest in manifests if manifest.content == DATA]
         known = dict(previous.manifests) if previous else {}
         fetched = await self._fetch([each for each in data if each.path not in known])
-        schemas = {schema_of(content) for content in fetched.values()}
+        schemas = await anyio.to_thread.run_sync(lambda: set(map(schema_of, fetched.values())))
         schemas |= {known[each.path].schema for each in data if each.path in known}
         shape = self._shape(schema, schemas)
         if previous and (shape.columns, shape.by_name) != (
@@ -138,11 +138,13 @@ class Loader:
             return {}
         oldest = min((each.files.oldest for each in data if len(each.files)), default=None)
         fetched = await self._fetch(kept)
-        files = [
-            file
-            for manifest in kept
-            for file in delete_files(entries_of(manifest, fetched[manifest.path]), oldest)
-        ]
+        files = await anyio.to_thread.run_sync(
+            lambda: [
+                file
+                for manifest in kept
+                for file in delete_files(entries_of(manifest, fetched[manifest.path]), oldest)
+            ]
+        )
         new = [file for file in files if file.key not in known]
         contents = await self._objects.read_all(
             [file.location for file in new], [file.part for file in new]

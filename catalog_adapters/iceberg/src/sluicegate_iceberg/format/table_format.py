@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
+
 from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, TableUnreadable
 
 if TYPE_CHECKING:
@@ -84,5 +86,6 @@ async def _opened(
     if table.metadata_location is None:
         raise TableUnreadable("the catalog names no metadata file of the Iceberg table")
     objects = TableObjects(table, directory)
-    metadata = parse_metadata(await objects.read(table.metadata_location))
+    data = await objects.read(table.metadata_location)
+    metadata = await anyio.to_thread.run_sync(parse_metadata, data)
     return metadata, Lineage(metadata), Loader(table, table.metadata_location, metadata, objects)
