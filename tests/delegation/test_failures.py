@@ -144,7 +144,12 @@ CASES: dict[str, tuple[Exception, int, str, int]] = {
         1,
     ),
     "a refusal of the core": (InvalidRequest("no such format"), 400, "INVALID_PAYLOAD", 1),
-    "the store, for ever": (StorageError("the store is away"), 502, "STORAGE_FAILED", 5),
+    "the store, for ever": (
+        StorageError("the store is away", detail="connection to 10.0.0.7 refused"),
+        502,
+        "STORAGE_FAILED",
+        5,
+    ),
     "the engine, for ever": (
         TaskFailed("no cluster", error_code="ENGINE_FAILED", retryable=True),
         502,
@@ -152,6 +157,12 @@ CASES: dict[str, tuple[Exception, int, str, int]] = {
         5,
     ),
     "what nobody foresaw": (SECRET_WORDS, 500, "INTERNAL_ERROR", 5),
+}
+
+
+DETAILS = {
+    "the store, for ever": "connection to 10.0.0.7 refused",
+    "what nobody foresaw": "RuntimeError",
 }
 
 
@@ -164,10 +175,13 @@ async def test_failures_of_executors(desk: Desk, case: str) -> None:
     ) as service:
         # A retry that is due at once is taken at once, not after the poll interval.
         answer = await service.post(SYNCHRONOUS, body())
-        shown = (await service.get(f"/{answer.json()['delegation_task_id']}")).text
+        task_id = answer.json()["delegation_task_id"]
+        shown = (await service.get(f"/{task_id}")).text
+    assert (await desk.queue.get(task_id)).result_extended == DETAILS.get(case)
     assert (answer.status_code, answer.json()["error_code"]) == (status, code)
     assert failing.attempts == list(range(1, attempts + 1))
-    assert "hunter2" not in answer.text + shown
+    for private in ("hunter2", "10.0.0.7", "RuntimeError"):
+        assert private not in answer.text + shown
 
 
 def without(document: dict[str, Any], *path: str) -> dict[str, Any]:

@@ -131,7 +131,8 @@ async def _show(settings: Settings, task_id: str) -> dict[str, Any]:
 
     async with _queue(settings) as queue:
         task = await queue.get(task_id)
-        return {**_record(task), "versions": history(await queue.history(task.id))}
+        versions = history(await queue.history(task.id))
+    return {**_record(task), "result_extended": task.result_extended, "versions": versions}
 
 
 async def _cancel(settings: Settings, task_id: str) -> TaskRecord:

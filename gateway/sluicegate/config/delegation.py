@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field, SecretStr, StringConstraints
+from pydantic import Field, SecretStr, StringConstraints, model_validator
 
 from sluicegate.config.authentication import OidcSettings
 from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel, SigningKey
@@ -56,6 +56,12 @@ class LeaseSettings(SettingsModel):
     heartbeat: Duration = Field(
         default=30, ge=1, description="How often workers give a sign of life, and store progress."
     )
+
+    @model_validator(mode="after")
+    def _beats_in_time(self) -> Self:
+        if self.heartbeat * 2 > self.lost_timeout:
+            raise ValueError("heartbeat can be half of lost_timeout at most: one may be late")
+        return self
 
 
 class WorkerSettings(SettingsModel):

@@ -60,7 +60,7 @@ def accepted(task: TaskRecord, *, asynchronous_names: bool) -> Response:
 
 
 def record(task: TaskRecord, *, asynchronous_names: bool = False) -> dict[str, Any]:
-    """The full record of a task, without anything secret."""
+    """The record of a task, without anything secret and without what is for operators alone."""
     shown = {
         "task_id": task.id,
         "version": task.version,
@@ -79,7 +79,6 @@ def record(task: TaskRecord, *, asynchronous_names: bool = False) -> dict[str, A
         "execution_result": task.result,
         "error_code": task.error_code,
         "result_summary": task.result_summary,
-        "result_extended": task.result_extended,
     }
     times = {name: getattr(task, attribute) for name, attribute in _TIMES}
     times["next_scheduled_run_ts"] = task.due_at if task.status == "RETRY_SCHEDULED" else None

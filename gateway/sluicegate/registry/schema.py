@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from sluicegate.api import AuthenticatorType, CatalogType, StorageType
-from sluicegate.config import AuthenticationSettings, PluginSection, Settings
+from sluicegate.api import AuthenticatorType, CatalogType, StorageType, TaskExecutorType
+from sluicegate.config import AuthenticationSettings, DelegationSettings, PluginSection, Settings
 from sluicegate.registry.registry import Registry
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -34,7 +34,7 @@ _REFERENCE_SCHEMA = {
 
 Schema = dict[str, Any]
 Definitions = dict[str, Schema]
-_Type = AuthenticatorType | CatalogType | StorageType
+_Type = AuthenticatorType | CatalogType | StorageType | TaskExecutorType
 
 
 def configuration_schema(registries: Iterable[Registry]) -> Schema:
@@ -51,10 +51,14 @@ def configuration_schema(registries: Iterable[Registry]) -> Schema:
     authenticators: list[_Type] = [
         known for registry in loaded for known in registry.authenticator_types().values()
     ]
-    plugged = (*catalogs, *storage, *authenticators)
+    executors: list[_Type] = [
+        known for registry in loaded for known in registry.task_executor_types().values()
+    ]
+    plugged = (*catalogs, *storage, *authenticators, *executors)
     models: list[type[BaseModel]] = [
         Settings,
         AuthenticationSettings,
+        DelegationSettings,
         *(known.config for known in plugged),
     ]
     targets, collected = models_json_schema([(model, _MODE) for model in dict.fromkeys(models)])
@@ -73,6 +77,8 @@ def configuration_schema(registries: Iterable[Registry]) -> Schema:
     root["properties"]["storage"]["items"] = _sections("storage", storage, names, definitions)
     section = definitions[names[AuthenticationSettings]]["properties"]["authenticators"]
     section["items"] = _sections("authenticator", authenticators, names, definitions)
+    section = definitions[names[DelegationSettings]]["properties"]["executors"]
+    section["items"] = _sections("executor", executors, names, definitions)
     for name in {names[known.config] for known in plugged}:
         if repr(_DEFINITION + name) not in repr(definitions):
             del definitions[name]

@@ -1,0 +1,71 @@
+"""The section `delegation`, checked where it stands."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.installed import Site, installed_site
+
+from sluicegate.cli.main import run
+
+PURGE = """
+from sluicegate.api import PluginConfig, TaskExecutor, TaskExecutorType, hookimpl
+
+class Config(PluginConfig):
+    lake: str
+
+class Purge(TaskExecutor):
+    async def run(self, task, resources, run):
+        raise NotImplementedError
+
+@hookimpl
+def sluicegate_register_task_executors():
+    name = __name__.removeprefix("plugin_")
+    return [TaskExecutorType(name, ("TABLE_PURGE",), Config, lambda config, context: Purge())]
+"""
+WRONG = {
+    "executors: [{type: purge}]": "lake",
+    "executors: [{type: purge, lake: a}, {type: other, lake: b}]": (
+        "operation 'TABLE_PURGE' is run by 'purge-1' already"
+    ),
+    "executors: [{type: nothing}]": "nothing",
+    "retry: {max_attempts: 0}": "max_attempts",
+    "retry_overrides: {purge: {max_attempts: 1}}": "retry_overrides",
+    "encryption_keys: [short]": "at least 32 characters",
+    "issuers: [{issuer: 'http://example.com', audience: a}]": "https://",
+    "clients: {'a b': {}}": "clients",
+    "lease: {lost_timeout: 1s}": "lost_timeout",
+    "lease: {lost_timeout: 60s, heartbeat: 31s}": "heartbeat can be half of lost_timeout",
+}
+
+
+@pytest.fixture
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    with installed_site(tmp_path_factory.mktemp("site")) as site:
+        for name in ("purge", "other"):
+            site.install(name, PURGE)
+        yield site
+
+
+@pytest.mark.parametrize("section", WRONG)
+@pytest.mark.usefixtures("site")
+def test_mistakes_are_told(section: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "gateway.yaml"
+    file.write_text(f"delegation: {{{section}}}\n")
+    assert run(["config", "check", "--config", str(file)]) == 1
+    assert WRONG[section] in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("site")
+def test_the_schema_knows_executors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "gateway.yaml"
+    file.write_text("delegation: {executors: [{type: purge, lake: a}]}\n")
+    assert run(["config", "schema", "--config", str(file)]) == 0
+    text = capsys.readouterr().out
+    definitions = json.loads(text)["$defs"]
+    assert definitions["executor-purge"]["required"] == ["type", "lake"]
+    assert set(re.findall(r'"#/\$defs/([^"]+)"', text)) <= set(definitions)
