@@ -157,7 +157,6 @@ async def serve_delegation(
             app = await stack.enter_async_context(base.app())
             if with_worker:
                 await stack.enter_async_context(_working(base))
-            # Who waits for a task asks again: stopping need not wait for the task.
             await serve_app(
                 app,
                 listener,
