@@ -15,7 +15,7 @@ from support.telemetry import Collector, serving
 
 from sluicegate.config import load_settings
 from sluicegate.telemetry import count
-from sluicegate.telemetry.metrics import CounterName
+from sluicegate.telemetry.metrics import CounterName, GaugeName, gauge, measure_attempt
 from sluicegate.telemetry.middleware import RequestTelemetry
 from sluicegate.telemetry.setup import Shutdown, configure
 
@@ -60,6 +60,9 @@ async def test_the_sample_line_and_the_metrics_are_those_of_a_request(
         await client.get("/stream")
     for name in get_args(CounterName):
         count(name)
+    for each in get_args(GaugeName):
+        gauge(each, 1)
+    measure_attempt(1, "TABLE_PURGE", "SUCCESS")
     await asyncio.to_thread(shutdown)
     err = capsys.readouterr().err
     access = [json.loads(line) for line in err.splitlines() if '"recipient"' in line]
