@@ -70,8 +70,9 @@ class RoleSessions:
         """
         ended = denial(name, before)
         if not self._puts:
-            obstacle = "the configuration does not let the gateway (vending: revoke, iam_endpoint)"
-            return self._instructions(obstacle, ended)
+            return self._instructions(
+                "the configuration does not let the gateway (vending: revoke, iam_endpoint)", ended
+            )
         own = await self._own.get()
         async with self._lock:
             obstacle = await self._threads.run(lambda: self._put(own, ended))
