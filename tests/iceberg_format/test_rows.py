@@ -131,7 +131,29 @@ def test_files_that_were_added_without_field_ids(lake: IcebergSharing) -> None:
     with table.update_schema() as update:
         update.rename_column("name", "title")
     refused = refusal_of(lambda: lake.recipient.read(name))
-    assert (refused.status, "name mapping" in refused.message) == (400, True)
+    assert (refused.status, "lack field ids" in refused.message) == (400, True)
+
+
+def test_a_name_mapping_does_no_harm_where_all_files_have_field_ids(lake: IcebergSharing) -> None:
+    inner = pa.struct([pa.field("city", pa.string()), pa.field("codes", pa.list_(pa.int64()))])
+    rows = pa.table(
+        {
+            # A footer that is longer than what is read of a file at first.
+            **{f"filler with a long name {number}": [number] for number in range(300)},
+            "place": pa.array([{"city": "Ulm", "codes": [1, 2]}], inner),
+            "tags": pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int64())),
+        }
+    )
+    name, table = lake.table(rows.schema)
+    with table.transaction() as transaction:
+        mapping = '[{"field-id": 1, "names": ["id"]}]'
+        transaction.set_properties({"schema.name-mapping.default": mapping})
+    table.append(rows)
+    with table.update_schema() as update:
+        update.rename_column("place", "where")
+    assert_same_rows(table.scan().to_arrow(), lake.recipient.read(name))
+    table.append(rows.rename_columns({"place": "where"}))
+    assert_same_rows(table.scan().to_arrow(), lake.recipient.read(name))
 
 
 @pytest.mark.parametrize("renamed", [False, True])

@@ -23,8 +23,8 @@ def schema(*fields: dict[str, Any]) -> Struct:
     return parse_struct({"type": "struct", "fields": list(fields)})
 
 
-def shape(now: Struct, *history: Struct, known: bool = True, name_mapping: bool = False) -> Shape:
-    return shape_of(now, [now, *history], known=known, name_mapping=name_mapping)
+def shape(now: Struct, *history: Struct, known: bool = True) -> Shape:
+    return shape_of(now, [now, *history], known=known)
 
 
 def declared(text: str | None) -> dict[str, Any]:
@@ -102,19 +102,18 @@ def test_names_are_used_only_if_they_always_meant_the_same(
 
 
 @pytest.mark.parametrize(
-    ("now", "history", "name_mapping", "message"),
+    ("now", "history", "message"),
     [
-        ([field(1, "a"), field(2, "A")], [], False, "differ only in case"),
-        ([field(1, "b")], [field(1, "a")], True, "it has a name mapping"),
-        ([field(1, "a"), field(2, "b", **{"initial-default": 7})], [field(1, "a")], False, "a default"),
-        ([field(1, "t", "time")], [], False, "no column"),
+        ([field(1, "a"), field(2, "A")], [], "differ only in case"),
+        ([field(1, "a"), field(2, "b", **{"initial-default": 7})], [field(1, "a")], "a default"),
+        ([field(1, "t", "time")], [], "no column"),
     ],
 )
 def test_what_no_shape_can_say_is_refused(
-    now: list[dict[str, Any]], history: list[dict[str, Any]], name_mapping: bool, message: str
+    now: list[dict[str, Any]], history: list[dict[str, Any]], message: str
 ) -> None:
     with pytest.raises(UnsupportedOperation, match=message):
-        shape(schema(*now), schema(*history), name_mapping=name_mapping)
+        shape(schema(*now), schema(*history))
 
 
 @pytest.mark.parametrize(

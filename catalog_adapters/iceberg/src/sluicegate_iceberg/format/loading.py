@@ -13,6 +13,7 @@ from sluicegate.api import CatalogTable
 from sluicegate.formats import FileChunk, FileSet, Snapshot, TableMetadata, TableProtocol
 from sluicegate_iceberg.format.bounds import metrics_of
 from sluicegate_iceberg.format.deletes import Deleted, DeletedRows, delete_files, parse_deletes
+from sluicegate_iceberg.format.field_ids import check_field_ids
 from sluicegate_iceberg.format.files import DataFiles, data_files
 from sluicegate_iceberg.format.lineage import Version
 from sluicegate_iceberg.format.manifests import (
@@ -47,6 +48,7 @@ class Loaded:
         manifests: Those of data files, by path.
         deletes: By the keys of the delete files.
         chunks: The files; snapshots share those that no later version touched.
+        numbered: Paths of the manifests whose files are known to have field ids.
     """
 
     metadata_location: str
@@ -54,6 +56,7 @@ class Loaded:
     manifests: Mapping[str, KeptManifest]
     deletes: Mapping[tuple[str, int], Deleted]
     chunks: Sequence[FileChunk]
+    numbered: frozenset[str]
 
     @property
     def nbytes(self) -> int:
@@ -109,6 +112,7 @@ class Loader:
             fetched |= await self._fetch([each for each in data if each.path in known])
         made = await anyio.to_thread.run_sync(partial(self._files, data, fetched, shape))
         kept = {each.path: made.get(each.path) or known[each.path] for each in data}
+        numbered = await self._numbered(shape, kept, previous.numbered if previous else frozenset())
         deletes = await self._deletes(manifests, kept.values(), previous.deletes if previous else {})
         chunks = await anyio.to_thread.run_sync(
             partial(_applied, [each.files for each in kept.values()], list(deletes.values()))
@@ -119,8 +123,18 @@ class Loader:
             TableProtocol(_MIN_READER, _MIN_WRITER, shape.features, shape.writer_features),
             self._table_metadata(shape),
             FileSet.of(chunks),
-            Loaded(self._location, shape, kept, deletes, chunks),
+            Loaded(self._location, shape, kept, deletes, chunks, numbered),
         )
+
+    async def _numbered(
+        self, shape: Shape, manifests: Mapping[str, KeptManifest], known: frozenset[str]
+    ) -> frozenset[str]:
+        """The manifests whose files were found to have the field ids that readers go by."""
+        if shape.by_name or not self._metadata.name_mapping:
+            return known & manifests.keys()
+        new = [each.files for path, each in manifests.items() if path not in known]
+        await check_field_ids(self._objects, new)
+        return frozenset(manifests)
 
     async def _fetch(self, manifests: Iterable[Manifest]) -> dict[str, bytes]:
         paths = [manifest.path for manifest in manifests]
@@ -158,7 +172,6 @@ class Loader:
             schema,
             [*self._metadata.schemas.values(), *(parse_struct(orjson.loads(text)) for text in written)],
             known=self._metadata.all_schemas,
-            name_mapping=self._metadata.name_mapping,
         )
 
     def _files(

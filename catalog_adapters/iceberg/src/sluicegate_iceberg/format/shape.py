@@ -51,14 +51,13 @@ class Shape:
         return field.name if self.by_name else physical_name(field)
 
 
-def shape_of(schema: Struct, history: Iterable[Struct], *, known: bool, name_mapping: bool) -> Shape:
+def shape_of(schema: Struct, history: Iterable[Struct], *, known: bool) -> Shape:
     """The shape for reading files of all schemas with one of them.
 
     Args:
         schema: What is declared.
         history: Every schema that a live file may have been written with.
         known: That is all of them.
-        name_mapping: Some files may lack field ids.
 
     Raises:
         UnsupportedOperation: No shape gives the right rows.
@@ -66,12 +65,6 @@ def shape_of(schema: Struct, history: Iterable[Struct], *, known: bool, name_map
     schemas = (schema, *history)
     _check(schema, schemas)
     by_name = known and _stable(schemas)
-    if not by_name and name_mapping:
-        raise UnsupportedOperation(
-            "columns of the Iceberg table were renamed, and it has a name mapping, so that files may "
-            "lack field ids: rewrite its data files (rewrite_data_files, rewrite-all) and remove the "
-            "property schema.name-mapping.default"
-        )
     metadata = _nothing if by_name else _mapping
     zoneless = without_zone([schema])
     return Shape(

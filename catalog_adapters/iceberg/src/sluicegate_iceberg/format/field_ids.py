@@ -1,0 +1,89 @@
+"""Whether data files have field ids: where a table has a name mapping, only their footers tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from io import BytesIO
+
+import anyio.to_thread
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sluicegate.api import TableUnreadable, UnsupportedOperation
+from sluicegate_iceberg.format.files import DataFiles
+from sluicegate_iceberg.format.objects import TableObjects
+
+_MOST_FILES = 2_000
+_TAIL = 16_384  # bytes, in which most footers fit
+_MAGIC = b"PAR1"
+_END = 4 + len(_MAGIC)  # bytes of the footer's length, and of the mark behind it
+_FIELD_ID = b"PARQUET:field_id"
+
+
+async def check_field_ids(objects: TableObjects, manifests: Iterable[DataFiles]) -> None:
+    """Read the footers of data files (Parquet file format, "File Format").
+
+    Raises:
+        UnsupportedOperation: A file lacks field ids, or there are too many files to know.
+        TableUnreadable: A file is missing or broken.
+        StorageError: The store does not answer or refuses.
+    """
+    files = [pair for each in manifests for pair in _files(each)]
+    if len(files) > _MOST_FILES:
+        raise _unknown(f"more than {_MOST_FILES} data files may lack")
+    footers = await _tails(objects, files, [_TAIL] * len(files))
+    longer = [number for number, footer in enumerate(footers) if _length(footer) > len(footer)]
+    lengths = [_length(footers[number]) for number in longer]
+    again = await _tails(objects, [files[number] for number in longer], lengths)
+    for number, footer in zip(longer, again, strict=True):
+        footers[number] = footer
+    if not await anyio.to_thread.run_sync(lambda: all(map(_has_ids, footers))):
+        raise _unknown("data files lack")
+
+
+def _files(manifest: DataFiles) -> Iterable[tuple[str, int]]:
+    sizes = manifest.chunk.unpack().column("size").to_pylist()
+    return zip(manifest.locations.to_pylist(), sizes, strict=True)
+
+
+async def _tails(
+    objects: TableObjects, files: Sequence[tuple[str, int]], lengths: Sequence[int]
+) -> list[bytes]:
+    kept = [min(size, length) for (_, size), length in zip(files, lengths, strict=True)]
+    parts = [(size - length, length) for (_, size), length in zip(files, kept, strict=True)]
+    return await objects.read_all([location for location, _ in files], parts)
+
+
+def _length(tail: bytes) -> int:
+    """Bytes of a file's footer, with its end."""
+    if not tail.endswith(_MAGIC):
+        raise TableUnreadable("a data file of the Iceberg table is no Parquet file")
+    return int.from_bytes(tail[-_END:-4], "little") + _END
+
+
+def _has_ids(footer: bytes) -> bool:
+    try:
+        schema = pq.read_metadata(BytesIO(_MAGIC + footer)).schema.to_arrow_schema()
+    except (pa.ArrowException, OSError) as error:
+        raise TableUnreadable(
+            "a data file of the Iceberg table has a broken footer", detail=str(error)
+        ) from error
+    return all(_is_numbered(field) for field in schema)
+
+
+def _is_numbered(field: pa.Field) -> bool:
+    if _FIELD_ID not in (field.metadata or {}):
+        return False
+    type_ = field.type
+    if pa.types.is_map(type_):
+        return _is_numbered(type_.key_field) and _is_numbered(type_.item_field)
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return _is_numbered(type_.value_field)
+    return not pa.types.is_struct(type_) or all(map(_is_numbered, type_.fields))
+
+
+def _unknown(what: str) -> UnsupportedOperation:
+    return UnsupportedOperation(
+        f"columns of the Iceberg table were renamed, it has a name mapping, and {what} field ids: "
+        "rewrite its data files (rewrite_data_files, rewrite-all)"
+    )
