@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 from pyiceberg.catalog.rest import RestCatalog
@@ -89,7 +90,9 @@ def written_by(server: SeaweedFS) -> RestCatalog:
 
 
 @contextmanager
-def gateway_of(folder: Path, server: SeaweedFS, uri: str) -> Iterator[tuple[RunningGateway, Recipient]]:
+def gateway_of(
+    folder: Path, server: SeaweedFS, uri: str, options: Mapping[str, Any] | None = None
+) -> Iterator[tuple[RunningGateway, Recipient]]:
     """Share the namespace `eu` whole, and `orders` of it once more with directory access.
 
     The storage can do nothing by itself.
@@ -98,6 +101,7 @@ def gateway_of(folder: Path, server: SeaweedFS, uri: str) -> Iterator[tuple[Runn
         folder: For the configuration and the database.
         server: The store and its catalog.
         uri: Where the gateway asks the catalog.
+        options: How the namespace is shared, such as its `access_modes`.
     """
     admin, nobody = server.admin, server.nobody
     oauth2 = {"client_id": admin.access_key_id, "client_secret": admin.secret_access_key}
@@ -118,7 +122,7 @@ def gateway_of(folder: Path, server: SeaweedFS, uri: str) -> Iterator[tuple[Runn
     }
     orders = {"catalog": "lake", "table": f"{SCHEMA}.orders", "access_modes": ["url", "dir"]}
     schemas = {
-        SCHEMA: {"from": {"catalog": "lake", "schema": SCHEMA}},
+        SCHEMA: {"from": {"catalog": "lake", "schema": SCHEMA, **(options or {})}},
         "open": {"tables": {"orders": orders}},
     }
     write_configuration(

@@ -1,0 +1,157 @@
+"""Iceberg tables that Spark writes, each with a past that some reader could get wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_MERGE_ON_READ = ", ".join(
+    f"'write.{change}.mode' = 'merge-on-read'" for change in ("delete", "update", "merge")
+)
+_ORDERS = "CREATE TABLE {t} (id BIGINT, city STRING, price DOUBLE) USING iceberg"
+_FIRST = (
+    "INSERT INTO {t} SELECT /*+ COALESCE(1) */ id, concat('c', id % 3), id / 4 FROM range(10)",
+    "INSERT INTO {t} VALUES (10, 'Köln', NULL), (11, NULL, 0.5)",
+)
+_CHANGES = (
+    "DELETE FROM {t} WHERE id IN (2, 11)",
+    "UPDATE {t} SET price = -1 WHERE city = 'c1'",
+    "MERGE INTO {t} USING (SELECT explode(array(3, 4, 50)) AS id) s ON {t}.id = s.id "
+    "WHEN MATCHED AND s.id = 3 THEN DELETE WHEN MATCHED THEN UPDATE SET city = 'merged' "
+    "WHEN NOT MATCHED THEN INSERT (id, city, price) VALUES (s.id, 'new', 9)",
+)
+_EVOLUTION = (
+    "ALTER TABLE {t} RENAME COLUMN price TO cost",
+    "ALTER TABLE {t} ADD COLUMN price STRING AFTER id",
+    "ALTER TABLE {t} DROP COLUMN city",
+    "INSERT INTO {t} (id, price, cost) VALUES (60, 'dear', 1.5)",
+)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A table's past.
+
+    Attributes:
+        statements: In their order; `{t}` is the table, `{c}` its catalog.
+        parquet: What the refusal of parquet format names; empty where it has the rows.
+        delta: The same of delta format.
+    """
+
+    name: str
+    statements: tuple[str, ...]
+    parquet: str = ""
+    delta: str = ""
+
+
+def _created(version: int, *more: str) -> str:
+    properties = ", ".join((f"'format-version' = '{version}'", *more))
+    return f"{_ORDERS} TBLPROPERTIES ({properties})"
+
+
+_TYPES = (
+    "id BIGINT, flag BOOLEAN, small INT, single FLOAT, amount DECIMAL(20, 3), day DATE, "
+    "moment TIMESTAMP, local TIMESTAMP_NTZ, raw BINARY, tags ARRAY<STRING>, "
+    "counts MAP<STRING, INT>, place STRUCT<city: STRING, zip: INT>"
+)
+_TYPED = (
+    "true, 7, 0.5F, 12345678901234567.891, DATE '1969-07-20', TIMESTAMP '2024-02-29 12:00:00.123456', "
+    "TIMESTAMP_NTZ '1582-01-01 00:00:00', X'00ff', array('a', NULL), map('k', 1), "
+    "named_struct('city', 'Ulm', 'zip', 89073)"
+)
+_PLACED = "CREATE TABLE {t} (id INT, place STRUCT<city: STRING, zip: INT>, rate FLOAT) USING iceberg"
+
+IN_A_CATALOG = [
+    Written("copy_on_write", (_created(2), *_FIRST, *_CHANGES)),
+    Written("merge_on_read", (_created(2, _MERGE_ON_READ), *_FIRST, *_CHANGES), "deletionVectors"),
+    Written("evolved", (_created(2), *_FIRST, *_EVOLUTION), "columnMapping"),
+    Written(
+        "evolved_and_deleted",
+        (_created(2, _MERGE_ON_READ), *_FIRST, *_EVOLUTION, "DELETE FROM {t} WHERE cost > 1"),
+        "columnMapping",
+    ),
+    Written(
+        "compacted",
+        (
+            _created(2, _MERGE_ON_READ),
+            *_FIRST,
+            *_CHANGES,
+            "CALL {c}.system.rewrite_data_files(table => '{n}', options => map('rewrite-all', 'true'))",
+        ),
+    ),
+    Written(
+        "by_time",
+        (
+            "CREATE TABLE {t} (id INT, at TIMESTAMP) USING iceberg PARTITIONED BY (days(at))",
+            "INSERT INTO {t} VALUES (1, TIMESTAMP '2024-01-01 23:59:59'), (2, NULL), "
+            "(3, TIMESTAMP '1969-12-31 23:00:00')",
+        ),
+    ),
+    Written(
+        "by_text",
+        (
+            f"{_ORDERS} PARTITIONED BY (city) TBLPROPERTIES ({_MERGE_ON_READ})",
+            *_FIRST,
+            "INSERT INTO {t} VALUES (20, 'a b/c=d%e+f', 1), (21, '__null__', 3)",
+            "DELETE FROM {t} WHERE id IN (1, 20)",
+        ),
+        "deletionVectors",
+    ),
+    Written(
+        "widened",
+        (
+            _PLACED,
+            "INSERT INTO {t} VALUES (1, named_struct('city', 'Ulm', 'zip', 1), 0.5)",
+            "ALTER TABLE {t} ALTER COLUMN id TYPE BIGINT",
+            "ALTER TABLE {t} ALTER COLUMN rate TYPE DOUBLE",
+            "INSERT INTO {t} VALUES (5000000000, NULL, 0.1)",
+        ),
+    ),
+    Written(
+        "nested",
+        (
+            _PLACED,
+            "INSERT INTO {t} VALUES (1, named_struct('city', 'Ulm', 'zip', 1), 0.5)",
+            "ALTER TABLE {t} RENAME COLUMN place.city TO town",
+            "ALTER TABLE {t} ADD COLUMN place.country STRING",
+            "INSERT INTO {t} VALUES (2, named_struct('town', 'Bonn', 'zip', 2, 'country', 'DE'), 1)",
+        ),
+        "columnMapping",
+    ),
+    Written(
+        "typed",
+        (
+            f"CREATE TABLE {{t}} ({_TYPES}) USING iceberg",
+            f"INSERT INTO {{t}} VALUES (1, {_TYPED})",
+            f"INSERT INTO {{t}} VALUES (2, {', '.join(['NULL'] * 11)})",
+        ),
+    ),
+    Written("replaced", (_created(2), *_FIRST, "INSERT OVERWRITE {t} VALUES (1, 'only', 1)")),
+    Written("empty", (_created(2),)),
+]
+# SeaweedFS takes no Puffin files into a catalog's bucket.
+OF_VERSION_3 = [
+    Written("vectors", (_created(3, _MERGE_ON_READ), *_FIRST, *_CHANGES), "deletionVectors"),
+    Written(
+        "evolved_vectors",
+        (
+            _created(3, _MERGE_ON_READ),
+            _FIRST[0],
+            _CHANGES[0],
+            *_EVOLUTION,
+            "DELETE FROM {t} WHERE id < 5",
+        ),
+        "columnMapping",
+    ),
+    Written(
+        "upgraded",
+        (
+            _created(1),
+            *_FIRST,
+            f"ALTER TABLE {{t}} SET TBLPROPERTIES ('format-version' = '2', {_MERGE_ON_READ})",
+            *_CHANGES,
+            "ALTER TABLE {t} SET TBLPROPERTIES ('format-version' = '3')",
+            "DELETE FROM {t} WHERE id = 50 OR id = 5",
+        ),
+        "deletionVectors",
+    ),
+]
