@@ -101,6 +101,28 @@ def test_what_the_catalog_vends_reaches_clients_of_the_iceberg_door(
     assert_same_rows(ROWS, table.scan().to_arrow().to_pandas())
 
 
+def test_credentials_of_a_table_open_no_other(
+    server: SeaweedFS, written: RestCatalog, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    others = ("orders2", "secret")
+    for name in others:
+        written.create_table((SCHEMA, name), schema=MORE.schema).append(MORE)
+    folder, options = tmp_path_factory.mktemp("narrow"), {"access_modes": ["url", "dir"]}
+    with gateway_of(folder, server, server.iceberg_uri, options) as (gateway, recipient):
+        token = json.loads(recipient.profile.read_text())["bearerToken"]
+        client = RestCatalog("share", uri=f"{gateway.address}/iceberg", warehouse=SHARE, token=token)
+        tables = [client.load_table((SCHEMA, name)) for name in ("orders", *others)]
+        own, *foreign = [task.file.file_path for each in tables for task in each.scan().plan_files()]
+        assert len(foreign) == len(others)
+        io = client.load_table((SCHEMA, "orders")).io
+        for location in foreign:
+            with pytest.raises(OSError, match=r"ACCESS_DENIED|AccessDenied|403"):
+                io.new_input(location).open().read(4)
+        assert io.new_input(own).open().read(4) == b"PAR1"  # last: they have not ended meanwhile
+    for name in others:
+        written.drop_table((SCHEMA, name))
+
+
 def names(recipient: Recipient) -> list[str]:
     with recipient.client() as client:
         return [table.name for table in client.list_tables(Schema(SCHEMA, SHARE)).tables]
