@@ -24,6 +24,7 @@ SHARE, SCHEMA = "lake", "sales"
 RECIPIENTS: Mapping[str, Mapping[str, str]] = {
     "acme": {},
     "rival": {},
+    "machine": {},
     "trusted": {"hadoop_token_bindings": "session, role, full"},
 }
 

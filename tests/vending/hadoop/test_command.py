@@ -38,8 +38,8 @@ def test_a_private_file_is_written_and_settings_printed(lake: HadoopLake, tmp_pa
 
 
 def test_an_oauth_profile_serves_as_well(lake: HadoopLake, tmp_path: Path) -> None:
-    lake.gateway.profile("rival", "--oauth")
-    done = lake.command(ORDERS, "-o", str(tmp_path / "token.hdts"), recipient="rival")
+    lake.gateway.profile("machine", "--oauth")
+    done = lake.command(ORDERS, "-o", str(tmp_path / "token.hdts"), recipient="machine")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "token.hdts").exists()
 
