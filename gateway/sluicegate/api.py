@@ -16,6 +16,7 @@ import pluggy
 from pydantic import SecretStr
 
 from sluicegate.delegation_tokens import MarshalledCredentials, TokenBinding, TokenIssuingPolicy
+from sluicegate.endpoints import canonical_endpoint_url
 from sluicegate.errors import (
     ConfigurationError,
     InvalidRequest,
@@ -57,8 +58,11 @@ from sluicegate.nouns import (
     SharedTable,
     TemporaryCredentials,
 )
+from sluicegate.object_keys import ObjectKeys
+from sluicegate.object_stores import ObjectStores, client_options, retry_config
 from sluicegate.percent import quote_keys
 from sluicegate.plugin_config import CatalogConfig, PluginConfig, StorageConfig
+from sluicegate.presigning import batches, signed_lifetime
 from sluicegate.units import Duration
 
 if TYPE_CHECKING:
@@ -89,7 +93,9 @@ __all__ = [
     "MarshalledCredentials",
     "NotFound",
     "ObjectDirectory",
+    "ObjectKeys",
     "ObjectMissing",
+    "ObjectStores",
     "PermissionDenied",
     "PluginConfig",
     "PluginContext",
@@ -124,8 +130,13 @@ __all__ = [
     "Unauthenticated",
     "Unavailable",
     "UnsupportedOperation",
+    "batches",
+    "canonical_endpoint_url",
+    "client_options",
     "hookimpl",
     "quote_keys",
+    "retry_config",
+    "signed_lifetime",
 ]
 
 hookimpl = pluggy.HookimplMarker("sluicegate")

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
+from sluicegate.errors import TableUnreadable
+
 _UNRESERVED: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/"
 _SEPARATOR: Final = "\0"
 
@@ -17,9 +19,9 @@ def quote_keys(keys: Sequence[str]) -> list[str]:
     need a pass or two, whatever their number of files.
 
     Raises:
-        UnicodeEncodeError: A key holds half of a surrogate pair, so it has no UTF-8 form.
+        TableUnreadable: A key holds half of a surrogate pair, so it has no UTF-8 form.
     """
-    text = _SEPARATOR.join(keys).encode()
+    text = _encoded(_SEPARATOR.join(keys))
     reserved = set(text.translate(None, _UNRESERVED + _SEPARATOR.encode()))
     for byte in sorted(reserved, key=lambda byte: byte != ord("%")):
         text = text.replace(bytes([byte]), b"%%%02X" % byte)
@@ -27,3 +29,13 @@ def quote_keys(keys: Sequence[str]) -> list[str]:
     if len(quoted) != len(keys):
         return [quote(key, safe="/~") for key in keys]
     return quoted
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise TableUnreadable(
+            "the table names a file by text that is no valid Unicode; no store can hold such a file",
+            detail=ascii(text[max(0, error.start - 40) : error.end]),
+        ) from error

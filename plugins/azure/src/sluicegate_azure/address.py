@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
+
+from sluicegate.api import canonical_endpoint_url
 
 SCHEMES: Final = ("abfss", "abfs", "wasbs", "wasb")
 """URL schemes that name container and account: Hadoop's connectors for Data Lake and for Blob Storage.
@@ -19,7 +20,6 @@ _LOCATION: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CONTAINER: Final = re.compile(r"\$root|\$web|[a-z0-9](?:-?[a-z0-9]){2,62}")
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +97,5 @@ def canonical_endpoint(endpoint: str) -> str:
     Raises:
         ValueError: It is no `http` or `https` URL, or has a user, query or fragment.
     """
-    parts = urlsplit(endpoint)
-    scheme, host, port = parts.scheme, parts.hostname, parts.port
-    if scheme not in _DEFAULT_PORTS or not host:
-        raise ValueError("must be a URL such as https://account.blob.core.windows.net")
-    if parts.query or parts.fragment or parts.username is not None:
-        raise ValueError("must hold only scheme, host, port and path")
-    host = f"[{host}]" if ":" in host else host
-    port_part = "" if port in (None, _DEFAULT_PORTS[scheme]) else f":{port}"
-    return f"{scheme}://{host}{port_part}{parts.path.rstrip('/')}"
+    example = "https://account.blob.core.windows.net"
+    return canonical_endpoint_url(endpoint, example, with_path=True)

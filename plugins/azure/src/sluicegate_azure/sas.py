@@ -51,7 +51,7 @@ class SasSigner:
             end: When they expire, epoch seconds.
 
         Raises:
-            UnicodeEncodeError: A name holds half of a surrogate pair, so it has no UTF-8 form.
+            TableUnreadable: A name holds half of a surrogate pair, so it has no UTF-8 form.
         """
         expiry = _moment(end)
         begin, rest = self._around_resource(_READ_BLOB, expiry, "b")

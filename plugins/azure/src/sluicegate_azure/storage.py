@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from urllib.parse import quote
-
-import anyio.lowlevel
 
 from sluicegate.api import (
     CredentialVendor,
     EndedSessions,
     Fresh,
-    InvalidRequest,
     ObjectDirectory,
+    ObjectKeys,
     PermissionDenied,
     PluginContext,
     Presigned,
     Principal,
     Scope,
     Storage,
-    StorageError,
-    TableUnreadable,
     TemporaryCredentials,
     UnsupportedOperation,
+    batches,
     quote_keys,
+    signed_lifetime,
 )
 from sluicegate_azure.access import Access
 from sluicegate_azure.address import canonical_spelling
 from sluicegate_azure.config import AzureConfig
 from sluicegate_azure.given import given_sas
 from sluicegate_azure.identity import configured_access
-from sluicegate_azure.locations import Names
 from sluicegate_azure.sas import SasSigner
 from sluicegate_azure.signing_key import SigningKey
 from sluicegate_azure.stores import Stores
@@ -40,8 +36,6 @@ from sluicegate_azure.vending import how_to_end, sas_token
 
 MAX_EXPIRES_IN = 604_800
 """Longest life of a signature that we give, in seconds: what a user delegation key allows."""
-
-_SIGN_BATCH = 1024
 
 
 class AzureStorage(Storage, CredentialVendor):
@@ -62,7 +56,7 @@ class AzureStorage(Storage, CredentialVendor):
         self._config = config
         self._access = access
         self._clock = clock
-        self._names = Names(config.prefix)
+        self._names = ObjectKeys(config.prefix, config.container.prefix, canonical_spelling)
         self._base = f"{config.public_service_endpoint}/{quote(config.container.name)}/"
         self._key = Fresh(access.signing_key, "Azure's delegation key", clock=clock)
         self._stores = Stores(config, access)
@@ -93,19 +87,15 @@ class AzureStorage(Storage, CredentialVendor):
             StorageError: There is no key, or given credentials may do more than read.
             TableUnreadable: A location is no valid Unicode.
         """
-        if expires_in < 1:
-            raise InvalidRequest("a presigned URL must live for at least one second")
         names = self._names.of(locations)
         if credentials is not None:
             return self._with_given(names, expires_in, credentials)
         key = await self._key.get()
-        end = self._end(key, expires_in)
+        end = self._end(expires_in, key.expires_at)
         signer = self._signer(key)
         urls: list[str] = []
-        for start in range(0, len(names), _SIGN_BATCH):
-            with _refused_names():
-                urls += signer.sign_blobs(self._base, names[start : start + _SIGN_BATCH], end)
-            await anyio.lowlevel.checkpoint()
+        async for some in batches(names):
+            urls += signer.sign_blobs(self._base, some, end)
         return Presigned(urls, end * 1000)
 
     async def open(
@@ -137,7 +127,7 @@ class AzureStorage(Storage, CredentialVendor):
             raise UnsupportedOperation("credentials of Azure storage are made in one way only")
         directories = [self._names.of_directory(location) for location in scope.locations]
         key = await self._key.get()
-        end = self._end(key, scope.lifetime)
+        end = self._end(scope.lifetime, key.expires_at)
         return TemporaryCredentials(
             location=canonical_spelling(scope.locations[0]).rstrip("/"),
             kind="azure",
@@ -162,8 +152,10 @@ class AzureStorage(Storage, CredentialVendor):
         https_only = self._config.public_service_endpoint.startswith("https://")
         return SasSigner(container.account, container.name, key, https_only=https_only)
 
-    def _end(self, key: SigningKey, lifetime: int) -> int:
-        return _ending(int(self._clock()), lifetime, key.expires_at)
+    def _end(self, lifetime: int, limit: int | None) -> int:
+        """When a signature expires, epoch seconds, given what signs it (epoch milliseconds)."""
+        at = int(self._clock())
+        return at + signed_lifetime(at, lifetime, MAX_EXPIRES_IN, limit)
 
     def _with_given(
         self, names: Sequence[str], expires_in: int, credentials: TemporaryCredentials
@@ -175,29 +167,6 @@ class AzureStorage(Storage, CredentialVendor):
                 "with them; ask the gateway's operator",
                 detail=f"the SAS for {credentials.location} has other permissions than r, l and e",
             )
-        end = _ending(int(self._clock()), expires_in, given.expires_at)
-        with _refused_names():
-            urls = [f"{self._base}{name}?{given.token}" for name in quote_keys(names)]
+        end = self._end(expires_in, given.expires_at)
+        urls = [f"{self._base}{name}?{given.token}" for name in quote_keys(names)]
         return Presigned(urls, end * 1000)
-
-
-@contextmanager
-def _refused_names() -> Iterator[None]:
-    """Tells of a name without a UTF-8 form."""
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        raise TableUnreadable(
-            "the table names a file by text that is no valid Unicode; no store can hold such a file",
-            detail=ascii(error.object[max(0, error.start - 40) : error.end]),
-        ) from error
-
-
-def _ending(now: int, lifetime: int, limit: int | None) -> int:
-    """When a signature expires, epoch seconds, given what signs it (epoch milliseconds)."""
-    end = now + min(lifetime, MAX_EXPIRES_IN)
-    if limit is not None:
-        end = min(end, limit // 1000)
-    if end <= now:
-        raise StorageError("the gateway's session with this storage has ended; try again in a moment")
-    return end

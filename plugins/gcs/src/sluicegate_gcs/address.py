@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import urlsplit
+
+from sluicegate.api import canonical_endpoint_url
 
 SCHEMES: Final = ("gs", "gcs")
 """URL schemes of the locations: one store, spelled differently by its clients."""
 
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
 
 
@@ -23,6 +23,14 @@ def canonical_location(location: str) -> str:
     if not separator or scheme.lower() not in SCHEMES:
         raise ValueError("must be a location such as gs://bucket/directory/")
     return f"gs://{rest}"
+
+
+def respelled(location: str) -> str:
+    """A location of another of the schemes, spelled as ours; what is none stays as it is."""
+    try:
+        return canonical_location(location)
+    except ValueError:
+        return location
 
 
 def canonical_prefix(prefix: str) -> str:
@@ -49,11 +57,4 @@ def canonical_endpoint(endpoint: str) -> str:
     Raises:
         ValueError: It is no `http` or `https` URL, or has more than scheme, host and port.
     """
-    parts = urlsplit(endpoint)
-    scheme, host, port = parts.scheme, parts.hostname, parts.port
-    if scheme not in _DEFAULT_PORTS or not host:
-        raise ValueError("must be a URL such as https://storage.example.com:4443")
-    if parts.path.strip("/") or parts.query or parts.fragment or parts.username is not None:
-        raise ValueError("must hold only scheme, host and port")
-    host = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{host}" + ("" if port in (None, _DEFAULT_PORTS[scheme]) else f":{port}")
+    return canonical_endpoint_url(endpoint, "https://storage.example.com:4443")

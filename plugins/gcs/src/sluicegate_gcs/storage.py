@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Sequence
 
@@ -10,20 +9,20 @@ from sluicegate.api import (
     CredentialVendor,
     EndedSessions,
     Fresh,
-    InvalidRequest,
     ObjectDirectory,
-    PermissionDenied,
+    ObjectKeys,
     PluginContext,
     Presigned,
     Principal,
     Scope,
     Storage,
-    TableUnreadable,
     TemporaryCredentials,
     UnsupportedOperation,
+    batches,
     quote_keys,
+    signed_lifetime,
 )
-from sluicegate_gcs.address import canonical_location
+from sluicegate_gcs.address import respelled
 from sluicegate_gcs.boundary import boundary_of
 from sluicegate_gcs.canonical import SignedUrls
 from sluicegate_gcs.config import GCSConfig
@@ -33,16 +32,13 @@ from sluicegate_gcs.stores import Stores
 from sluicegate_gcs.tokens import given_token
 from sluicegate_gcs.vending import TokenNarrower
 
-_SIGN_BATCH = 1024
-_UNLISTABLE = re.compile(r"/\.{0,2}(?=/)|[\x00-\x1f\x7f\ud800-\udfff]")
-
 
 class GCSStorage(Storage, CredentialVendor):
     """Signs, opens and vends the locations below one prefix of one bucket."""
 
     def __init__(self, config: GCSConfig, clock: Callable[[], float] = time.time) -> None:
         self._config = config
-        self._bucket_prefix = f"gs://{config.bucket}/"
+        self._keys = ObjectKeys(config.prefix, f"gs://{config.bucket}/", respelled)
         self._clock = clock
         self._client = GoogleClient()
         self._identity = Identity(
@@ -85,12 +81,10 @@ class GCSStorage(Storage, CredentialVendor):
                 "URLs cannot be signed with the token that the table's catalog vended; "
                 "read it by 'dir' access"
             )
-        if expires_in < 1:
-            raise InvalidRequest("a presigned URL must live for at least one second")
-        keys = self._keys(locations)
+        keys = self._keys.of(locations)
         signer = await self._signing()
         at = int(self._clock())
-        lifetime = min(expires_in, signer.max_expires_in)
+        lifetime = signed_lifetime(at, expires_in, signer.max_expires_in)
         signed = SignedUrls(
             origin=self._config.public_origin,
             bucket=self._config.bucket,
@@ -100,10 +94,10 @@ class GCSStorage(Storage, CredentialVendor):
             expires_in=lifetime,
         )
         urls: list[str] = []
-        for start in range(0, len(keys), _SIGN_BATCH):
-            some = _quoted(keys[start : start + _SIGN_BATCH])
-            signatures = await signer.sign(signed.strings_to_sign(some), signed.day)
-            urls += signed.urls(some, signatures)
+        async for some in batches(keys):
+            quoted = quote_keys(some)
+            signatures = await signer.sign(signed.strings_to_sign(quoted), signed.day)
+            urls += signed.urls(quoted, signatures)
         return Presigned(urls, (at + lifetime) * 1000)
 
     async def open(
@@ -115,7 +109,7 @@ class GCSStorage(Storage, CredentialVendor):
             TableUnreadable: The directory's name has a segment or character that no listing can name
                 (`//`, `.`, `..`, control characters).
         """
-        key = self._directory_key(location)
+        key = self._keys.of_directory(location)
         if credentials is not None:
             return ObjectDirectory(self._stores.vended(given_token(credentials)), key)
         await self._tokens.get()
@@ -123,13 +117,7 @@ class GCSStorage(Storage, CredentialVendor):
 
     def vends(self, location: str) -> bool:
         """Whether vending is configured, and the location below the prefix."""
-        if not self._config.vending:
-            return False
-        try:
-            self._directory_key(location)
-        except (PermissionDenied, TableUnreadable):
-            return False
-        return True
+        return self._config.vending and self._keys.has_directory(location)
 
     async def vend(self, scope: Scope) -> TemporaryCredentials:
         """An OAuth token that reads and lists the scope's directories; see `CredentialVendor.vend`.
@@ -144,7 +132,7 @@ class GCSStorage(Storage, CredentialVendor):
             )
         if scope.binding is not None:
             raise UnsupportedOperation(f"Google Cloud Storage knows no binding '{scope.binding}'")
-        keys = self._keys([f"{location.rstrip('/')}/" for location in scope.locations])
+        keys = self._keys.of([f"{location.rstrip('/')}/" for location in scope.locations])
         boundary = boundary_of(self._config.bucket, keys)
         token = await self._narrower.narrowed(boundary, scope.lifetime)
         secret, connection = {"oauth_token": token.value}, self._config.connection
@@ -178,44 +166,3 @@ class GCSStorage(Storage, CredentialVendor):
         if account.signature is not None:
             return KeySigner(account.email, account.signature)
         return IamSigner(account.email, self._config.iam_endpoint, self._client, self._tokens)
-
-    def _keys(self, locations: Sequence[str]) -> list[str]:
-        prefix, start = self.prefix, len(self._bucket_prefix)
-        return [
-            (location if location.startswith(prefix) else self._respelled(location))[start:]
-            for location in locations
-        ]
-
-    def _respelled(self, location: str) -> str:
-        """A location of the other scheme, spelled as ours."""
-        try:
-            canonical = canonical_location(location)
-        except ValueError:
-            canonical = ""
-        if not canonical.startswith(self.prefix):
-            raise PermissionDenied(
-                "the table refers to a file outside of its storage, which the gateway does not serve",
-                detail=f"{location} is not below {self.prefix}",
-            )
-        return canonical
-
-    def _directory_key(self, location: str) -> str:
-        directory = location.removesuffix("/")
-        key = self._keys([f"{directory}/"])[0].removesuffix("/")
-        if _UNLISTABLE.search(f"/{key}/" if key else ""):
-            raise TableUnreadable(
-                "the name of the table's directory has an empty, '.' or '..' segment or a control "
-                "character, so the table cannot be read; its owner should move it to a plain name",
-                detail=ascii(location),
-            )
-        return key
-
-
-def _quoted(keys: Sequence[str]) -> list[str]:
-    try:
-        return quote_keys(keys)
-    except UnicodeEncodeError as error:
-        raise TableUnreadable(
-            "the table names a file by text that is no valid Unicode; no store can hold such a file",
-            detail=ascii(error.object[max(0, error.start - 40) : error.end]),
-        ) from error

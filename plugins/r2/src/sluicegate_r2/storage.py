@@ -10,7 +10,7 @@ from sluicegate.api import (
     CredentialVendor,
     EndedSessions,
     ObjectDirectory,
-    PermissionDenied,
+    ObjectKeys,
     PluginContext,
     Presigned,
     Principal,
@@ -50,7 +50,7 @@ class R2Storage(Storage, CredentialVendor):
         self._s3 = s3
         self._vending = vending
         self._clock = clock
-        self._bucket_prefix = f"{config.bucket.location}/"
+        self._keys = ObjectKeys(config.prefix, f"{config.bucket.location}/", spelled_one_way)
 
     @classmethod
     def configured(cls, config: R2Config, context: PluginContext) -> R2Storage:
@@ -114,8 +114,7 @@ class R2Storage(Storage, CredentialVendor):
         if scope.binding is not None:
             raise UnsupportedOperation(f"R2 knows no binding '{scope.binding}'")
         directories = [f"{location.rstrip('/')}/" for location in scope.locations]
-        start = len(f"s3://{self._config.bucket.name}/")
-        prefixes = [location[start:] for location in self._as_s3(directories)]
+        prefixes = self._keys.of(directories)
         at, lifetime = int(self._clock()), min(scope.lifetime, MAX_LIFETIME)
         secret = await self._vending.secret([] if "" in prefixes else prefixes, at, lifetime)
         return TemporaryCredentials(
@@ -144,19 +143,8 @@ class R2Storage(Storage, CredentialVendor):
 
     def _as_s3(self, locations: Sequence[str]) -> list[str]:
         """The same locations as R2's S3 API names them."""
-        bucket, start = f"s3://{self._config.bucket.name}/", len(self._bucket_prefix)
-        return [f"{bucket}{self._below(location)[start:]}" for location in locations]
-
-    def _below(self, location: str) -> str:
-        if location.startswith(self.prefix):
-            return location
-        respelled = spelled_one_way(location)
-        if not respelled.startswith(self.prefix):
-            raise PermissionDenied(
-                "the table refers to a file outside of its storage, which the gateway does not serve",
-                detail=f"{location} is not below {self.prefix}",
-            )
-        return respelled
+        bucket = self._config.bucket.name
+        return [f"s3://{bucket}/{key}" for key in self._keys.of(locations)]
 
 
 def _as_aws(credentials: TemporaryCredentials | None) -> TemporaryCredentials | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
+
+from sluicegate.api import canonical_endpoint_url
 
 SCHEMES: Final = ("s3", "s3a", "s3n")
 """URL schemes of S3 locations: one store, spelled differently by Hadoop's connectors."""
 
-_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _BUCKET: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]")
 _HOST_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
@@ -53,6 +53,14 @@ def canonical_location(location: str) -> str:
     return f"s3://{rest}"
 
 
+def respelled(location: str) -> str:
+    """A location of another of the schemes, spelled as ours; what is none stays as it is."""
+    try:
+        return canonical_location(location)
+    except ValueError:
+        return location
+
+
 def canonical_prefix(prefix: str) -> str:
     """A location prefix with the scheme `s3` and one slash at its end.
 
@@ -77,14 +85,7 @@ def canonical_endpoint(endpoint: str) -> str:
     Raises:
         ValueError: It is no `http` or `https` URL, or has more than scheme, host and port.
     """
-    parts = urlsplit(endpoint)
-    scheme, host, port = parts.scheme, parts.hostname, parts.port
-    if scheme not in _DEFAULT_PORTS or not host:
-        raise ValueError("must be a URL such as https://store.example.com:9000")
-    if parts.path.strip("/") or parts.query or parts.fragment or parts.username is not None:
-        raise ValueError("must hold only scheme, host and port")
-    host = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{host}" + ("" if port in (None, _DEFAULT_PORTS[scheme]) else f":{port}")
+    return canonical_endpoint_url(endpoint, "https://store.example.com:9000")
 
 
 def aws_endpoint(region: str) -> str:

@@ -46,7 +46,7 @@ class Presigner:
             expires_in: Seconds from `at` on, 1 to 604,800.
 
         Raises:
-            UnicodeEncodeError: A key holds half of a surrogate pair, so it has no UTF-8 form.
+            TableUnreadable: A key holds half of a surrogate pair, so it has no UTF-8 form.
         """
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at))
         scope = f"{stamp[:8]}/{self._region}/s3/aws4_request"
