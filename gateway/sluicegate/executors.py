@@ -65,6 +65,22 @@ class TableIdentity:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskProgress:
+    """How far a task is; totals are `None` while they are not known.
+
+    Attributes:
+        stage: What it is doing.
+        files_done: Files that are dealt with, of `files_total`, by all attempts together.
+        bytes_done: Their bytes.
+    """
+
+    stage: str
+    files_done: int = 0
+    files_total: int | None = None
+    bytes_done: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class DelegatedTask:
     """A task as its executor sees it, at the beginning of an attempt.
 
@@ -73,6 +89,8 @@ class DelegatedTask:
         attempt: 1 for the first; what an earlier attempt began is safe to do again, or is among the
             `stages`.
         stages: Names of the stages that earlier attempts have finished, in that order.
+        progress: What earlier attempts reported last; `None` at the first. A worker that is killed
+            loses what it has reported since its last heartbeat or finished stage.
         properties: Instructions for the operation.
         metadata_location: The table's current metadata file, where the payload said so; else the
             executor loads the table from the catalog.
@@ -88,27 +106,12 @@ class DelegatedTask:
     attempt: int = 1
     correlation_id: str | None = None
     stages: tuple[str, ...] = ()
+    progress: TaskProgress | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     metadata_location: str | None = None
     metadata: Mapping[str, Any] | None = field(default=None, repr=False)
     config: Mapping[str, str] | None = field(default=None, repr=False)
     further: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class TaskProgress:
-    """How far a task is; totals are `None` while they are not known.
-
-    Attributes:
-        stage: What it is doing.
-        files_done: Files that are dealt with, of `files_total`.
-        bytes_done: Their bytes.
-    """
-
-    stage: str
-    files_done: int = 0
-    files_total: int | None = None
-    bytes_done: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +140,15 @@ class TaskRun(Protocol):
     """
 
     def report(self, progress: TaskProgress) -> None:
-        """Show how far the task is; cheap, from any thread: the next heartbeat stores it."""
+        """Show how far the task is, over all attempts; cheap, from any thread.
+
+        It is stored by the next heartbeat, with the next finished stage, or at the attempt's end.
+        """
 
     async def finish_stage(self, stage: str) -> None:
-        """Make sure that later attempts know that a stage is finished; it is stored when this returns.
+        """Make sure that later attempts know that a stage is finished, and what was reported last.
+
+        Both are stored when this returns.
 
         Raises:
             TaskFailed: The lease was lost meanwhile: another worker has the task.

@@ -61,19 +61,20 @@ class Attempt:
         self._lock = anyio.Lock()
 
     def report(self, progress: TaskProgress) -> None:
-        """Show how far the task is, with the next heartbeat."""
+        """Show how far the task is, with whatever is stored next."""
         self._progress = progress
 
     async def finish_stage(self, stage: str) -> None:
-        """Store that a stage is finished.
+        """Store that a stage is finished, and what was reported last.
 
         Raises:
             TaskFailed: The lease is lost.
             Unavailable: The database does not answer.
         """
-        self._stages.append(stage)
         async with self._lock:
-            held = await self._leases.finish_stage(self.task, self._stages)
+            stages = [*self._stages, stage]
+            held = await self._leases.finish_stage(self.task, stages, self._progress)
+            self._stages = stages
         if not held:
             self.stop("lost")
             raise TaskFailed("the lease was lost", error_code="INTERNAL_ERROR", retryable=True)
@@ -157,12 +158,12 @@ class Attempt:
         outcome = self._outcome
         if isinstance(outcome, TaskResult):
             # Also when it was to be stopped meanwhile: what is done is done.
-            return await self._leases.succeed(self.task, outcome)
+            return await self._leases.succeed(self.task, outcome, self._progress)
         if self._stopped == "cancelled":
-            return await self._leases.cancel(self.task)
+            return await self._leases.cancel(self.task, self._progress)
         if outcome is None:
-            return await self._leases.give_back(self.task)
-        return await self._leases.fail(self.task, outcome)
+            return await self._leases.give_back(self.task, self._progress)
+        return await self._leases.fail(self.task, outcome, self._progress)
 
 
 async def _persistently(record: Callable[[], Awaitable[TaskRecord]]) -> TaskRecord:

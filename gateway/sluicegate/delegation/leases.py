@@ -93,24 +93,26 @@ class Leases:
         Raises:
             Unavailable: The database does not answer.
         """
-        values: dict[str, Any] = {"due_at": self._until(self._now())}
-        if progress is not None:
-            values["progress"] = asdict(progress)
-        row = await self._update(task, values)
+        values = {"due_at": self._until(self._now())}
+        row = await self._update(task, values | _reported(progress))
         if row is None:
             return "lost"
         return "held" if row["cancel_requested_at"] is None else "cancelled"
 
-    async def finish_stage(self, task: TaskRecord, stages: Collection[str]) -> bool:
-        """Store which stages are finished; `False` where the lease is lost.
+    async def finish_stage(
+        self, task: TaskRecord, stages: Collection[str], progress: TaskProgress | None = None
+    ) -> bool:
+        """Store which stages are finished, and how far the task is; `False` where the lease is lost.
 
         Raises:
             Unavailable: The database does not answer.
         """
         values = {"stages": list(stages), "due_at": self._until(self._now())}
-        return await self._update(task, values) is not None
+        return await self._update(task, values | _reported(progress)) is not None
 
-    async def succeed(self, task: TaskRecord, result: TaskResult) -> TaskRecord:
+    async def succeed(
+        self, task: TaskRecord, result: TaskResult, progress: TaskProgress | None = None
+    ) -> TaskRecord:
         """Record that a task has done its work.
 
         Raises:
@@ -129,9 +131,12 @@ class Leases:
                 result_summary=result.summary,
                 result_extended=None,
                 error_code=None,
+                **_reported(progress),
             )
 
-    async def fail(self, task: TaskRecord, failure: Failure) -> TaskRecord:
+    async def fail(
+        self, task: TaskRecord, failure: Failure, progress: TaskProgress | None = None
+    ) -> TaskRecord:
         """Record a failed attempt: its retry is scheduled, or the failure is terminal.
 
         Raises:
@@ -143,6 +148,7 @@ class Leases:
             "error_code": failure.error_code,
             "result_summary": failure.message,
             "result_extended": failure.detail,
+            **_reported(progress),
         }
         async with self._store.append() as connection:
             if not failure.retryable or self._policies.exhausted(task.operation, task.attempt_count):
@@ -150,7 +156,7 @@ class Leases:
             due_at = now + self._policies.backoff_ms(task.operation, task.attempt_count)
             return await move(connection, task, "RETRY_SCHEDULED", now, due_at=due_at, **told)
 
-    async def cancel(self, task: TaskRecord) -> TaskRecord:
+    async def cancel(self, task: TaskRecord, progress: TaskProgress | None = None) -> TaskRecord:
         """Record that a leased task was stopped because somebody wished so.
 
         Raises:
@@ -158,9 +164,9 @@ class Leases:
             Unavailable: The database does not answer.
         """
         async with self._store.append() as connection:
-            return await end_cancelled(connection, task, self._now())
+            return await end_cancelled(connection, task, self._now(), **_reported(progress))
 
-    async def give_back(self, task: TaskRecord) -> TaskRecord:
+    async def give_back(self, task: TaskRecord, progress: TaskProgress | None = None) -> TaskRecord:
         """Let another worker go on at once, because this one is stopped; no attempt is counted.
 
         Raises:
@@ -177,6 +183,7 @@ class Leases:
                 due_at=now,
                 attempt_count=task.attempt_count - 1,
                 result_summary="the worker was stopped",
+                **_reported(progress),
             )
 
     async def _lease(
@@ -236,7 +243,9 @@ class Leases:
         return now + self._settings.lease.lost_timeout * 1000
 
 
-async def end_cancelled(connection: AsyncConnection, task: TaskRecord, now: int) -> TaskRecord:
+async def end_cancelled(
+    connection: AsyncConnection, task: TaskRecord, now: int, **changes: Any
+) -> TaskRecord:
     """End a task because somebody wished so.
 
     Raises:
@@ -249,7 +258,13 @@ async def end_cancelled(connection: AsyncConnection, task: TaskRecord, now: int)
         now,
         error_code=TASK_CANCELLED,
         result_summary="the task was cancelled",
+        **changes,
     )
+
+
+def _reported(progress: TaskProgress | None) -> dict[str, Any]:
+    """What to store of how far a task is: without any news, what earlier attempts reported stays."""
+    return {} if progress is None else {"progress": asdict(progress)}
 
 
 def _candidate(now: int, operations: Collection[str], full: Collection[str]) -> Select[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sluicegate.delegation.records import TaskRecord
 from sluicegate.delegation.sealing import Seal
-from sluicegate.executors import DelegatedTask, TableIdentity
+from sluicegate.executors import DelegatedTask, TableIdentity, TaskProgress
 
 
 def open_task(record: TaskRecord, seal: Seal) -> DelegatedTask:
@@ -32,6 +32,7 @@ def open_task(record: TaskRecord, seal: Seal) -> DelegatedTask:
         attempt=record.attempt_count,
         correlation_id=record.correlation_id,
         stages=record.stages,
+        progress=None if record.progress is None else TaskProgress(**record.progress),
         properties=parameters.get("properties", {}),
         metadata_location=parameters.get("metadata_location"),
         metadata=further.pop("metadata", None),
