@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from support.serving import script, serving
 
 from sluicegate.testing.secrets import keep_secret
-
-READY = "serving Delta Sharing at "
-START_TIMEOUT_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -69,7 +64,7 @@ def sluicegate(folder: Path, *arguments: str) -> str:
         AssertionError: It failed; the message holds what it said.
     """
     done = subprocess.run(
-        [_script(), *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+        [script(), *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
     return done.stdout
@@ -90,63 +85,6 @@ def running_gateway(
 ) -> Iterator[RunningGateway]:
     """Serve the configuration of a folder on a port, by default a free one, until the block ends."""
     log_file = folder / "gateway.log"
-    process = subprocess.Popen(
-        [_script(), "serve", "--port", str(port)],
-        cwd=folder,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, **(env or {})},
-    )
-    ready = _Ready(process, log_file)
-    try:
-        yield RunningGateway(folder, ready.wait(), process, log_file)
-    finally:
-        process.terminate()
-        try:
-            process.wait(timeout=15)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        ready.join()
-
-
-class _Ready:
-    """Copies the server's log into a file, and waits for the line that names its address."""
-
-    def __init__(self, process: subprocess.Popen[str], log_file: Path) -> None:
-        self._process = process
-        self._log_file = log_file
-        self._known = threading.Event()
-        self._address: str | None = None
-        self._thread = threading.Thread(target=self._copy, daemon=True)
-        self._thread.start()
-
-    def _copy(self) -> None:
-        assert self._process.stderr is not None
-        with self._log_file.open("a", buffering=1) as log, self._process.stderr as lines:
-            for line in lines:
-                log.write(line)
-                if READY in line and self._address is None:
-                    self._address = line.split(READY, 1)[1].split("/delta-sharing", 1)[0]
-                    self._known.set()
-        self._known.set()
-
-    def wait(self) -> str:
-        """The address.
-
-        Raises:
-            RuntimeError: The process ended, or did not get ready in time.
-        """
-        self._known.wait(START_TIMEOUT_SECONDS)
-        if self._address is None:
-            raise RuntimeError(f"the gateway did not start:\n{self._log_file.read_text()}")
-        return self._address
-
-    def join(self) -> None:
-        """Wait for the end of the log."""
-        self._thread.join(timeout=10)
-
-
-def _script() -> str:
-    return str(Path(sys.executable).with_name("sluicegate"))
+    arguments = ("serve", "--port", str(port))
+    with serving(folder, *arguments, log_file=log_file, env=env) as (process, address):
+        yield RunningGateway(folder, address, process, log_file)

@@ -1,0 +1,1 @@
+"""Long tasks on Apache Spark for Sluicegate's delegation service."""

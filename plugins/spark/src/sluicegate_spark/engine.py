@@ -1,0 +1,208 @@
+"""Spark itself: one session a worker, from which each task has one of its own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from sluicegate.api import ConfigurationError
+from sluicegate_spark.config import SparkConfig
+from sluicegate_spark.failures import failed_on_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+_Result = TypeVar("_Result")
+
+_EXTENSIONS = (
+    "io.delta.sql.DeltaSparkSessionExtension",
+    "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+)
+# Spark's own pattern, and the name that Iceberg gives to a client's id and secret.
+_SECRET_NAMES = "(?i)secret|password|token|access[.]?key|credential"  # noqa: S105 (a pattern)
+_EVERYWHERE = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.redaction.regex": _SECRET_NAMES,
+    "spark.sql.redaction.options.regex": _SECRET_NAMES,
+}
+_HERE = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+}
+
+
+class TaskSession:
+    """A task's own session: settings, temporary views and interruption are its own.
+
+    Args:
+        spark: The session.
+        tag: Marks what it runs, so that nothing else is interrupted with it.
+    """
+
+    def __init__(self, spark: SparkSession, tag: str) -> None:
+        self.spark = spark
+        self._tag = tag
+
+    async def run(self, work: Callable[[SparkSession], _Result]) -> _Result:
+        """Run something that blocks, in a thread; when it is cancelled, its jobs on Spark are, too.
+
+        Raises:
+            TaskFailed: The cluster failed, to be tried again, or the statement is wrong
+                (`ENGINE_FAILED`).
+        """
+        try:
+            return await anyio.to_thread.run_sync(self._tagged, work, abandon_on_cancel=True)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._interrupt)
+            raise
+
+    def _tagged(self, work: Callable[[SparkSession], _Result]) -> _Result:
+        try:
+            self.spark.addTag(self._tag)
+            try:
+                return work(self.spark)
+            finally:
+                self.spark.removeTag(self._tag)
+        except Exception as error:
+            failure = failed_on_spark(error)
+            if failure is None:
+                raise
+            raise failure from error
+
+    def _interrupt(self) -> None:
+        try:
+            self.spark.interruptTag(self._tag)
+        except Exception as error:
+            log.warning("a task's jobs could not be interrupted: %s", type(error).__name__)
+
+
+class Engine:
+    """Starts Spark when the first task needs it, and again if it was lost.
+
+    Args:
+        config: Where it runs.
+    """
+
+    def __init__(self, config: SparkConfig) -> None:
+        self._config = config
+        self._spark: SparkSession | None = None
+        self._starting = threading.Lock()
+
+    @asynccontextmanager
+    async def session(self, task_id: str, conf: Mapping[str, str]) -> AsyncIterator[TaskSession]:
+        """A session of its own for a task.
+
+        Args:
+            task_id: Marks its jobs.
+            conf: Settings of the session; may hold secrets.
+
+        Raises:
+            TaskFailed: Spark does not start, or the cluster does not answer.
+        """
+        spark = await anyio.to_thread.run_sync(self._opened)
+        session = TaskSession(spark, f"sluicegate-{task_id}")
+        await session.run(lambda spark: _configure(spark, conf))
+        try:
+            yield session
+        finally:
+            if self._config.remote is not None:
+                with anyio.CancelScope(shield=True):
+                    await anyio.to_thread.run_sync(spark.stop)
+
+    async def aclose(self) -> None:
+        """Stop Spark."""
+        await anyio.to_thread.run_sync(self._stop)
+
+    def _opened(self) -> SparkSession:
+        try:
+            return self._connected() if self._config.remote is not None else self._here().newSession()
+        except Exception as error:
+            self._spark = None
+            failure = failed_on_spark(error)
+            if failure is None:
+                raise
+            raise failure from error
+
+    def _connected(self) -> SparkSession:
+        from pyspark.sql import SparkSession
+
+        builder = SparkSession.builder.remote(str(self._config.remote))
+        for name, value in (_EVERYWHERE | self._given()).items():
+            builder = builder.config(name, value)
+        return builder.create()
+
+    def _here(self) -> SparkSession:
+        """The worker's session; of tasks that need it at once, one starts it."""
+        from pyspark.sql import SparkSession
+
+        with self._starting:
+            if self._spark is None or self._spark.sparkContext._jsc.sc().isStopped():
+                self._name_python()
+                # It logs every failure once more, with Java's stack and all that the statement held.
+                logging.getLogger("SQLQueryContextLogger").disabled = True
+                builder = SparkSession.builder.master(self._config.master).appName("sluicegate")
+                for name, value in self._settings().items():
+                    builder = builder.config(name, value)
+                self._spark = builder.getOrCreate()
+            return self._spark
+
+    def _name_python(self) -> None:
+        """PySpark reads only from the environment which Python runs the functions that it sends."""
+        default = sys.executable if self._is_local else None
+        if python := self._given().get("spark.pyspark.python", default):
+            os.environ.setdefault("PYSPARK_PYTHON", python)
+
+    @property
+    def _is_local(self) -> bool:
+        return self._config.master.startswith("local")
+
+    def _settings(self) -> dict[str, str]:
+        settings = dict(_EVERYWHERE)
+        if self._is_local:
+            settings |= _HERE
+        if self._config.jars is not None or self._config.packages:
+            settings["spark.sql.extensions"] = ",".join(_EXTENSIONS)
+        if self._config.jars is not None:
+            settings["spark.jars"] = ",".join(jars_in(self._config.jars))
+        if self._config.packages:
+            settings["spark.jars.packages"] = ",".join(self._config.packages)
+        return settings | self._given()
+
+    def _given(self) -> dict[str, str]:
+        return {name: value.get_secret_value() for name, value in self._config.conf.items()}
+
+    def _stop(self) -> None:
+        spark, self._spark = self._spark, None
+        if spark is not None:
+            spark.stop()
+
+
+def jars_in(folder: str) -> list[str]:
+    """The jars of a folder, sorted.
+
+    Raises:
+        ConfigurationError: There is no such folder, or no jar in it.
+    """
+    found = sorted(str(path) for path in Path(folder).glob("*.jar"))
+    if not found:
+        raise ConfigurationError(f"jars: there is no jar in the folder '{folder}'")
+    return found
+
+
+def _configure(spark: SparkSession, conf: Mapping[str, str]) -> None:
+    for name, value in conf.items():
+        spark.conf.set(name, value)

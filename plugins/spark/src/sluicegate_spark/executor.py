@@ -1,0 +1,91 @@
+"""Runs the delegation service's tasks on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sluicegate.api import (
+    DelegatedTask,
+    PluginContext,
+    TaskExecutor,
+    TaskFailed,
+    TaskResult,
+    TaskRun,
+)
+from sluicegate_iceberg.names import TableName
+from sluicegate_iceberg.properties import public
+from sluicegate_spark.config import SparkConfig
+from sluicegate_spark.engine import Engine
+from sluicegate_spark.operations import OPERATIONS
+from sluicegate_spark.tables import Table, TableAccess, TaskCatalog
+from sluicegate_spark.work import Work
+
+
+class SparkExecutor(TaskExecutor):
+    """Runs each operation on a Spark session of its own.
+
+    Args:
+        config: Where Spark runs, and the catalogs.
+    """
+
+    def __init__(self, config: SparkConfig) -> None:
+        self._engine = Engine(config)
+        self._catalogs: Mapping[str, TaskCatalog] = {
+            name: TaskCatalog.configured(name, section) for name, section in config.catalogs.items()
+        }
+
+    @classmethod
+    def configured(cls, config: SparkConfig, context: PluginContext) -> SparkExecutor:
+        """The executor that a section describes; Spark starts with the first task."""
+        return cls(config)
+
+    async def acquire(self, task: DelegatedTask) -> TableAccess:
+        """The table, and credentials for its files.
+
+        Raises:
+            TaskFailed: They cannot be had (`CREDENTIAL_VENDING_FAILED`), or the payload does not say
+                enough (`INVALID_PAYLOAD`).
+        """
+        access = TableAccess(await self._table(task), task)
+        await access.objects()
+        return access
+
+    async def run(self, task: DelegatedTask, resources: TableAccess, run: TaskRun) -> TaskResult:
+        """Run the task's operation; see `TaskExecutor.run`."""
+        resources.during(run)
+        return await OPERATIONS[task.operation](Work(task, resources, self._engine, run))
+
+    async def aclose(self) -> None:
+        """Stop Spark, close connections."""
+        await self._engine.aclose()
+        for catalog in self._catalogs.values():
+            await catalog.client.aclose()
+
+    async def _table(self, task: DelegatedTask) -> Table:
+        name = TableName(task.table.namespace, task.table.name)
+        catalog = self._catalogs.get(task.table.catalog)
+        if catalog is None:
+            return _told(task, name)
+        loaded = await catalog.load(name)
+        return Table(
+            name,
+            catalog,
+            loaded.metadata.location.rstrip("/"),
+            loaded.metadata_location,
+            loaded.config,
+        )
+
+
+def _told(task: DelegatedTask, name: TableName) -> Table:
+    """The table as the payload describes it, where its catalog is not configured."""
+    location = (task.metadata or {}).get("location") or task.properties.get("location")
+    if location is None and task.metadata_location is not None:
+        location = task.metadata_location.rpartition("/metadata/")[0]
+    if not location:
+        raise TaskFailed(
+            f"the catalog '{task.table.catalog}' is not configured for the executor, and the payload "
+            "does not say where the table is: it needs metadata, metadata_location or the property "
+            "'location'",
+            error_code="INVALID_PAYLOAD",
+        )
+    return Table(name, None, location.rstrip("/"), task.metadata_location, public(task.config or {}))

@@ -1,0 +1,129 @@
+"""The objects of a table, opened with its credentials; works the same on the cluster's machines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sluicegate.api import TemporaryCredentials, UnsupportedOperation, client_options, retry_config
+
+if TYPE_CHECKING:
+    from obstore.store import GCSCredential, ObjectStore, S3Config
+
+_AZURE_HOST = "blob.core.windows.net"
+_REGION = "us-east-1"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectAccess:
+    """Opens objects by their locations. It can be sent to other machines; its `repr` shows no secret.
+
+    Attributes:
+        credentials: For all of the table's objects.
+    """
+
+    credentials: TemporaryCredentials
+
+    def open(self, location: str) -> tuple[ObjectStore, str]:
+        """The store of a location's bucket, and the object's key in it.
+
+        Args:
+            location: Literal, not percent-encoded (`s3://lake/a b/part.parquet`).
+        """
+        scheme, _, rest = location.partition("://")
+        authority, _, key = rest.partition("/")
+        return _store(self._frozen(), scheme, authority), key
+
+    def _frozen(self) -> _Frozen:
+        given = self.credentials
+        return _Frozen(
+            given.kind, *(tuple(sorted(each.items())) for each in (given.secret, given.connection))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Frozen:
+    """Credentials as a key of a cache."""
+
+    kind: str
+    secret: tuple[tuple[str, str], ...]
+    connection: tuple[tuple[str, str], ...]
+
+
+@lru_cache(maxsize=64)
+def _store(credentials: _Frozen, scheme: str, authority: str) -> ObjectStore:
+    """A store keeps connections, so one machine makes few."""
+    make = _MAKERS.get(credentials.kind)
+    if make is None:
+        raise UnsupportedOperation(f"tasks cannot reach tables of '{scheme}://'")
+    return make(authority, dict(credentials.secret), dict(credentials.connection))
+
+
+def _s3(bucket: str, secret: Mapping[str, str], connection: Mapping[str, str]) -> ObjectStore:
+    from obstore.store import S3Store
+
+    virtual = connection.get("path_style") != "true"
+    endpoint = (
+        connection.get("endpoint") or f"https://s3.{connection.get('region', _REGION)}.amazonaws.com"
+    )
+    scheme, _, host = endpoint.partition("://")
+    origin = f"{scheme}://{bucket}.{host}" if virtual else endpoint
+    config: S3Config = {
+        "access_key_id": secret["access_key_id"],
+        "secret_access_key": secret["secret_access_key"],
+        "endpoint": origin,
+        "aws_endpoint_url_s3": origin,
+        "region": connection.get("region", _REGION),
+        "virtual_hosted_style_request": virtual,
+        "skip_signature": False,
+    }
+    if token := secret.get("session_token"):
+        config["session_token"] = token
+    return S3Store(
+        bucket,
+        config=config,
+        client_options=client_options(origin),
+        retry_config=retry_config(),
+    )
+
+
+def _azure(authority: str, secret: Mapping[str, str], connection: Mapping[str, str]) -> ObjectStore:
+    from obstore.store import AzureStore
+
+    container, _, host = authority.partition("@")
+    account = connection.get("account") or host.partition(".")[0]
+    endpoint = connection.get("endpoint", f"https://{account}.{_AZURE_HOST}")
+    return AzureStore(
+        container,
+        account_name=account,
+        sas_token=secret["sas_token"],
+        endpoint=endpoint,
+        use_emulator=False,
+        skip_signature=False,
+        client_options=client_options(endpoint),
+        retry_config=retry_config(),
+    )
+
+
+def _gcs(bucket: str, secret: Mapping[str, str], connection: Mapping[str, str]) -> ObjectStore:
+    from obstore.store import GCSStore
+
+    endpoint = connection.get("endpoint", "https://storage.googleapis.com")
+    credential: GCSCredential = {"token": secret["oauth_token"], "expires_at": None}
+    return GCSStore(
+        bucket,
+        base_url=endpoint,
+        skip_signature=False,
+        client_options=client_options(endpoint),
+        retry_config=retry_config(),
+        credential_provider=lambda: credential,
+    )
+
+
+_MAKERS: Mapping[str, Callable[[str, Mapping[str, str], Mapping[str, str]], ObjectStore]] = {
+    "aws": _s3,
+    "azure": _azure,
+    "gcp": _gcs,
+}

@@ -1,0 +1,160 @@
+"""The table of a task: where it is, and credentials for its files that are renewed while it runs.
+
+Source: polaris-delegation-service.md, "Credential Vending" (the service is a principal of the catalog
+and calls loadTable; or the catalog vends before and sends them with the payload's `config`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sluicegate.api import (
+    DelegatedTask,
+    Fresh,
+    StorageError,
+    TaskFailed,
+    TaskRun,
+    TemporaryCredentials,
+    Unavailable,
+)
+from sluicegate_iceberg.answers import LoadedTable, StorageCredential
+from sluicegate_iceberg.client import IcebergClient
+from sluicegate_iceberg.config import IcebergConfig
+from sluicegate_iceberg.credentials import chosen
+from sluicegate_iceberg.names import TableName
+from sluicegate_iceberg.refusal import Refused
+from sluicegate_iceberg.vendor import Delegation
+from sluicegate_spark.objects import ObjectAccess
+
+
+def vending_failed(why: str, *, retryable: bool = False, detail: str | None = None) -> TaskFailed:
+    """The failure of a task that gets no credentials: nothing was changed."""
+    return TaskFailed(why, error_code="CREDENTIAL_VENDING_FAILED", retryable=retryable, detail=detail)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCatalog:
+    """A configured catalog, asked as the service's own principal."""
+
+    name: str
+    config: IcebergConfig
+    client: IcebergClient = field(repr=False)
+    delegation: Delegation = field(repr=False)
+
+    @classmethod
+    def configured(cls, name: str, config: IcebergConfig) -> TaskCatalog:
+        """The catalog of a section; nothing is asked yet."""
+        client = IcebergClient.configured(name, config)
+        return cls(name, config, client, Delegation(client))
+
+    async def load(self, table: TableName) -> LoadedTable:
+        """What the catalog says of a table.
+
+        Raises:
+            TaskFailed: It has no such table, does not let the service see it, or does not answer.
+        """
+        try:
+            return await self.client.load(table)
+        except Unavailable as error:
+            raise self._failed(error) from error
+
+    async def vend(
+        self, table: TableName, locations: Sequence[str], properties: Mapping[str, str]
+    ) -> TemporaryCredentials | None:
+        """Credentials for directories of a table; `None` where the catalog vends none.
+
+        Raises:
+            TaskFailed: It refuses, or does not answer.
+        """
+        try:
+            return await self.delegation.credentials(table, tuple(locations), properties)
+        except Unavailable as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: Unavailable) -> TaskFailed:
+        if isinstance(error, Refused) and error.says_missing:
+            why = f"the catalog '{self.name}' shows no such table to the delegation service"
+            return vending_failed(why, detail=error.detail)
+        why = f"the catalog '{self.name}' does not answer the delegation service"
+        return vending_failed(why, retryable=True, detail=error.detail)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A task's table.
+
+    Attributes:
+        catalog: Where it is in a configured catalog, `None` where all that is known came with the task.
+        location: Its directory, without a trailing slash.
+        metadata_location: Its current metadata file; `None` for a Delta table.
+        properties: How its storage is reached, none of it secret.
+    """
+
+    name: TableName
+    catalog: TaskCatalog | None
+    location: str
+    metadata_location: str | None
+    properties: Mapping[str, str]
+
+
+class TableAccess:
+    """Credentials for the files of a task's table, renewed for as long as the task runs.
+
+    Args:
+        table: The table.
+        task: With the credentials that came with it, if any.
+        locations: Directories that they have to open.
+    """
+
+    def __init__(self, table: Table, task: DelegatedTask, locations: Sequence[str] = ()) -> None:
+        self.table = table
+        self._given = task.config
+        self._locations = tuple(locations) or (table.location,)
+        self._run: TaskRun | None = None
+        self._fresh = Fresh(self._load, "credentials of a task's table")
+
+    def during(self, run: TaskRun) -> None:
+        """From now on, take newer credentials that a repeated request brings."""
+        self._run = run
+
+    async def objects(self) -> ObjectAccess:
+        """Access to the table's objects by credentials that have not ended.
+
+        At least half of their life is left: ask again before each part of a long work.
+
+        Raises:
+            TaskFailed: None can be had (`CREDENTIAL_VENDING_FAILED`).
+        """
+        try:
+            return ObjectAccess(await self._fresh.get())
+        except StorageError as error:
+            raise vending_failed(error.message, retryable=True, detail=error.detail) from error
+
+    async def _load(self) -> TemporaryCredentials:
+        found = await self._vended() or await self._handed_over()
+        if found is None:
+            raise vending_failed(
+                "no credentials for the table's files: the catalog vends none to the delegation "
+                "service, and none came with the task"
+            )
+        return found
+
+    async def _vended(self) -> TemporaryCredentials | None:
+        table = self.table
+        if table.catalog is None or table.catalog.config.credentials != "catalog":
+            return None
+        try:
+            return await table.catalog.vend(table.name, self._locations, table.properties)
+        except TaskFailed as failed:
+            if not failed.retryable:
+                raise
+            # `Fresh` goes on with what it has for as long as that lives.
+            raise StorageError(failed.message, detail=failed.detail) from failed
+
+    async def _handed_over(self) -> TemporaryCredentials | None:
+        config = self._given if self._run is None else await self._run.renewed_config()
+        if not config:
+            return None
+        everywhere = StorageCredential(prefix="", config=config)
+        return chosen([everywhere], self._locations, {**self.table.properties, **config})

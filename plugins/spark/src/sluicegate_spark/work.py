@@ -1,0 +1,29 @@
+"""What an operation is given, and what an operation is."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from sluicegate.api import DelegatedTask, TaskResult, TaskRun
+from sluicegate_spark.engine import Engine
+from sluicegate_spark.tables import TableAccess
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One attempt at a task.
+
+    Attributes:
+        access: The task's table, and its credentials.
+        engine: Opens sessions.
+        run: Where progress and finished stages are told.
+    """
+
+    task: DelegatedTask
+    access: TableAccess
+    engine: Engine
+    run: TaskRun
+
+
+Operation = Callable[[Work], Awaitable[TaskResult]]

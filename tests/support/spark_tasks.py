@@ -1,0 +1,139 @@
+"""The delegation service with the executor `spark`, in front of a real store and a real catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+from pyiceberg.catalog.rest import RestCatalog
+from support.delegation import API, SECRET, body
+from support.iceberg_rest import WAREHOUSE, written_by
+from support.serving import serving
+from support.spark import jars
+
+from sluicegate.testing.servers.seaweedfs import SeaweedFS
+
+CATALOG = "lake"
+_TASK_SECONDS = 240
+
+
+@dataclass
+class SparkTasks:
+    """The service with a worker in its process, and a catalog that hands tasks over.
+
+    Attributes:
+        server: The store, and the Iceberg catalog `lake` whose tables are in its warehouse.
+        folder: Holds the configuration, the database and the log.
+        http: Shows an access token with each request.
+    """
+
+    server: SeaweedFS
+    folder: Path
+    http: httpx.Client = field(repr=False)
+
+    @property
+    def writer(self) -> RestCatalog:
+        """PyIceberg as the one who writes the catalog's tables."""
+        return written_by(self.server)
+
+    def execute(self, payload: Mapping[str, Any]) -> httpx.Response:
+        """Hand a task over and wait for its end."""
+        return self.http.post(f"{API}/v1/tasks/execute/synchronous", json=payload)
+
+    def record(self, task_id: str) -> dict[str, Any]:
+        """A task's record."""
+        found: dict[str, Any] = self.http.get(f"{API}/v1/tasks/{task_id}").json()
+        return found
+
+    @property
+    def log(self) -> str:
+        """Everything that the service has logged so far."""
+        return (self.folder / "service.log").read_text()
+
+
+def task(
+    operation: str, table: str, namespace: str = "eu", *, catalog: str = CATALOG, **parameters: Any
+) -> dict[str, Any]:
+    """A payload for a table of a catalog; `catalog` may be one that the executor does not know."""
+    payload = body(table, operation=operation, **parameters)
+    payload["operation_parameters"]["table_identity"] |= {
+        "catalog_name": catalog,
+        "namespace_levels": [namespace],
+    }
+    return payload
+
+
+def executor_section(server: SeaweedFS, folder: Path, **changed: Any) -> dict[str, Any]:
+    """The section of the executor, with the tests' jars and a principal of the catalog."""
+    admin = server.admin
+    oauth2 = {"client_id": admin.access_key_id, "client_secret": admin.secret_access_key}
+    catalog = {"uri": server.iceberg_uri, "warehouse": WAREHOUSE, "oauth2": oauth2}
+    return {
+        "type": "spark",
+        "master": "local[2]",
+        "jars": str(jars()[0].parent),
+        "conf": {
+            "spark.driver.memory": "1g",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.databricks.delta.snapshotPartitions": "2",
+            "spark.local.dir": str(folder / "spark"),
+            "spark.log.level": "FATAL",
+        },
+        "catalogs": {CATALOG: catalog},
+        **changed,
+    }
+
+
+def write_delegation(folder: Path, executor: Mapping[str, Any], **delegation: Any) -> None:
+    """Write a configuration of the service with one executor."""
+    settings = {
+        "database": f"sqlite:///{folder}/tasks.db",
+        "delegation": {
+            "realm": "prod",
+            "port": 0,
+            "clients": {"polaris": {"secret": SECRET}},
+            "executors": [executor],
+            "worker": {"poll_interval": 1},
+            **delegation,
+        },
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "gateway.yaml").write_bytes(orjson.dumps(settings))
+    (folder / "gateway.yaml").chmod(0o600)
+
+
+@contextmanager
+def running_service(folder: Path, *options: str) -> Iterator[str]:
+    """Serve the configuration of a folder; the address."""
+    arguments = ("delegation", "serve", *options)
+    log_file = folder / "service.log"
+    with serving(folder, *arguments, log_file=log_file, stop_seconds=60) as (_, address):
+        yield address
+
+
+def logged_in(address: str) -> httpx.Client:
+    """A client of the service that shows an access token with each request."""
+    client = httpx.Client(base_url=address, timeout=_TASK_SECONDS)
+    form = {"grant_type": "client_credentials", "client_id": "polaris", "client_secret": SECRET}
+    answer = client.post(f"{API}/v1/oauth/tokens", data=form)
+    assert answer.status_code == 200, answer.text
+    client.headers["Authorization"] = f"Bearer {answer.json()['access_token']}"
+    return client
+
+
+@contextmanager
+def spark_tasks(folder: Path) -> Iterator[SparkTasks]:
+    """Serve tasks on Spark until the block ends; Spark itself starts with the first of them."""
+    with SeaweedFS.start(folder / "store", warehouse=WAREHOUSE) as server:
+        written_by(server).create_namespace_if_not_exists("eu")
+        write_delegation(folder / "service", executor_section(server, folder))
+        with (
+            running_service(folder / "service", "--with-worker") as address,
+            logged_in(address) as http,
+        ):
+            yield SparkTasks(server, folder / "service", http)
