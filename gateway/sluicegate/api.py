@@ -8,13 +8,13 @@ absolute URL whose path is literal, not percent-encoded (`s3://lake/a b/part%20.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import pluggy
 from pydantic import SecretStr
 
+from sluicegate.authorized_client import AuthorizedClient
 from sluicegate.delegation_tokens import MarshalledCredentials, TokenBinding, TokenIssuingPolicy
 from sluicegate.endpoints import canonical_endpoint_url
 from sluicegate.errors import (
@@ -41,6 +41,7 @@ from sluicegate.executors import (
     TaskRun,
 )
 from sluicegate.fresh import Expiring, Fresh
+from sluicegate.http_client import HttpAnswer, HttpClient, HttpRequest, NoAnswer
 from sluicegate.nouns import (
     AccessMode,
     CatalogCommit,
@@ -58,10 +59,19 @@ from sluicegate.nouns import (
     SharedTable,
     TemporaryCredentials,
 )
+from sluicegate.oauth_client import AccessToken, AccessTokens, OAuth2Client
 from sluicegate.object_keys import ObjectKeys
 from sluicegate.object_stores import ObjectStores, client_options, retry_config
 from sluicegate.percent import quote_keys
 from sluicegate.plugin_config import CatalogConfig, PluginConfig, StorageConfig
+from sluicegate.plugin_types import (
+    AuthenticatorType,
+    CatalogType,
+    FormatType,
+    PolicyType,
+    StorageType,
+    TaskExecutorType,
+)
 from sluicegate.presigning import batches, signed_lifetime
 from sluicegate.units import Duration
 
@@ -71,8 +81,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AccessMode",
+    "AccessToken",
+    "AccessTokens",
     "Authenticator",
     "AuthenticatorType",
+    "AuthorizedClient",
     "Catalog",
     "CatalogCommit",
     "CatalogConfig",
@@ -87,11 +100,16 @@ __all__ = [
     "Expiring",
     "FormatType",
     "Fresh",
+    "HttpAnswer",
+    "HttpClient",
+    "HttpRequest",
     "InvalidRequest",
     "LinkSigner",
     "ListedTable",
     "MarshalledCredentials",
+    "NoAnswer",
     "NotFound",
+    "OAuth2Client",
     "ObjectDirectory",
     "ObjectKeys",
     "ObjectMissing",
@@ -400,71 +418,3 @@ class Policy(ABC):
         self, principal: Principal, action: str, tables: frozenset[SharedTable]
     ) -> frozenset[SharedTable]:
         """The subset of `tables` on which the principal may perform the action."""
-
-
-# --- what hooks register --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class CatalogType:
-    """A kind of catalog: `type` in the configuration, its model, and what builds an instance."""
-
-    name: str
-    config: type[CatalogConfig]
-    factory: Callable[[Any, PluginContext], Catalog]
-
-
-@dataclass(frozen=True, slots=True)
-class StorageType:
-    """A kind of storage, and the URL schemes that it serves.
-
-    Attributes:
-        name: Its `type` in the configuration.
-        schemes: Interchangeable ones; the gateway spells locations with the first.
-        config: Model of the section.
-        factory: Builds an instance of a checked section.
-        canonical: Gives the one spelling of a location, where spellings of it differ in more than the
-            scheme; what it cannot read it returns as it is. By default only the scheme is replaced.
-    """
-
-    name: str
-    schemes: tuple[str, ...]
-    config: type[StorageConfig]
-    factory: Callable[[Any, PluginContext], Storage]
-    canonical: Callable[[str], str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FormatType:
-    """A table format: `name` is what `CatalogTable.format` says."""
-
-    name: str
-    factory: Callable[[], TableFormat]
-
-
-@dataclass(frozen=True, slots=True)
-class AuthenticatorType:
-    """A kind of authenticator."""
-
-    name: str
-    config: type[PluginConfig]
-    factory: Callable[[Any, PluginContext], Authenticator]
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyType:
-    """A kind of policy."""
-
-    name: str
-    config: type[PluginConfig]
-    factory: Callable[[Any, PluginContext], Policy]
-
-
-@dataclass(frozen=True, slots=True)
-class TaskExecutorType:
-    """A kind of task executor, and the operation types that it runs."""
-
-    name: str
-    operations: tuple[str, ...]
-    config: type[PluginConfig]
-    factory: Callable[[Any, PluginContext], TaskExecutor]

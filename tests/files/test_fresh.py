@@ -40,8 +40,10 @@ class Sessions:
         self.given += 1
         return Session(self.given, int((self.now + HOUR) * 1000) if self._ends else None)
 
-    def fresh(self, reload_after: int | None = None) -> Fresh[Session]:
-        return Fresh(self.load, "sessions", reload_after=reload_after, clock=lambda: self.now)
+    def fresh(self, reload_after: int | None = None, margin: int | None = None) -> Fresh[Session]:
+        return Fresh(
+            self.load, "sessions", reload_after=reload_after, margin=margin, clock=lambda: self.now
+        )
 
 
 @pytest.mark.parametrize(
@@ -68,6 +70,44 @@ async def test_values_are_renewed_at_half_of_their_life(
 
     assert (await fresh.get()).number == given
     assert sessions.given == given
+
+
+@pytest.mark.parametrize(
+    ("margin", "seconds_left", "given"),
+    [(60, 61, 1), (60, 60, 2), (HOUR, HOUR // 5 + 1, 1), (HOUR, HOUR // 5, 2)],
+)
+async def test_with_a_margin_they_are_renewed_shortly_before_their_end(
+    margin: int, seconds_left: int, given: int
+) -> None:
+    sessions = Sessions()
+    fresh = sessions.fresh(margin=margin)
+    await fresh.get()
+
+    sessions.now += HOUR - seconds_left
+
+    assert (await fresh.get()).number == given
+
+
+async def test_of_a_refused_value_another_is_loaded_once_for_all() -> None:
+    sessions = Sessions()
+    fresh = sessions.fresh()
+    refused = await fresh.get()
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(fresh.instead_of, refused)
+
+    assert (await fresh.get()).number == sessions.given == 2
+
+
+async def test_a_refused_value_is_not_given_instead_of_itself() -> None:
+    sessions = Sessions()
+    fresh = sessions.fresh()
+    refused = await fresh.get()
+    sessions.fails = True
+
+    with pytest.raises(StorageError):
+        await fresh.instead_of(refused)
 
 
 async def test_many_that_ask_at_once_share_a_value() -> None:
@@ -155,6 +195,20 @@ async def test_a_failed_renewal_is_tried_again_after_half_a_minute(
     await fresh.get()
 
     assert sessions.asked == asked
+
+
+async def test_a_value_that_ended_before_the_next_attempt_is_not_given() -> None:
+    sessions = Sessions()
+    fresh = sessions.fresh()
+    await fresh.get()
+    sessions.now += HOUR - 10
+    sessions.fails = True
+    await fresh.get()
+
+    sessions.now += 10
+
+    with pytest.raises(StorageError):
+        await fresh.get()
 
 
 async def test_the_first_failure_is_an_error() -> None:

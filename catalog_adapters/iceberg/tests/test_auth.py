@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from sluicegate.api import SecretStr, Unavailable
+from sluicegate.api import AccessToken, AccessTokens, HttpClient, SecretStr, Unavailable
 from sluicegate.testing.servers.polaris import Polaris, Reply
-from sluicegate_iceberg.auth import ClientCredentials
+from sluicegate_iceberg.auth import client_tokens
 from sluicegate_iceberg.catalog import IcebergCatalog
 from sluicegate_iceberg.config import IcebergConfig, OAuth2Config
-from sluicegate_iceberg.http import Http
 
 Connect = Callable[..., IcebergCatalog]
-Client = Callable[..., ClientCredentials]
+Client = Callable[..., AccessTokens]
 
 TOKENS = "/oauth/tokens"
 
@@ -39,21 +38,21 @@ def clock() -> Clock:
 @pytest_asyncio.fixture
 async def client(polaris: Polaris, clock: Clock) -> AsyncIterator[Client]:
     """OAuth clients of the server: `client(**settings)`."""
-    http = Http("lake", timeout=5, connections=2, pauses=())
+    http = HttpClient(timeout=5, connections=2, longest=1 << 20, pauses=())
 
-    def build(**settings: Any) -> ClientCredentials:
+    def build(**settings: Any) -> AccessTokens:
         given = {"client_id": polaris.client_id, "scope": polaris.scope, **settings}
         config = OAuth2Config(client_secret=SecretStr(polaris.client_secret), **given)
-        return ClientCredentials(http, config, f"{polaris.uri}/v1{TOKENS}", clock)
+        return client_tokens(config, f"{polaris.uri}/v1{TOKENS}", http, "lake", clock)
 
     yield build
     await http.aclose()
 
 
 async def test_a_token_is_fetched_once_for_all_who_wait(polaris: Polaris, client: Client) -> None:
-    credentials = client()
-    headers = await asyncio.gather(*(credentials.header() for _ in range(20)))
-    assert len(set(headers)) == 1
+    tokens = client()
+    given = await asyncio.gather(*(tokens.get() for _ in range(20)))
+    assert len(set(given)) == 1
     assert len(polaris.asked(TOKENS)) == 1
 
 
@@ -65,39 +64,39 @@ async def test_it_is_renewed_ahead_of_its_end(
     polaris: Polaris, clock: Clock, client: Client, lifetime: int, after: int, renewed: bool
 ) -> None:
     polaris.token_lifetime = lifetime
-    credentials = client()
-    first = await credentials.header()
+    tokens = client()
+    first = await tokens.get()
     clock.now += after
-    headers = set(await asyncio.gather(*(credentials.header() for _ in range(20))))
-    assert (headers != {first}) == renewed
+    given = set(await asyncio.gather(*(tokens.get() for _ in range(20))))
+    assert (given != {first}) == renewed
     assert len(polaris.asked(TOKENS)) == 1 + renewed
 
 
 async def test_a_valid_token_serves_while_none_can_be_had(
     polaris: Polaris, clock: Clock, client: Client
 ) -> None:
-    credentials = client()
-    first = await credentials.header()
+    tokens = client()
+    first = await tokens.get()
     polaris.tell(TOKENS, Reply(500, b""))
     clock.now += 3550
-    assert await credentials.header() == first
-    assert await credentials.header() == first
+    assert await tokens.get() == first
+    assert await tokens.get() == first
     assert len(polaris.asked(TOKENS)) == 2
     clock.now += 51
     with pytest.raises(Unavailable):
-        await credentials.header()
+        await tokens.get()
 
 
 async def test_nobody_waits_for_a_renewal_while_the_token_is_valid(
     polaris: Polaris, clock: Clock, client: Client
 ) -> None:
-    credentials = client()
-    first = await credentials.header()
+    tokens = client()
+    first = await tokens.get()
     clock.now += 3550
     polaris.delay(TOKENS, 0.5)
-    renewal = asyncio.create_task(credentials.header())
+    renewal = asyncio.create_task(tokens.get())
     await asyncio.sleep(0)
-    assert await credentials.header() == first
+    assert await tokens.get() == first
     assert not renewal.done()
     assert await renewal != first
 
@@ -108,11 +107,11 @@ async def test_a_token_that_does_not_say_is_used_until_it_is_refused(
 ) -> None:
     given = [{"access_token": name, "expires_in": expires_in} for name in ("one", "two")]
     polaris.tell(TOKENS, *(Reply(200, each) for each in given))
-    credentials = client()
-    first = await credentials.header()
+    tokens = client()
+    first = await tokens.get()
     clock.now += 10**6
-    assert await credentials.header() == first == "Bearer one"
-    assert await credentials.after(first) == "Bearer two"
+    assert await tokens.get() == first == AccessToken("one", None)
+    assert await tokens.instead_of(first) == AccessToken("two", None)
 
 
 async def test_one_renewal_serves_all_who_were_refused(polaris: Polaris, connect: Connect) -> None:
@@ -134,7 +133,7 @@ async def test_a_renewal_that_does_not_help_is_not_repeated(
 
 
 async def test_id_and_secret_go_by_form(polaris: Polaris, client: Client) -> None:
-    await client(parameters={"audience": "lake"}).header()
+    await client(parameters={"audience": "lake"}).get()
     (asked,) = polaris.asked(TOKENS)
     assert asked.form == {
         "grant_type": "client_credentials",
@@ -148,11 +147,11 @@ async def test_id_and_secret_go_by_form(polaris: Polaris, client: Client) -> Non
 
 async def test_or_by_http_basic(polaris: Polaris, client: Client) -> None:
     polaris.client_id, polaris.client_secret = "a:b c", "50%"
-    header = await client(client_authentication="header").header()
+    token = await client(client_authentication="header").get()
     (asked,) = polaris.asked(TOKENS)
     assert base64.b64decode(asked.headers["authorization"].removeprefix("Basic ")) == b"a%3Ab+c:50%25"
     assert asked.form == {"grant_type": "client_credentials", "scope": polaris.scope}
-    assert header is not None
+    assert token.value
 
 
 @pytest.mark.parametrize(
@@ -167,8 +166,8 @@ async def test_a_refused_client_is_told_in_the_log_alone(
     polaris: Polaris, client: Client, settings: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(Unavailable) as raised:
-        await client(**settings).header()
-    assert raised.value.message == "the catalog 'lake' does not answer now; try again later"
+        await client(**settings).get()
+    assert raised.value.message == "the gateway may not sign in to the catalog 'lake'; ask its operator"
     assert told in (raised.value.detail or "")
     assert polaris.client_secret not in (raised.value.detail or "")
 

@@ -12,7 +12,6 @@ import pytest
 
 from sluicegate.api import Unavailable
 from sluicegate.testing.servers.unity import Asked, Reply, UnityServer, table_info
-from sluicegate_unity.tokens import AccessToken, RenewedToken
 
 from .conftest import Connected
 
@@ -25,71 +24,6 @@ def _orders(unity: UnityServer) -> None:
     unity.state.add(table_info("main.eu.orders", "file:///lake/orders"))
     unity.state.tokens = {"access-1"}
     unity.state.exchanged = {"identity-1": "access-1"}
-
-
-class Issuer:
-    """Gives numbered tokens by a clock that the test holds."""
-
-    def __init__(self, expires_in: float | None = 1000) -> None:
-        self.now = 0.0
-        self.given = 0
-        self.fails = False
-        self.expires_in = expires_in
-        self.source = RenewedToken(self.fetch, lambda: self.now)
-
-    async def fetch(self) -> AccessToken:
-        await asyncio.sleep(0)
-        if self.fails:
-            raise Unavailable("down")
-        self.given += 1
-        return AccessToken(f"token-{self.given}", self.expires_in)
-
-    async def after(self, seconds: float) -> str | None:
-        self.now += seconds
-        return await self.source.token()
-
-
-async def test_a_token_is_renewed_when_a_fifth_of_its_life_is_left() -> None:
-    issuer = Issuer(expires_in=1000)
-    assert [await issuer.after(seconds) for seconds in (0, 799, 1)] == ["token-1"] * 2 + ["token-2"]
-
-
-async def test_a_long_life_is_renewed_five_minutes_before_its_end() -> None:
-    issuer = Issuer(expires_in=86_400)
-    assert [await issuer.after(seconds) for seconds in (0, 86_099, 1)] == ["token-1"] * 2 + ["token-2"]
-
-
-async def test_a_token_without_an_end_is_kept() -> None:
-    issuer = Issuer(expires_in=None)
-    assert await issuer.after(0) == await issuer.after(1e9) == "token-1"
-
-
-async def test_a_token_that_works_is_used_on_where_its_renewal_fails() -> None:
-    issuer = Issuer(expires_in=1000)
-    await issuer.after(0)
-    issuer.fails = True
-    assert await issuer.after(900) == "token-1"
-    with pytest.raises(Unavailable):
-        await issuer.after(100)
-    issuer.fails = False
-    assert await issuer.after(0) == "token-2"
-
-
-async def test_one_renewal_is_for_all_who_wait() -> None:
-    issuer = Issuer()
-    waiting = [asyncio.create_task(issuer.source.token()) for _ in range(50)]
-    await asyncio.sleep(0)
-    waiting[0].cancel()  # the first gives up
-    answers = await asyncio.gather(*waiting[1:])
-    assert (set(answers), issuer.given) == ({"token-1"}, 1)
-
-
-async def test_of_a_refused_token_one_other_is_fetched() -> None:
-    issuer = Issuer()
-    await issuer.after(0)
-    others = await asyncio.gather(*(issuer.source.renewed("token-1") for _ in range(20)))
-    assert (set(others), issuer.given) == ({"token-2"}, 2)
-    assert await issuer.source.renewed("token-1") == "token-2"
 
 
 async def test_a_fixed_token_is_shown(unity: UnityServer, connected: Connected) -> None:

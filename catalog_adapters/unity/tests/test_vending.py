@@ -18,8 +18,7 @@ from sluicegate.api import (
 from sluicegate.testing.servers.unity import Asked, Reply, UnityServer, table_info
 from sluicegate_unity.catalog import UnityCatalog
 from sluicegate_unity.client import UnityClient
-from sluicegate_unity.tokens import FixedToken
-from sluicegate_unity.transport import Transport
+from sluicegate_unity.config import UnityConfig
 from sluicegate_unity.vending import CredentialDesk
 
 from .conftest import Connected
@@ -157,9 +156,7 @@ async def test_a_table_for_which_the_catalog_cannot_vend_leaves_its_neighbours_a
 async def test_that_the_catalog_has_none_is_believed_for_ten_minutes(unity: UnityServer) -> None:
     register(unity, None)
     now = [0.0]
-    transport = Transport(timeout=5, connections=1)
-    api = f"{unity.uri}/api/2.1/unity-catalog"
-    client = UnityClient("lake", api, FixedToken(None), transport, timeout=5)
+    client = UnityClient.configured("lake", UnityConfig.model_validate({"uri": unity.uri}))
     catalog = UnityCatalog(client, "main", CredentialDesk(client, lambda: now[0]))
     found = []
     for now[0] in (0.0, 599.0, 600.0):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from cachetools import LRUCache
 
-from sluicegate.api import Unavailable
+from sluicegate.api import HttpClient, Unavailable
 from sluicegate_iceberg.answers import (
     ConfigAnswer,
     GenericTable,
@@ -22,9 +22,8 @@ from sluicegate_iceberg.answers import (
     NamespacesPage,
     TablesPage,
 )
-from sluicegate_iceberg.auth import configured
+from sluicegate_iceberg.auth import authorized
 from sluicegate_iceberg.config import IcebergConfig
-from sluicegate_iceberg.http import Http
 from sluicegate_iceberg.names import Levels, TableName, segment, servable
 from sluicegate_iceberg.properties import public
 from sluicegate_iceberg.rest import Rest
@@ -33,6 +32,8 @@ from sluicegate_iceberg.settings import Settings
 log = logging.getLogger(__name__)
 
 _SETTINGS_SECONDS = 600.0
+# Metadata of tables with very many columns and snapshots has some megabytes.
+_LONGEST = 64 << 20
 _REMEMBERED_TABLES = 10_000
 # Where a table is takes no list of all its snapshots, which may be long.
 _BRIEF = "?snapshots=refs"
@@ -79,8 +80,8 @@ class IcebergClient:
             name: The catalog's name in the configuration.
             config: Its section.
         """
-        http = Http(name, timeout=config.timeout, connections=config.max_concurrency)
-        return cls(Rest(name, http, configured(config, http), config.headers), config)
+        http = HttpClient(timeout=config.timeout, connections=config.max_concurrency, longest=_LONGEST)
+        return cls(Rest(name, authorized(config, http, name), config.headers), config)
 
     async def settings(self) -> Settings:
         """The catalog's own settings, asked for now and then; the last ones while it does not answer.

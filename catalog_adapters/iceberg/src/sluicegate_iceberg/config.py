@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from sluicegate.api import CatalogConfig, PluginConfig, SecretStr
+from sluicegate.api import CatalogConfig, OAuth2Client, SecretStr
 
 Url = Annotated[
     str,
@@ -16,11 +16,9 @@ Url = Annotated[
 ]
 
 
-class OAuth2Config(PluginConfig):
+class OAuth2Config(OAuth2Client):
     """OAuth 2.0 client credentials, exchanged for access tokens that are renewed before they expire."""
 
-    client_id: str = Field(min_length=1, description="The gateway's client id.")
-    client_secret: SecretStr = Field(description="Its secret.")
     token_uri: Url | None = Field(
         default=None,
         description="URL of the token endpoint; by default the catalog's own, `v1/oauth/tokens`.",
@@ -28,13 +26,9 @@ class OAuth2Config(PluginConfig):
     scope: str | None = Field(
         default="catalog", description="Scope to ask for; Polaris wants `PRINCIPAL_ROLE:ALL`."
     )
-    client_authentication: Literal["body", "header"] = Field(
+    client_authentication: Literal["header", "body"] = Field(
         default="body",
-        description="How the client shows its secret: in the form, or by HTTP Basic.",
-    )
-    parameters: Mapping[str, str] = Field(
-        default_factory=dict,
-        description="More fields of the form, such as `audience` or `resource`.",
+        description="How the client shows id and secret: by HTTP Basic, or in the form.",
     )
 
 

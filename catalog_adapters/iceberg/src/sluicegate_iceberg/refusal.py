@@ -9,8 +9,7 @@ from typing import Any
 
 import orjson
 
-from sluicegate.api import Unavailable
-from sluicegate_iceberg.http import Answer
+from sluicegate.api import HttpAnswer, Unavailable
 
 _TEXT_LENGTH = 500
 _NOT_OFFERED = frozenset({404, 405, 406, 410, 501})
@@ -32,11 +31,11 @@ class Refused(Unavailable):
         kind: The error's type, or `None` where the answer has not Iceberg's error shape.
     """
 
-    def __init__(self, catalog: str, url: str, answer: Answer) -> None:
-        error = _error(answer.body)
+    def __init__(self, catalog: str, url: str, answer: HttpAnswer) -> None:
+        error = _error(answer.content)
         self.http_status = answer.status
         self.kind: str | None = error.get("type") if isinstance(error.get("type"), str) else None
-        text = str(error.get("message", ""))[:_TEXT_LENGTH]
+        text = answer.redacted(str(error.get("message", "")))[:_TEXT_LENGTH]
         super().__init__(
             f"the catalog '{catalog}' does not answer the gateway as it should; try again later, or "
             "ask the gateway's operator",

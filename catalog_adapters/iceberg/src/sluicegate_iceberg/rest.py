@@ -8,17 +8,13 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 
-from sluicegate.api import SecretStr
+from sluicegate.api import AuthorizedClient, HttpAnswer, HttpRequest, NoAnswer, SecretStr, Unavailable
 from sluicegate_iceberg.answers import CatalogAnswer, Page
-from sluicegate_iceberg.auth import Authorization
-from sluicegate_iceberg.http import Answer, Http
 from sluicegate_iceberg.refusal import Refused
 
 _Model = TypeVar("_Model", bound=CatalogAnswer)
 _PageModel = TypeVar("_PageModel", bound=Page)
 
-# 419 is Iceberg's own: the token has timed out.
-_RENEW = frozenset({401, 419})
 _MAX_PAGES = 10_000
 
 
@@ -27,36 +23,32 @@ class Rest:
 
     Args:
         catalog: Its name in the configuration, for messages.
-        http: Sends the requests.
-        authorization: Shows who asks.
+        http: Reaches it, and shows who asks.
         headers: To send with each request.
     """
 
     def __init__(
         self,
         catalog: str,
-        http: Http,
-        authorization: Authorization,
+        http: AuthorizedClient,
         headers: Mapping[str, SecretStr],
     ) -> None:
         self._catalog = catalog
         self._http = http
-        self._authorization = authorization
         self._headers = headers
 
-    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
-        """One answer, with status 200 or 304; a refused token is renewed once.
+    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> HttpAnswer:
+        """One answer, with status 200 or 304.
 
         Raises:
             Refused: The catalog answers another status.
             Unavailable: It does not answer.
         """
-        shown = await self._authorization.header()
-        answer = await self._send(url, headers, shown)
-        if answer.status in _RENEW:
-            other = await self._authorization.after(shown)
-            if other is not None:
-                answer = await self._send(url, headers, other)
+        sent = {name: value.get_secret_value() for name, value in self._headers.items()}
+        try:
+            answer = await self._http.send(HttpRequest("GET", url, sent | dict(headers or {})))
+        except NoAnswer as error:
+            raise self._unavailable(str(error)) from error
         conditional = headers is not None and "If-None-Match" in headers
         if answer.status == 200 or (answer.status == 304 and conditional):
             return answer
@@ -73,17 +65,17 @@ class Rest:
         """
         return self.read(url, await self.get(url, headers), model)
 
-    def read(self, url: str, answer: Answer, model: type[_Model]) -> _Model:
+    def read(self, url: str, answer: HttpAnswer, model: type[_Model]) -> _Model:
         """The body of an answer.
 
         Raises:
             Unavailable: It has not that shape.
         """
         try:
-            return model.model_validate_json(answer.body)
+            return model.model_validate_json(answer.content)
         except ValidationError as error:
             wrong = "; ".join(f"{_place(each['loc'])}: {each['type']}" for each in error.errors()[:5])
-            raise self._http.unavailable(f"{url}: no {model.__name__}: {wrong}") from None
+            raise self._unavailable(f"{url}: no {model.__name__}: {wrong}") from None
 
     async def pages(self, url: str, model: type[_PageModel]) -> AsyncIterator[_PageModel]:
         """The pages of a listing: one, unless the catalog offers another.
@@ -97,7 +89,7 @@ class Rest:
         yield page
         while token := page.next_page_token:
             if token in seen or len(seen) == _MAX_PAGES:
-                raise self._http.unavailable(f"{url}: the pages of the listing have no end")
+                raise self._unavailable(f"{url}: the pages of the listing have no end")
             seen.add(token)
             mark = "&" if "?" in url else "?"
             page = await self.ask(f"{url}{mark}pageToken={quote(token, safe='')}", model)
@@ -107,13 +99,10 @@ class Rest:
         """Close the connections."""
         await self._http.aclose()
 
-    async def _send(self, url: str, headers: Mapping[str, str] | None, shown: str | None) -> Answer:
-        sent = {"Accept": "application/json"}
-        sent |= {name: value.get_secret_value() for name, value in self._headers.items()}
-        sent |= headers or {}
-        if shown is not None:
-            sent["Authorization"] = shown
-        return await self._http.send("GET", url, headers=sent)
+    def _unavailable(self, detail: str) -> Unavailable:
+        return Unavailable(
+            f"the catalog '{self._catalog}' does not answer now; try again later", detail=detail
+        )
 
 
 def _place(location: tuple[int | str, ...]) -> str:

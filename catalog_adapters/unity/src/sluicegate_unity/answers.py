@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import anyio.to_thread
 
-from sluicegate_unity.transport import Answer
+from sluicegate.api import HttpAnswer
 
 # Longer answers would hold up every other request while they are parsed.
 _PARSED_APART: Final = 256 * 1024
@@ -51,23 +51,20 @@ def json_object(content: bytes) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-async def parsed(answer: Answer) -> dict[str, Any] | None:
+async def parsed(answer: HttpAnswer) -> dict[str, Any] | None:
     """As `json_object`, without holding up other requests."""
     if len(answer.content) < _PARSED_APART:
         return json_object(answer.content)
     return await anyio.to_thread.run_sync(json_object, answer.content)
 
 
-def refusal(
-    asked: str, answer: Answer, document: Mapping[str, Any] | None, token: str | None
-) -> Refused:
+def refusal(asked: str, answer: HttpAnswer, document: Mapping[str, Any] | None) -> Refused:
     """What an answer that is no success says.
 
     Args:
         asked: Method and path, for the log.
         answer: What came.
         document: Its content.
-        token: What the gateway showed; errors may repeat it.
     """
     found = document or {}
     # The Delta API wraps its errors, but not those of authentication.
@@ -76,8 +73,6 @@ def refusal(
     code = found.get("error_code") or nested.get("type")
     message = found.get("message") or nested.get("message")
     known = code if isinstance(code, str) else None
-    said = f"{known or ''} {message if isinstance(message, str) else ''}"
-    if token is not None:
-        said = said.replace(token, "…")
+    said = answer.redacted(f"{known or ''} {message if isinstance(message, str) else ''}")
     reason = " ".join(said.split())[:_LONGEST_REASON] or "no JSON object of a Unity Catalog"
     return Refused(answer.status, known, f"{asked}: {answer.status} {reason}")

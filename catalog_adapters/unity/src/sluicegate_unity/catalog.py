@@ -12,11 +12,9 @@ from sluicegate_unity.answers import Refused
 from sluicegate_unity.client import UnityClient
 from sluicegate_unity.commits import Ratified, ratified
 from sluicegate_unity.config import UnityConfig
-from sluicegate_unity.grants import token_source
 from sluicegate_unity.names import Names, is_name
 from sluicegate_unity.paging import listed
 from sluicegate_unity.tables import UnityTable, listed_table, readable, table_of
-from sluicegate_unity.transport import Transport
 from sluicegate_unity.vending import CredentialDesk
 
 log = logging.getLogger(__name__)
@@ -40,9 +38,7 @@ class UnityCatalog(Catalog):
     @classmethod
     def configured(cls, config: UnityConfig, context: PluginContext) -> UnityCatalog:
         """The catalog of a section."""
-        transport = Transport(config.timeout, config.max_concurrency)
-        tokens = token_source(config, transport, context.name)
-        client = UnityClient(context.name, config.api, tokens, transport, config.timeout)
+        client = UnityClient.configured(context.name, config)
         desk = CredentialDesk(client) if config.credentials == "catalog" else None
         return cls(client, config.catalog, desk)
 

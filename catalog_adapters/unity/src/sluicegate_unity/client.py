@@ -1,23 +1,18 @@
-"""Questions to the catalog's API: who asks, what is tried again, and what errors mean."""
+"""Questions to the catalog's API, and what its errors mean."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 from urllib.parse import urlencode
 
-import anyio
-
-from sluicegate.api import Unavailable
+from sluicegate.api import AuthorizedClient, HttpAnswer, HttpClient, HttpRequest, NoAnswer, Unavailable
 from sluicegate_unity.answers import Refused, parsed, refusal
-from sluicegate_unity.tokens import TokenSource
-from sluicegate_unity.transport import Answer, Request, Transport, Unreachable
+from sluicegate_unity.config import UnityConfig
+from sluicegate_unity.grants import authorized
 
-# At most so long before the second and the third attempt, in seconds.
-_PAUSES: Final = (0.3, 1.2)
+_LONGEST: Final = 32 << 20
 _PASSING: Final = frozenset((429, 500, 502, 503, 504))
 
 
@@ -53,19 +48,29 @@ class UnityClient:
     Args:
         name: The catalog's name in the configuration, for messages.
         api: Where its routes begin.
-        tokens: Who the gateway is to it.
-        transport: How it is reached.
-        timeout: Seconds for a question with all that it takes.
+        http: How it is reached, and who the gateway is to it.
     """
 
-    def __init__(
-        self, name: str, api: str, tokens: TokenSource, transport: Transport, timeout: float
-    ) -> None:
+    def __init__(self, name: str, api: str, http: AuthorizedClient) -> None:
         self.name = name
         self._api = api
-        self._tokens = tokens
-        self._transport = transport
-        self._timeout = timeout
+        self._http = http
+
+    @classmethod
+    def configured(cls, name: str, config: UnityConfig) -> Self:
+        """The client that a section describes; nothing is asked yet.
+
+        Args:
+            name: The catalog's name in the configuration.
+            config: Its section.
+        """
+        http = HttpClient(
+            timeout=config.timeout,
+            connections=config.max_concurrency,
+            longest=_LONGEST,
+            passing=_PASSING,
+        )
+        return cls(name, config.api, authorized(config, http, name))
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
         """What a route answers; see `ask`."""
@@ -79,17 +84,15 @@ class UnityClient:
             Unavailable: It does not answer, or not as a Unity Catalog does, or does not know the
                 gateway.
         """
+        request = HttpRequest(question.method, f"{self._api}{question.target}", json=question.body)
         try:
-            with anyio.fail_after(self._timeout):
-                answer, token = await self._authorized(question)
-                document = await parsed(answer)
-        except TimeoutError as error:
-            raise self.unavailable(f"{question.path}: no answer in time") from error
-        except Unreachable as error:
+            answer = await self._http.send(request)
+        except NoAnswer as error:
             raise self.unavailable(str(error)) from error
+        document = await parsed(answer)
         if answer.status == 200 and document is not None:
             return document
-        raise self._error(question, answer, refusal(question.route, answer, document, token))
+        raise self._error(answer, refusal(question.route, answer, document))
 
     def unavailable(self, detail: str) -> Unavailable:
         """The error for an answer that cannot be used.
@@ -104,30 +107,9 @@ class UnityClient:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._tokens.aclose()
-        await self._transport.aclose()
+        await self._http.aclose()
 
-    async def _authorized(self, question: Question) -> tuple[Answer, str | None]:
-        """The answer, after one renewal of a token that was not taken, and the token shown."""
-        token = await self._tokens.token()
-        answer = await self._attempts(question, token)
-        if answer.status == 401 and (other := await self._tokens.renewed(token)) is not None:
-            return await self._attempts(question, other), other
-        return answer, token
-
-    async def _attempts(self, question: Question, token: str | None) -> Answer:
-        """What is answered at last, with pauses of random length: gateways must not march in step."""
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        request = Request(question.method, f"{self._api}{question.target}", headers, question.body)
-        for pause in _PAUSES:
-            with suppress(Unreachable):
-                answer = await self._transport.send(request)
-                if answer.status not in _PASSING or (answer.retry_after or 0) > pause:
-                    return answer
-            await anyio.sleep(random.uniform(0, pause))  # noqa: S311 (no secret depends on it)
-        return await self._transport.send(request)
-
-    def _error(self, question: Question, answer: Answer, refused: Refused) -> Exception:
+    def _error(self, answer: HttpAnswer, refused: Refused) -> Exception:
         if answer.status == 401:
             return Unavailable(
                 f"the catalog '{self.name}' does not accept the gateway's token; ask its operator",

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
-from sluicegate.api import CatalogConfig, PluginConfig, SecretStr
+from sluicegate.api import CatalogConfig, OAuth2Client, PluginConfig, SecretStr
 from sluicegate_unity.names import NAME
 
 API = "/api/2.1/unity-catalog"
@@ -70,16 +70,10 @@ class TokenExchange(PluginConfig):
         return self
 
 
-class OAuth2Client(PluginConfig):
-    """An OAuth client, whose access tokens are renewed before each expires."""
+class OAuth2(OAuth2Client):
+    """An OAuth 2.0 client, whose access tokens are renewed before each expires."""
 
     token_uri: Url = Field(description="The token endpoint of the identity provider.")
-    client_id: str = Field(min_length=1, description="The client's id.")
-    client_secret: SecretStr = Field(description="The client's secret.")
-    scope: str | None = Field(default=None, min_length=1, description="Scopes, with spaces between.")
-    client_authentication: Literal["header", "body"] = Field(
-        default="header", description="Where the token endpoint expects id and secret."
-    )
 
 
 class UnityConfig(CatalogConfig):
@@ -103,7 +97,7 @@ class UnityConfig(CatalogConfig):
     token_exchange: TokenExchange | None = Field(
         default=None, description="An identity token to exchange."
     )
-    oauth2: OAuth2Client | None = Field(default=None, description="An OAuth client.")
+    oauth2: OAuth2 | None = Field(default=None, description="An OAuth client.")
     credentials: Literal["catalog", "storage"] = Field(
         default="catalog",
         description="Whose credentials read tables: those that the catalog gives, where it does, or "

@@ -1,0 +1,146 @@
+"""What plugins ask other servers with, against a server on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+import pytest_asyncio
+
+from sluicegate.api import (
+    AccessTokens,
+    AuthorizedClient,
+    HttpClient,
+    HttpRequest,
+    NoAnswer,
+    OAuth2Client,
+    SecretStr,
+    Unavailable,
+)
+from sluicegate.testing.servers.catalog_http import Reply, Request, serve
+
+FINE = Reply(200, {"fine": True})
+
+
+@dataclass
+class Server:
+    """Gives its replies in order, the last one again and again; at `/token` numbered tokens."""
+
+    uri: str = ""
+    replies: list[Reply] = field(default_factory=lambda: [FINE])
+    asked: list[Request] = field(default_factory=list)
+    tokens: int = 0
+
+    def answer(self, request: Request) -> Reply:
+        if request.path == "/token":
+            self.tokens += 1
+            return Reply(200, {"access_token": f"token-{self.tokens}", "expires_in": "3600"})
+        self.asked.append(request)
+        return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    stand_in = Server()
+
+    def made(port: int) -> Callable[[Request], Reply]:
+        stand_in.uri = f"http://127.0.0.1:{port}"
+        return stand_in.answer
+
+    with serve(made):
+        yield stand_in
+
+
+@pytest_asyncio.fixture
+async def http() -> AsyncIterator[HttpClient]:
+    client = HttpClient(timeout=5, connections=2, longest=100_000, pauses=(0.01, 0.01))
+    yield client
+    await client.aclose()
+
+
+def tokens_of(server: Server, http: HttpClient) -> AccessTokens:
+    client = OAuth2Client(client_id="gate", client_secret=SecretStr("s3cret"))
+
+    async def grant() -> HttpRequest:
+        return client.grant(f"{server.uri}/token")
+
+    return AccessTokens(http, grant, "the server", margin=60)
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+async def test_what_passes_is_asked_again(server: Server, http: HttpClient, status: int) -> None:
+    server.replies = [Reply(status), Reply(status, headers={"Retry-After": "0"}), FINE]
+    assert (await http.send(HttpRequest("GET", server.uri))).status == 200
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("reply", "times"),
+    [
+        (Reply(503), 3),
+        (Reply(503, headers={"Retry-After": "60"}), 1),
+        (Reply(503, headers={"Retry-After": "tomorrow"}), 3),
+        (Reply(500), 1),
+        (Reply(404), 1),
+        (Reply(302, headers={"Location": "/elsewhere"}), 1),
+    ],
+)
+async def test_how_often_it_is_asked(
+    server: Server, http: HttpClient, reply: Reply, times: int
+) -> None:
+    server.replies = [reply]
+    assert (await http.send(HttpRequest("GET", server.uri))).status == reply.status
+    assert len(server.asked) == times
+
+
+async def test_an_answer_without_measure_is_none(server: Server, http: HttpClient) -> None:
+    server.replies = [Reply(200, b"x" * 100_001)]
+    with pytest.raises(NoAnswer, match="more than 100000 bytes"):
+        await http.send(HttpRequest("GET", server.uri))
+
+
+async def test_nobody_there_is_no_answer(http: HttpClient) -> None:
+    with pytest.raises(NoAnswer, match="GET http://127"):
+        await http.send(HttpRequest("GET", "http://127.0.0.1:9"))
+
+
+async def test_cookies_are_not_kept(server: Server, http: HttpClient) -> None:
+    server.replies = [Reply(200, b"", {"Set-Cookie": "session=theirs"})]
+    for _ in range(2):
+        await http.send(HttpRequest("GET", server.uri))
+    assert ["cookie" in asked.headers for asked in server.asked] == [False, False]
+
+
+async def test_a_refused_token_is_renewed_once_and_asked_with_once_more(
+    server: Server, http: HttpClient
+) -> None:
+    server.replies = [Reply(401), FINE]
+    client = AuthorizedClient(http, tokens_of(server, http))
+    assert (await client.send(HttpRequest("GET", server.uri, {"X-Own": "kept"}))).status == 200
+    shown = [(asked.headers["authorization"], asked.headers["x-own"]) for asked in server.asked]
+    assert shown == [("Bearer token-1", "kept"), ("Bearer token-2", "kept")]
+
+
+@pytest.mark.parametrize("given", [None, SecretStr("given")])
+async def test_what_cannot_be_renewed_is_not_asked_with_again(
+    server: Server, http: HttpClient, given: SecretStr | None
+) -> None:
+    server.replies = [Reply(401)]
+    assert (await AuthorizedClient(http, given).send(HttpRequest("GET", server.uri))).status == 401
+    assert len(server.asked) == 1
+    assert ("authorization" in server.asked[0].headers) == (given is not None)
+
+
+async def test_a_token_that_an_error_repeats_is_taken_out(server: Server, http: HttpClient) -> None:
+    server.replies = [Reply(403)]
+    client = AuthorizedClient(http, SecretStr("given"))
+    answer = await client.send(HttpRequest("GET", server.uri))
+    assert answer.redacted("'given' may not") == "'…' may not"
+    assert "given" not in repr(answer)
+
+
+async def test_a_token_endpoint_that_is_not_there_is_told_without_its_words(http: HttpClient) -> None:
+    tokens = tokens_of(Server("http://127.0.0.1:9"), http)
+    with pytest.raises(Unavailable, match="cannot sign in to the server now"):
+        await tokens.get()
