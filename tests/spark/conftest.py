@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 from support.shared_lake import SharedLake, shared_lake
 from support.spark import require_spark, spark_session
+from support.spark_tasks import SparkTasks
+from support.spark_tasks import spark_tasks as running_spark_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,4 +28,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedLake]:
     with shared_lake(tmp_path_factory.mktemp("lake"), tables=100) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def spark_tasks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkTasks]:
+    """The delegation service with Spark; who uses it is in the xdist group `spark_tasks`."""
+    require_spark()
+    with running_spark_tasks(tmp_path_factory.mktemp("spark_tasks")) as running:
         yield running
