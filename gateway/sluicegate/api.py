@@ -202,6 +202,14 @@ class CredentialVendor(ABC):
         """
         return True
 
+    def hands_on(self, location: str) -> bool:
+        """Whether recipients may get what is vended for a directory, as far as is known; no I/O.
+
+        False where it was learnt that a vendor's credentials never end, or open more: these read and
+        sign URLs inside of the gateway, and directory access is not offered.
+        """
+        return self.vends(location)
+
     @abstractmethod
     async def vend(self, scope: Scope) -> TemporaryCredentials:
         """Credentials for exactly the scope's locations; `expires_at` is the real expiry.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import boto3
@@ -72,7 +72,7 @@ def session(store: SeaweedFS, directory: str) -> dict[str, Any]:
     }
 
 
-def fixed(store: SeaweedFS) -> dict[str, Any]:
+def fixed(store: SeaweedFS, _: str = "") -> dict[str, Any]:
     """What it gives where a bucket is configured with keys instead of a role."""
     keys = {
         "access_key_id": store.signer.access_key_id,
@@ -125,8 +125,25 @@ def test_fixed_keys_of_the_catalog_sign_and_are_never_given_on(
     unity.state.credentials[unity.state.tables["main.eu.orders"]["table_id"]] = fixed(store)
     assert lake.ids("orders") == [1, 2, 3]
     answer = lake.ask("POST", CREDENTIALS, json={})
-    assert answer.status_code == 503
+    assert answer.status_code == 400
+    assert "not offered by directory access (dir); read it by presigned URLs" in answer.text
     assert store.signer.secret_access_key not in answer.text
+
+
+@pytest.mark.parametrize("given", [session, fixed], ids=["sessions", "fixed keys"])
+def test_directory_access_is_offered_where_it_can_be_had(
+    store: SeaweedFS, unity: UnityServer, lake: UnityLake, given: Callable[..., dict[str, Any]]
+) -> None:
+    table_id = unity.state.tables["main.eu.orders"]["table_id"]
+    unity.state.credentials[table_id] = given(store, "orders")
+    (listed,) = lake.ask("GET", "schemas/eu/tables").json()["items"]
+    both = "responseformat=delta;accessmode=url,dir"
+    metadata = lake.ask("GET", "schemas/eu/tables/orders/metadata", both)
+    offered = ["url", "dir"] if given is session else ["url"]
+    assert listed.get("accessModes", ["url"]) == offered
+    agreed = metadata.headers["delta-sharing-capabilities"].split(";")
+    assert f"accessmode={','.join(offered)}" in agreed
+    assert ("location" in listed, "location" in metadata.text) == (given is session,) * 2
 
 
 @pytest.mark.parametrize("lake", ["own"], indirect=True)

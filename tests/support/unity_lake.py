@@ -30,11 +30,15 @@ class UnityLake:
     recipient: Recipient
     unity: UnityServer
 
-    def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
+    def ask(
+        self, method: str, path: str, capabilities: str | None = None, **options: Any
+    ) -> httpx.Response:
         """Something of the share, as the protocol spells it."""
         token = json.loads(self.recipient.profile.read_text())["bearerToken"]
         url = f"{self.gateway.endpoint}/shares/{SHARE}/{path}"
         headers = {"Authorization": f"Bearer {token}"}
+        if capabilities is not None:
+            headers["delta-sharing-capabilities"] = capabilities
         return httpx.request(method, url, headers=headers, timeout=30, **options)
 
     def ids(self, table: str, **options: Any) -> list[int]:

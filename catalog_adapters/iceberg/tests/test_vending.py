@@ -177,6 +177,28 @@ async def test_a_catalog_that_vends_unasked_and_does_not_say_until_when(
     assert made.connection == {"endpoint": "http://127.0.0.1:9", "path_style": "true"}
 
 
+@pytest.mark.parametrize(
+    ("prefix", "config", "handed_on"),
+    [
+        (LOCATION, {"expiration-time": "4000000000000"}, True),
+        (LOCATION, {}, False),
+        ("s3://lake", {"expiration-time": "4000000000000"}, False),
+    ],
+    ids=["session", "endless", "wider"],
+)
+async def test_what_never_ends_or_opens_more_is_known_to_be_for_the_gateway_alone(
+    polaris: Polaris, connect: Connect, prefix: str, config: dict[str, str], handed_on: bool
+) -> None:
+    offered = {"prefix": prefix, "config": KEYS | config}
+    polaris.tell(ENDPOINT, Reply(200, {"storage-credentials": [offered]}))
+    table = await connect().load_table("ns0.t0")
+    assert table.vendor is not None
+    assert table.vendor.hands_on(LOCATION)  # nothing is known yet
+    await vend(table)
+    assert table.vendor.hands_on(LOCATION) is handed_on
+    assert table.vendor.vends(LOCATION)
+
+
 async def test_the_longest_prefix_wins(polaris: Polaris, connect: Connect) -> None:
     offered = [
         {"prefix": prefix, "config": {**KEYS, "s3.access-key-id": prefix}}

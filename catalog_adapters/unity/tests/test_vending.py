@@ -166,6 +166,37 @@ async def test_that_the_catalog_has_none_is_believed_for_ten_minutes(unity: Unit
     assert found == [False, False, True]
 
 
+async def test_fixed_keys_are_not_handed_on_until_the_catalog_is_mended(unity: UnityServer) -> None:
+    register(unity, KEYS)
+    now = [0.0]
+    client = UnityClient.configured("lake", UnityConfig.model_validate({"uri": unity.uri}))
+    catalog = UnityCatalog(client, "main", CredentialDesk(client, lambda: now[0]))
+    found = []
+    for now[0] in (0.0, 599.0, 600.0):
+        vendor = (await catalog.load_table("eu.orders")).vendor
+        assert vendor is not None
+        assert vendor.vends(S3)  # the gateway reads with them
+        found.append((vendor.hands_on(S3), unity.count(BY_ID)))
+        register(unity, ROLE)  # mended meanwhile
+    await catalog.aclose()
+    assert found == [(False, 1), (False, 1), (True, 2)]
+
+
+async def test_what_is_vended_tells_whether_it_is_handed_on(
+    unity: UnityServer, connected: Connected
+) -> None:
+    register(unity, ROLE)
+    vendor = await vendor_of(connected)
+    assert vendor is not None
+    handed_on = [vendor.hands_on(S3)]
+    for granted in (KEYS, ROLE):
+        register(unity, granted)
+        await vendor.vend(scope(S3))
+        handed_on.append(vendor.hands_on(S3))
+    assert handed_on == [True, False, True]
+    assert not vendor.hands_on("s3://lake/other")
+
+
 async def test_vendors_of_one_table_are_equal_and_of_two_are_not(
     unity: UnityServer, connected: Connected
 ) -> None:

@@ -45,6 +45,6 @@ class IcebergOffers:
 
     def _can_be_opened(self, source: CatalogTable) -> bool:
         locations = self.locations(source)
-        vendor, *others = (self._vendors.find(source, location) for location in locations)
+        vendor, *others = (self._vendors.for_recipients(source, each) for each in locations)
         buckets = {bucket_of(location) for location in locations}
         return vendor is not None and all(other == vendor for other in others) and len(buckets) == 1

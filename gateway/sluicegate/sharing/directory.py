@@ -104,7 +104,7 @@ class DirectoryAccess:
         own = self._reach.own(source)
         scattered = self._scattered(source, own, snapshot)
         return scattered is not None and all(
-            self._vendors.find(source, location) is not None for location in own + scattered
+            self._vendors.for_recipients(source, location) is not None for location in own + scattered
         )
 
     def _scattered(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 
-from sluicegate.api import Scope, StorageError, TemporaryCredentials
+from sluicegate.api import Scope, StorageError, TemporaryCredentials, UnsupportedOperation
 
 _SESSION = ("access_key_id", "secret_access_key", "session_token")
 _SECRETS = {"aws": _SESSION, "r2": _SESSION, "azure": ("sas_token",), "gcp": ("oauth_token",)}
@@ -34,7 +34,14 @@ def check_handed_on(
 
     Raises:
         StorageError: They are not; the reason is private.
+        UnsupportedOperation: They never end, so asking again will not help.
     """
+    if credentials.expires_at is None and scope.binding != _FULL:
+        raise UnsupportedOperation(
+            "the credentials of this table never expire, so none are handed on: read it by presigned "
+            "URLs (url), or ask its provider",
+            detail="the vendor's credentials do not say when they expire",
+        )
     problem = (
         _lack(credentials, optional={"session_token"} if scope.binding == _FULL else frozenset())
         or _place(credentials, scope, canonical, wider=False)
@@ -92,9 +99,7 @@ def _place(
 
 def _end(credentials: TemporaryCredentials, scope: Scope, now: int, *, may_outlive: bool) -> str | None:
     if credentials.expires_at is None:
-        return (
-            None if scope.binding == _FULL else "the vendor's credentials do not say when they expire"
-        )
+        return None
     if credentials.expires_at <= now:
         return _OVER
     if not may_outlive and credentials.expires_at > now + scope.lifetime * 1000 + _SKEW_MS:

@@ -25,6 +25,11 @@ class Vendors:
         vendor = source.vendor or self._storage_vendor(canonical)
         return vendor if vendor is not None and vendor.vends(canonical) else None
 
+    def for_recipients(self, source: CatalogTable, location: str) -> CredentialVendor | None:
+        """As `find`; `None` also where it is known that what is vended may not be handed on."""
+        vendor = self.find(source, location)
+        return vendor if vendor is not None and vendor.hands_on(self.canonical(location)) else None
+
     def canonical(self, location: str) -> str:
         """The one spelling of a directory: `S3A://lake/t/` becomes `s3://lake/t`."""
         scheme, separator, rest = location.partition("://")

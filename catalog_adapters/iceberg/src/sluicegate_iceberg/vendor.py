@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from cachetools import LRUCache
+
 from sluicegate.api import (
     CredentialVendor,
     NotFound,
@@ -30,6 +32,7 @@ log = logging.getLogger(__name__)
 
 _DELEGATION = {"X-Iceberg-Access-Delegation": "vended-credentials"}
 _LOOK_AGAIN_SECONDS = 600.0
+_REMEMBERED_TABLES = 10_000
 
 
 class Delegation:
@@ -44,6 +47,15 @@ class Delegation:
         self._client = client
         self._clock = clock
         self._without_endpoint_until = 0.0
+        self._kept_until: LRUCache[str, float] = LRUCache(_REMEMBERED_TABLES)
+
+    def keeps(self, table_id: str) -> bool:
+        """Whether what was vended for a table lately is for the gateway alone."""
+        return self._clock() < self._kept_until.get(table_id, 0.0)
+
+    def note(self, table_id: str, *, kept: bool) -> None:
+        """Remember whether what was vended for a table is for the gateway alone, for ten minutes."""
+        self._kept_until[table_id] = self._clock() + _LOOK_AGAIN_SECONDS if kept else 0.0
 
     async def credentials(
         self, table: TableName, locations: tuple[str, ...], properties: Mapping[str, str]
@@ -101,6 +113,10 @@ class TableVendor(CredentialVendor):
     table_id: str
     properties: Mapping[str, str] = field(compare=False)
 
+    def hands_on(self, location: str) -> bool:
+        """Whether the last credentials ended, and opened the table alone; see `CredentialVendor`."""
+        return not self.delegation.keeps(self.table_id)
+
     async def vend(self, scope: Scope) -> TemporaryCredentials:
         """Credentials as the catalog gives them; see `CredentialVendor.vend`.
 
@@ -127,4 +143,6 @@ class TableVendor(CredentialVendor):
                 detail=f"the catalog '{self.catalog}' vended none for {', '.join(scope.locations)}: "
                 "let it vend, or set credentials: storage",
             )
+        wider = found.location != scope.locations[0]
+        self.delegation.note(self.table_id, kept=wider or found.expires_at is None)
         return found

@@ -27,7 +27,7 @@ from sluicegate_unity.locations import account_of, bucket_of, same_directory
 from sluicegate_unity.tables import UnityTable
 
 _CREDENTIALS: Final = "/temporary-table-credentials"
-# How long a table is taken for one without credentials: the catalog's configuration may be mended.
+# How long it is believed that there are none, or fixed keys alone: the catalog may be mended.
 _RELEARN_SECONDS: Final = 600.0
 
 
@@ -45,7 +45,8 @@ class CredentialDesk:
     def __init__(self, client: UnityClient, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
         self._clock = clock
-        self._vended_buckets: set[str] = set()
+        self._sessions: set[str] = set()  # buckets whose credentials end
+        self._fixed_until: dict[str, float] = {}  # others, and when to look again
         self._none_until: dict[str, float] = {}
         self._learning = anyio.Lock()
 
@@ -64,6 +65,10 @@ class CredentialDesk:
                         await self.grant(table)
         return None if self._has_none(table) else UnityVendor(self, table)
 
+    def has_fixed_keys(self, table: UnityTable) -> bool:
+        """Whether the catalog is known to give keys of the table's bucket that never end."""
+        return bucket_of(table.location) in self._fixed_until
+
     async def grant(self, table: UnityTable) -> Granted:
         """What the catalog gives for reading a table now.
 
@@ -80,14 +85,24 @@ class CredentialDesk:
         if granted.kind is None:
             self._note_none(table)
         else:
-            self._vended_buckets.add(bucket_of(table.location))
+            self._note_kind(bucket_of(table.location), granted)
         return granted
 
     def _knows(self, table: UnityTable) -> bool:
-        return bucket_of(table.location) in self._vended_buckets or self._has_none(table)
+        bucket = bucket_of(table.location)
+        fixed = self._clock() < self._fixed_until.get(bucket, 0.0)
+        return bucket in self._sessions or fixed or self._has_none(table)
 
     def _has_none(self, table: UnityTable) -> bool:
         return self._clock() < self._none_until.get(table.id, 0.0)
+
+    def _note_kind(self, bucket: str, granted: Granted) -> None:
+        if granted.expires_at is None:
+            self._sessions.discard(bucket)
+            self._fixed_until[bucket] = self._clock() + _RELEARN_SECONDS
+        else:
+            self._sessions.add(bucket)
+            self._fixed_until.pop(bucket, None)
 
     def _note_none(self, table: UnityTable) -> None:
         now = self._clock()
@@ -126,6 +141,10 @@ class UnityVendor(CredentialVendor):
     def vends(self, location: str) -> bool:
         """Whether the location is the table's own directory; see `CredentialVendor.vends`."""
         return same_directory(location, self._table.location)
+
+    def hands_on(self, location: str) -> bool:
+        """Whether they end: fixed keys open the whole bucket; see `CredentialVendor.hands_on`."""
+        return self.vends(location) and not self._desk.has_fixed_keys(self._table)
 
     async def vend(self, scope: Scope) -> TemporaryCredentials:
         """What the catalog gives, fixed keys too: these have no end, and are not for recipients.
