@@ -94,5 +94,17 @@ def test_changes_are_the_rows_that_came_and_went(lake: IcebergSharing, use_delta
         assert min(contents.values(), default=0) >= 0
 
 
+def test_a_version_that_changed_no_row_has_no_changes(lake: IcebergSharing) -> None:
+    name, table = lake.table(rows(1).schema)
+    table.append(rows(1, 2, 3))
+    (file,) = data_files(table)
+    for _ in range(2):
+        delete_positions(table, {file: [0]})
+    told = lake.recipient.changes(name, use_delta_format=True, starting_version=3)
+    assert told.empty
+    told = lake.recipient.changes(name, use_delta_format=True, starting_version=2)
+    assert [*zip(told["id"], told["_change_type"], strict=True)] == [(1, "delete")]
+
+
 def _rows_of(frame: pd.DataFrame) -> list[tuple[Any, ...]]:
     return list(frame[["id", "name"]].itertuples(index=False, name=None))

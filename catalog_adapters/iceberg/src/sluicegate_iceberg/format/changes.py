@@ -114,8 +114,8 @@ def _difference(before: Snapshot | None, after: Snapshot, rearranged: bool) -> C
         pa.table({"path": both.column("path"), "kind": _indices(both)}),
         [("path", "ascending"), ("kind", "descending")],
     )
-    batch = both.take(order).combine_chunks().to_batches(max_chunksize=None)
-    data = batch[0] if batch else CHANGE_SCHEMA.empty_table().to_batches()[0]
+    batches = both.take(order).combine_chunks().to_batches()
+    data = batches[0] if batches else pa.RecordBatch.from_pylist([], CHANGE_SCHEMA)
     return CommitFiles(data, data)
 
 
