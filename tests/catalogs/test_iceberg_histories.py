@@ -23,13 +23,6 @@ pytestmark = [
 ]
 
 
-class _Rewriting(IcebergHistory):
-    """Deletes as PyIceberg does: positions are written by hand, to files of this machine only."""
-
-    def _delete_positions(self) -> None:
-        self._delete()
-
-
 def test_both_doors_show_what_pyiceberg_reads(tmp_path: Path) -> None:
     with (
         SeaweedFS.start(tmp_path / "seaweedfs", warehouse=WAREHOUSE) as server,
@@ -44,7 +37,7 @@ def test_both_doors_show_what_pyiceberg_reads(tmp_path: Path) -> None:
         for seed in range(_SEEDS):
             name = f"t{seed}"
             table = writer.create_table((SCHEMA, name), schema=COLUMNS)
-            history = _Rewriting(table, seed)
+            history = IcebergHistory(table, seed)
             for _ in range(_LENGTH):
                 history.change()
                 print(seed, history.done)  # all that is needed to repeat it, where this fails

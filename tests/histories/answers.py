@@ -111,9 +111,11 @@ class GatewayTable:
 
     def changes(self, first: int, last: int) -> Answer:
         """The change data feed of a range of versions."""
-        url = f"{self._table.path()}/changes"
-        asked = {"startingVersion": first, "endingVersion": last}
-        return _answer(self._client.get(url, params=asked, headers=self._headers))
+        return self._changes({"startingVersion": first, "endingVersion": last})
+
+    def changes_between(self, first: str, last: str) -> Answer:
+        """The change data feed between two moments in ISO 8601, both included."""
+        return self._changes({"startingTimestamp": first, "endingTimestamp": last})
 
     def version(self) -> int:
         """The latest version."""
@@ -124,6 +126,10 @@ class GatewayTable:
         """The literal path of a file, relative to the table."""
         location = unquote(urlsplit(file.url).path)
         return location.partition(f"/{self._table.name}/")[2]
+
+    def _changes(self, asked: Mapping[str, int | str]) -> Answer:
+        url = f"{self._table.path()}/changes"
+        return _answer(self._client.get(url, params=asked, headers=self._headers))
 
     def _query(self, body: Mapping[str, int | str]) -> Answer:
         url = f"{self._table.path()}/query"

@@ -30,4 +30,6 @@ def test_a_recipient_gets_what_pyiceberg_reads(lake: IcebergSharing, seed: int) 
         snapshot = table.snapshot_by_id(snapshot.parent_snapshot_id)
         assert snapshot is not None
         wanted = table.scan(snapshot_id=snapshot.snapshot_id).to_arrow()
-        assert_same_rows(wanted, lake.recipient.read(name, version=snapshot.sequence_number))
+        # The client agrees on a format by the latest version, which may have no deleted rows any more.
+        old = lake.recipient.read(name, version=snapshot.sequence_number, use_delta_format=True)
+        assert_same_rows(wanted, old)

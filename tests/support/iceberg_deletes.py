@@ -11,6 +11,7 @@ import time
 import uuid
 import zlib
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def delete_positions(table: Table, rows: Mapping[str, Sequence[int]]) -> None:
     location = _new_file(table, "deletes.parquet")
     pairs = sorted((path, row) for path, deleted in rows.items() for row in deleted)
     columns = [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
-    pq.write_table(pa.table(columns, schema=_POSITIONS), _path(location))
+    _write_parquet(table, location, pa.table(columns, schema=_POSITIONS))
     _commit(table, [_file(location, content=1, file_format="PARQUET", record_count=len(pairs))])
 
 
@@ -64,14 +65,14 @@ def delete_by_vectors(table: Table, rows: Mapping[str, Sequence[int]]) -> None:
         vector = _file(location, content=1, file_format="PUFFIN", record_count=len(deleted))
         files.append({**vector, **place, "referenced_data_file": path})
         data += blob
-    _path(location).write_bytes(data)
+    _write(table, location, data)
     _commit(table, files, replace=True)
 
 
 def delete_by_values(table: Table, column: int, values: pa.Table) -> None:
     """Delete the rows that have one of these values in a column."""
     location = _new_file(table, "equal.parquet")
-    pq.write_table(values, _path(location))
+    _write_parquet(table, location, values)
     file = _file(location, content=2, file_format="PARQUET", record_count=len(values))
     _commit(table, [{**file, "equality_ids": [column]}])
 
@@ -99,9 +100,18 @@ def as_version_3(table: Table) -> None:
 
 
 def _new_file(table: Table, name: str) -> str:
-    location = f"{table.location()}/data/{uuid.uuid4()}-{name}"
-    _path(location).parent.mkdir(parents=True, exist_ok=True)
-    return location
+    return f"{table.location()}/data/{uuid.uuid4()}-{name}"
+
+
+def _write(table: Table, location: str, data: bytes) -> None:
+    with table.io.new_output(location).create() as stream:
+        stream.write(data)
+
+
+def _write_parquet(table: Table, location: str, rows: pa.Table) -> None:
+    buffer = BytesIO()
+    pq.write_table(rows, buffer)
+    _write(table, location, buffer.getvalue())
 
 
 def _path(location: str) -> Path:
@@ -180,11 +190,12 @@ def _write_manifest(
         "format-version": str(table.metadata.format_version),
         "content": "deletes",
     }
-    with _path(location).open("wb") as stream:
-        fastavro.writer(stream, _ENTRY, entries, codec="deflate", metadata=headers)
+    buffer = BytesIO()
+    fastavro.writer(buffer, _ENTRY, entries, codec="deflate", metadata=headers)
+    _write(table, location, buffer.getvalue())
     return ManifestFile.from_args(
         manifest_path=location,
-        manifest_length=_path(location).stat().st_size,
+        manifest_length=buffer.tell(),
         partition_spec_id=0,
         content=ManifestContent.DELETES,
         sequence_number=number,

@@ -6,10 +6,11 @@ import random
 from collections.abc import Callable
 
 import pyarrow as pa
+from pyiceberg.manifest import DataFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import DoubleType, IntegerType, LongType, NestedField, StringType
-from support.iceberg_deletes import data_files, delete_positions
+from support.iceberg_deletes import delete_positions
 
 SCHEMA = Schema(
     NestedField(1, "id", LongType()),
@@ -26,13 +27,15 @@ class IcebergHistory:
     Args:
         table: An empty one of `SCHEMA`.
         seed: The same seed makes the same history.
+        stable: Columns are only added, and never called as a reader of change feeds cannot know them.
 
     Attributes:
         done: The names of the changes so far.
     """
 
-    def __init__(self, table: Table, seed: int) -> None:
+    def __init__(self, table: Table, seed: int, *, stable: bool = False) -> None:
         self._table = table
+        self._stable = stable
         self._dice = random.Random(seed)
         self._next = 0
         self.done: list[str] = []
@@ -47,10 +50,9 @@ class IcebergHistory:
             self._delete_positions,
             self._overwrite,
             self._upsert,
-            self._rename,
             self._add,
-            self._drop,
             self._roll_back,
+            *([] if self._stable else [self._rename, self._drop]),
         ]
         change = self._dice.choice(changes) if self.done else self._append
         self.done.append(change.__name__.strip("_"))
@@ -78,6 +80,11 @@ class IcebergHistory:
         ids: list[int] = self._table.scan(selected_fields=("id",)).to_arrow()["id"].to_pylist()
         return self._dice.sample(sorted(ids), min(len(ids), 3))
 
+    def _files(self) -> list[str]:
+        """The live data files by their first ids: their names are no dice of ours."""
+        files = [task.file for task in self._table.scan().plan_files()]
+        return [file.file_path for file in sorted(files, key=_first_id)]
+
     def _append(self) -> None:
         self._table.append(self._rows(self._new_ids()))
 
@@ -86,7 +93,7 @@ class IcebergHistory:
             self._table.delete(f"id = {id_}")
 
     def _delete_positions(self) -> None:
-        files = data_files(self._table)
+        files = self._files()
         if files:
             chosen = self._dice.sample(files, min(len(files), 2))
             delete_positions(self._table, {path: [self._dice.randint(0, 1)] for path in chosen})
@@ -104,16 +111,20 @@ class IcebergHistory:
     def _others(self) -> list[str]:
         return [field.name for field in self._table.schema().fields if field.name != "id"]
 
+    def _free(self) -> list[str]:
+        return [
+            name for name in _NAMES if name not in self._others() and not (self._stable and " " in name)
+        ]
+
     def _rename(self) -> None:
-        free = [name for name in _NAMES if name not in self._others()]
         if self._others():
             with self._table.update_schema() as update:
-                update.rename_column(self._dice.choice(self._others()), self._dice.choice(free))
+                update.rename_column(self._dice.choice(self._others()), self._dice.choice(self._free()))
 
     def _add(self) -> None:
-        free = [name for name in _NAMES if name not in self._others()]
-        with self._table.update_schema() as update:
-            update.add_column(self._dice.choice(free), StringType())
+        if free := self._free():
+            with self._table.update_schema() as update:
+                update.add_column(self._dice.choice(free), StringType())
 
     def _drop(self) -> None:
         if self._others():
@@ -124,3 +135,7 @@ class IcebergHistory:
         current = self._table.current_snapshot()
         if current and current.parent_snapshot_id:
             self._table.manage_snapshots().set_current_snapshot(current.parent_snapshot_id).commit()
+
+
+def _first_id(file: DataFile) -> int:
+    return int.from_bytes(file.lower_bounds[1], "little")
