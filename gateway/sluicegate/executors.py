@@ -148,20 +148,16 @@ class TaskRun(Protocol):
     async def finish_stage(self, stage: str) -> None:
         """Make sure that later attempts know that a stage is finished, and what was reported last.
 
-        Both are stored when this returns.
+        Both are stored when this returns; a database that does not answer is waited for.
 
         Raises:
             TaskFailed: The lease was lost meanwhile: another worker has the task.
-            Unavailable: The database does not answer.
         """
 
     async def renewed_config(self) -> Mapping[str, str] | None:
         """The newest credentials that the catalog handed over for this task.
 
         A repeated request may have brought newer ones than `DelegatedTask.config`.
-
-        Raises:
-            Unavailable: The database does not answer.
         """
 
 

@@ -16,17 +16,14 @@ from support.delegation import (
     PURGE,
     Desk,
     Failing,
-    RunningClock,
     Waiting,
     base_of,
     body,
     payload,
     running_service,
 )
-from support.postgres import PostgresServer
 
 from sluicegate.api import TaskFailed
-from sluicegate.config.delegation import DelegationSettings
 from sluicegate.delegation.sealing import Seal
 from sluicegate.delegation.tasks import open_task
 from sluicegate.keyring import KeyRing
@@ -204,26 +201,3 @@ async def test_the_openapi_document_describes_every_route(desk: Desk) -> None:
     for reference in re.findall(r'"#/components/([^"]+)"', json.dumps(document)):
         kind, _, name = reference.partition("/")
         assert name in document["components"][kind], reference
-
-
-async def test_a_database_that_stops_is_a_503_and_nothing_is_lost(
-    postgres: PostgresServer,
-) -> None:
-    url = postgres.new_database()
-    store = await Store.open(url)
-    desk = Desk(store, DelegationSettings(), RunningClock())
-    waiting = Waiting()
-    async with running_service(desk, waiting, lease={"heartbeat": 1}) as service:
-        call = asyncio.create_task(service.post("/execute/synchronous", body(correlation_id="one")))
-        await waiting.started.wait()
-        postgres.go_away(url)
-        refused = await service.post("", body("T2"))
-        assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
-        assert refused.json()["error_code"] == "TEMPORARILY_UNAVAILABLE"
-        waiting.go.set()
-        await anyio.sleep(1.5)
-        postgres.come_back(url)
-        answer = await call
-        assert (await service.post("", body("T2"))).status_code == 202
-    await store.aclose()
-    assert answer.json()["status"] == "COMPLETED_SUCCESS"

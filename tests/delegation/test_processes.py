@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from support.delegation import API, SECRET, body, make_table
+from support.delegation_processes import DelegationProcess, delegation_process, until
 from support.installed import installed_site
 
 from sluicegate.cli.main import run
@@ -72,22 +69,9 @@ class Lake:
         }
         (self.folder / "gateway.yaml").write_text(json.dumps(lines))
 
-    @contextmanager
-    def process(self, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-        """A command of its own, once it says that it is ready."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "sluicegate.cli", "delegation", *arguments],
-            cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": str(self._site), "POLARIS_SECRET": SECRET},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stderr is not None
-        try:
-            yield process
-        finally:
-            process.kill()
-            process.communicate()
+    def process(self, *arguments: str) -> AbstractContextManager[DelegationProcess]:
+        """A command of its own."""
+        return delegation_process(self.folder, self._site, *arguments)
 
     def files(self, table: str) -> int:
         """How many files a table has left."""
@@ -103,14 +87,6 @@ def lake(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: 
         for name in ("T1", "T2"):
             make_table(tmp_path, name, 40)
         yield Lake(tmp_path, site.folder)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that will be."""
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.05)
 
 
 def command(capture: Capture, *arguments: str) -> str:
@@ -136,8 +112,7 @@ def test_a_killed_worker_loses_its_task_to_another(lake: Lake, capsys: Capture) 
     task_id = submit(lake, capsys)
     with lake.process("worker") as first:
         until(lambda: lake.files("T1") < 38)
-        first.send_signal(signal.SIGKILL)
-        first.wait()
+        first.stop(signal.SIGKILL)
     assert 0 < lake.files("T1") < 40
     lake.configure(pause=0)
     with lake.process("worker"):
@@ -162,8 +137,7 @@ def test_a_worker_that_is_stopped_drains(
     task_id, waiting = submit(lake, capsys), submit(lake, capsys, "T2")
     with lake.process("worker") as worker:
         until(lambda: lake.files("T1") < 38)
-        worker.send_signal(signal.SIGTERM)
-        assert worker.wait(timeout=60) == 0
+        assert worker.stop(signal.SIGTERM) == 0
     record = shown(capsys, task_id)
     assert (record["status"], record["attempt_count"]) == (status, attempts)
     assert (lake.files("T1") == 0) == (status == "SUCCESS")
@@ -173,8 +147,7 @@ def test_a_worker_that_is_stopped_drains(
 def test_the_service_with_a_worker_answers_a_purge(lake: Lake) -> None:
     lake.configure(pause=0)
     with lake.process("serve", "--port", "0", "--with-worker") as service:
-        assert service.stderr is not None
-        address = next(line for line in service.stderr if "serving" in line).split(" at ")[1].strip()
+        address = service.address()
         form = {"grant_type": "client_credentials", "client_id": "polaris", "client_secret": SECRET}
         token = httpx.post(f"{address}/v1/oauth/tokens", data=form).json()["access_token"]
         answer = httpx.post(
@@ -183,8 +156,7 @@ def test_the_service_with_a_worker_answers_a_purge(lake: Lake) -> None:
             headers={"Authorization": f"Bearer {token}"},
             timeout=60,
         )
-        service.send_signal(signal.SIGTERM)
-        assert service.wait(timeout=60) == 0
+        assert service.stop(signal.SIGTERM) == 0
     assert address.endswith(API)
     assert answer.json()["execution_result"] == {"files_deleted": 40, "bytes_deleted": 400}
     assert (lake.files("T1"), lake.files("T2")) == (0, 41)

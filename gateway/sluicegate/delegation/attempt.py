@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Literal
 
 import anyio
 
 from sluicegate.delegation.failures import Failure, failure_of
 from sluicegate.delegation.leases import Leases
+from sluicegate.delegation.patience import patiently
 from sluicegate.delegation.queue import TaskQueue
 from sluicegate.delegation.records import TaskRecord
 from sluicegate.delegation.sealing import Seal
@@ -21,7 +23,6 @@ from sluicegate.executors import TaskExecutor, TaskFailed, TaskProgress, TaskRes
 log = logging.getLogger(__name__)
 
 Stopped = Literal["lost", "cancelled", "drained"]
-_LONGEST_PAUSE = 30.0
 
 
 class Attempt:
@@ -69,23 +70,22 @@ class Attempt:
 
         Raises:
             TaskFailed: The lease is lost.
-            Unavailable: The database does not answer.
         """
-        async with self._lock:
-            stages = [*self._stages, stage]
-            held = await self._leases.finish_stage(self.task, stages, self._progress)
-            self._stages = stages
+        stages = [*self._stages, stage]
+
+        async def store() -> bool:
+            async with self._lock:
+                return await self._leases.finish_stage(self.task, stages, self._progress)
+
+        held = await patiently(store, f"task {self.task.id}: a finished stage")
+        self._stages = stages
         if not held:
             self.stop("lost")
             raise TaskFailed("the lease was lost", error_code="INTERNAL_ERROR", retryable=True)
 
     async def renewed_config(self) -> Mapping[str, str] | None:
-        """The newest credentials that were handed over for the task.
-
-        Raises:
-            Unavailable: The database does not answer.
-        """
-        return open_task(await self._queue.get(self.task.id), self._seal).config
+        """The newest credentials that were handed over for the task."""
+        return open_task(await self._stored("asking for newer credentials"), self._seal).config
 
     @property
     def outcome(self) -> str:
@@ -111,8 +111,9 @@ class Attempt:
         try:
             task = open_task(self.task, self._seal)
             resources = await self._executor.acquire(task)
-            async with self._lock:
-                self.task = await self._leases.start(self.task)
+            await self._move(self._leases.start)
+            if self.task.status != "RUNNING":
+                raise TaskMovedOn("the lease was lost")
             return await self._executor.run(task, resources, self)
         except TaskMovedOn:
             self.stop("lost")
@@ -148,31 +149,43 @@ class Attempt:
             log.warning("task %s: the lease was lost; another worker has it", self.task.id)
             return
         try:
-            self.task = await _persistently(self._end)
+            await self._move(self._end)
         except TaskMovedOn:
             log.warning("task %s: its end came too late: another worker has it", self.task.id)
             return
         log.info("task %s: %s", self.task.id, self.task.status)
 
-    async def _end(self) -> TaskRecord:
+    async def _end(self, task: TaskRecord) -> TaskRecord:
         outcome = self._outcome
         if isinstance(outcome, TaskResult):
             # Also when it was to be stopped meanwhile: what is done is done.
-            return await self._leases.succeed(self.task, outcome, self._progress)
+            return await self._leases.succeed(task, outcome, self._progress)
         if self._stopped == "cancelled":
-            return await self._leases.cancel(self.task, self._progress)
+            return await self._leases.cancel(task, self._progress)
         if outcome is None:
-            return await self._leases.give_back(self.task, self._progress)
-        return await self._leases.fail(self.task, outcome, self._progress)
+            return await self._leases.give_back(task, self._progress)
+        return await self._leases.fail(task, outcome, self._progress)
 
+    async def _move(self, write: Callable[[TaskRecord], Awaitable[TaskRecord]]) -> None:
+        """Store a transition of the task, however long the database is away.
 
-async def _persistently(record: Callable[[], Awaitable[TaskRecord]]) -> TaskRecord:
-    """Wait for a database that does not answer: what was done shall not be done again."""
-    pause = 0.5
-    while True:
+        Raises:
+            TaskMovedOn: The lease was lost.
+        """
+
+        async def store() -> None:
+            with anyio.CancelScope(shield=True):
+                async with self._lock:
+                    self.task = await write(self.task)
+
         try:
-            return await record()
-        except Unavailable as error:
-            log.warning("the end of a task cannot be stored yet: %s", error.detail or error.message)
-            await anyio.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE)
+            await patiently(store, f"task {self.task.id}")
+        except TaskMovedOn:
+            stored = await self._stored("seeing what was stored")
+            if not stored.follows(self.task):
+                raise
+            # It was stored, and the connection broke before the database could say so.
+            self.task = stored
+
+    async def _stored(self, what: str) -> TaskRecord:
+        return await patiently(partial(self._queue.get, self.task.id), f"task {self.task.id}: {what}")

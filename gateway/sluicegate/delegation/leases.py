@@ -173,18 +173,48 @@ class Leases:
             TaskMovedOn: The lease was lost.
             Unavailable: The database does not answer.
         """
-        now = self._now()
         async with self._store.append() as connection:
-            return await move(
-                connection,
-                task,
-                "RETRY_SCHEDULED",
-                now,
-                due_at=now,
-                attempt_count=task.attempt_count - 1,
-                result_summary="the worker was stopped",
-                **_reported(progress),
-            )
+            return await self._give_back(connection, task, "the worker was stopped", progress)
+
+    async def give_back_others(self, worker: str, task_ids: Collection[str]) -> None:
+        """Give back what a worker has leased without knowing it, because the answer was lost.
+
+        Args:
+            worker: Its name.
+            task_ids: What it does know of.
+
+        Raises:
+            Unavailable: The database does not answer.
+        """
+        query = select(tasks).where(
+            tasks.c.due_at.is_not(None),
+            tasks.c.leased_by == worker,
+            tasks.c.status.in_(LEASED),
+            tasks.c.id.not_in(task_ids),
+        )
+        async with self._store.append() as connection:
+            for row in (await connection.execute(query.with_for_update())).all():
+                task = await self._give_back(connection, TaskRecord.of(row), "its lease was not used")
+                log.warning("task %s: leased, but the answer was lost; given back", task.id)
+
+    async def _give_back(
+        self,
+        connection: AsyncConnection,
+        task: TaskRecord,
+        why: str,
+        progress: TaskProgress | None = None,
+    ) -> TaskRecord:
+        now = self._now()
+        return await move(
+            connection,
+            task,
+            "RETRY_SCHEDULED",
+            now,
+            due_at=now,
+            attempt_count=task.attempt_count - 1,
+            result_summary=why,
+            **_reported(progress),
+        )
 
     async def _lease(
         self, connection: AsyncConnection, task: TaskRecord, worker: str, now: int

@@ -67,6 +67,11 @@ class TaskRecord:
         """Whether nothing will be done any more."""
         return self.status in ENDED
 
+    def follows(self, before: TaskRecord) -> bool:
+        """Whether this is the next version of a leased record, by the holder of the same lease."""
+        lease = (before.leased_by, before.lease_acquired_at)
+        return self.version == before.version + 1 and (self.leased_by, self.lease_acquired_at) == lease
+
     @property
     def leased(self) -> bool:
         """Whether a worker has it, or had it when it was lost."""

@@ -31,6 +31,7 @@ class Watcher:
         self._interval = interval
         self._waiting: defaultdict[str, set[asyncio.Future[TaskRecord]]] = defaultdict(set)
         self._wanted = anyio.Event()
+        self._is_blind = False
 
     async def wait(self, task: TaskRecord) -> TaskRecord:
         """The record of a task that has ended, once it has; a database that is away is waited for."""
@@ -63,5 +64,8 @@ class Watcher:
                     for future in self._waiting.get(task.id, ()):
                         if not future.done():
                             future.set_result(task)
+            self._is_blind = False
         except Unavailable as error:
-            log.warning("cannot see which tasks have ended: %s", error.detail or error.message)
+            if not self._is_blind:
+                log.warning("cannot see which tasks have ended: %s", error.detail or error.message)
+            self._is_blind = True

@@ -52,6 +52,8 @@ class Worker:
         self._seal = seal
         self._settings = settings
         self._running: set[Attempt] = set()
+        self._leasing = anyio.Lock()
+        self._may_hold_more = False
         self._draining = anyio.Event()
 
     async def run(self) -> None:
@@ -75,36 +77,48 @@ class Worker:
 
     async def _work(self) -> None:
         while not self._draining.is_set():
-            task = await self._next()
-            if task is None:
+            attempt = await self._next()
+            if attempt is None:
                 await self._rest()
             else:
-                await self._attempt(task)
+                await self._perform(attempt)
 
-    async def _next(self) -> TaskRecord | None:
-        try:
-            return await self._leases.acquire(self.name, self._executors.keys())
-        except Unavailable as error:
-            log.warning("no task can be leased now: %s", error.detail or error.message)
-            return None
+    async def _next(self) -> Attempt | None:
+        async with self._leasing:
+            try:
+                task = await self._lease()
+            except Unavailable as error:
+                # The connection may have broken behind the commit: then a lease is held unknowingly.
+                self._may_hold_more = True
+                log.warning("no task can be leased now: %s", error.detail or error.message)
+                return None
+            if task is None:
+                return None
+            attempt = Attempt(
+                task,
+                self._executors[task.operation],
+                self._leases,
+                self._queue,
+                self._seal,
+                heartbeat=self._settings.lease.heartbeat,
+            )
+            self._running.add(attempt)
+            return attempt
 
-    async def _attempt(self, task: TaskRecord) -> None:
-        enter_request(RequestInfo(task.correlation_id or task.id))
-        attempt = Attempt(
-            task,
-            self._executors[task.operation],
-            self._leases,
-            self._queue,
-            self._seal,
-            heartbeat=self._settings.lease.heartbeat,
-        )
-        self._running.add(attempt)
+    async def _lease(self) -> TaskRecord | None:
+        if self._may_hold_more:
+            await self._leases.give_back_others(self.name, [each.task.id for each in self._running])
+            self._may_hold_more = False
+        return await self._leases.acquire(self.name, self._executors.keys())
+
+    async def _perform(self, attempt: Attempt) -> None:
+        enter_request(RequestInfo(attempt.task.correlation_id or attempt.task.id))
         started = time.monotonic()
         try:
             await attempt.perform()
         finally:
             self._running.discard(attempt)
-        measure_attempt(time.monotonic() - started, task.operation, attempt.outcome)
+        measure_attempt(time.monotonic() - started, attempt.task.operation, attempt.outcome)
 
     async def _rest(self) -> None:
         """Wait a little less than the interval, so that workers do not ask all at once."""
