@@ -16,11 +16,10 @@ from sluicegate.api import (
 from sluicegate_iceberg.answers import GenericTable, LoadedTable
 from sluicegate_iceberg.client import IcebergClient
 from sluicegate_iceberg.config import IcebergConfig
+from sluicegate_iceberg.generic import GenericTables, is_delta
 from sluicegate_iceberg.names import Levels, TableName, joined, parse_levels
 from sluicegate_iceberg.refusal import Refused
 from sluicegate_iceberg.vendor import Delegation, TableVendor
-
-_DELTA = "delta"
 
 
 class IcebergCatalog(Catalog):
@@ -29,19 +28,24 @@ class IcebergCatalog(Catalog):
     Args:
         name: The catalog's name in the configuration.
         client: Asks it.
+        generic: Its generic tables.
         vends: Whether tables are read with credentials that it vends.
     """
 
-    def __init__(self, name: str, client: IcebergClient, *, vends: bool) -> None:
+    def __init__(
+        self, name: str, client: IcebergClient, generic: GenericTables, *, vends: bool
+    ) -> None:
         self._name = name
         self._client = client
+        self._generic = generic
         self._delegation = Delegation(client) if vends else None
 
     @classmethod
     def configured(cls, config: IcebergConfig, context: PluginContext) -> IcebergCatalog:
         """The catalog that a section describes; nothing is asked yet."""
         client = IcebergClient.configured(context.name, config)
-        return cls(context.name, client, vends=config.credentials == "catalog")
+        generic = GenericTables(client, patience=config.timeout / 2)
+        return cls(context.name, client, generic, vends=config.credentials == "catalog")
 
     async def list_schemas(self) -> list[str]:
         """Names of all namespaces, those within others with a dot between the levels, sorted.
@@ -70,7 +74,7 @@ class IcebergCatalog(Catalog):
             raise self._no_schema(schema, str(error)) from error
         try:
             names = set(await self._client.tables(namespace))
-            return sorted(names.union(await self._delta_tables(namespace)))
+            return sorted(names.union(await self._generic.delta_tables(namespace)))
         except Refused as refused:
             if refused.says_missing:
                 raise self._no_schema(schema, refused.detail) from refused
@@ -96,7 +100,7 @@ class IcebergCatalog(Catalog):
         except Refused as refused:
             if not refused.says_missing:
                 raise
-            generic = await self._generic(name)
+            generic = await self._generic.find(name)
             if generic is None:
                 raise self._no_table(identifier, refused.detail) from refused
             return self._delta_table(name, generic)
@@ -112,29 +116,6 @@ class IcebergCatalog(Catalog):
         except Refused as refused:
             if refused.says_missing:
                 return []
-            raise
-
-    async def _delta_tables(self, namespace: Levels) -> list[str]:
-        """Those of the generic tables that are Delta tables: their list does not tell."""
-        try:
-            names = await self._client.generic_tables(namespace)
-        except Refused as refused:
-            if refused.says_missing or refused.says_not_offered:
-                return []
-            raise
-        found = await asyncio.gather(*(self._generic(TableName(namespace, name)) for name in names))
-        return [
-            name
-            for name, table in zip(names, found, strict=True)
-            if table is not None and _is_delta(table)
-        ]
-
-    async def _generic(self, name: TableName) -> GenericTable | None:
-        try:
-            return await self._client.load_generic(name)
-        except Refused as refused:
-            if refused.says_missing or refused.says_not_offered:
-                return None
             raise
 
     def _iceberg_table(self, name: TableName, loaded: LoadedTable) -> CatalogTable:
@@ -159,19 +140,15 @@ class IcebergCatalog(Catalog):
 
     def _delta_table(self, name: TableName, table: GenericTable) -> CatalogTable:
         """Polaris vends nothing for generic tables: the storage's own credentials open them."""
-        if not _is_delta(table):
+        if not is_delta(table):
             raise UnsupportedOperation(
                 "the table is neither an Iceberg nor a Delta table", detail=f"{name}: {table.format}"
             )
         location = (table.base_location or table.properties.get("location", "")).rstrip("/")
-        return CatalogTable(id=str(uuid5(NAMESPACE_URL, location)), format=_DELTA, location=location)
+        return CatalogTable(id=str(uuid5(NAMESPACE_URL, location)), format="delta", location=location)
 
     def _no_schema(self, schema: str, detail: str | None) -> NotFound:
         return NotFound(f"catalog '{self._name}' has no schema '{schema}'", detail=detail)
 
     def _no_table(self, identifier: str, detail: str | None) -> NotFound:
         return NotFound(f"catalog '{self._name}' has no table '{identifier}'", detail=detail)
-
-
-def _is_delta(table: GenericTable) -> bool:
-    return table.format.lower() == _DELTA
