@@ -116,14 +116,15 @@ def running_service(folder: Path, *options: str) -> Iterator[str]:
         yield address
 
 
-def logged_in(address: str) -> httpx.Client:
+@contextmanager
+def logged_in(address: str) -> Iterator[httpx.Client]:
     """A client of the service that shows an access token with each request."""
-    client = httpx.Client(base_url=address, timeout=_TASK_SECONDS)
     form = {"grant_type": "client_credentials", "client_id": "polaris", "client_secret": SECRET}
-    answer = client.post(f"{API}/v1/oauth/tokens", data=form)
-    assert answer.status_code == 200, answer.text
-    client.headers["Authorization"] = f"Bearer {answer.json()['access_token']}"
-    return client
+    with httpx.Client(base_url=address, timeout=_TASK_SECONDS) as client:
+        answer = client.post(f"{API}/v1/oauth/tokens", data=form)
+        assert answer.status_code == 200, answer.text
+        client.headers["Authorization"] = f"Bearer {answer.json()['access_token']}"
+        yield client
 
 
 @contextmanager

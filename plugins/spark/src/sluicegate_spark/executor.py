@@ -17,6 +17,7 @@ from sluicegate_iceberg.properties import public
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.engine import Engine
 from sluicegate_spark.operations import OPERATIONS
+from sluicegate_spark.purge import gone_with_table, purged_with_table
 from sluicegate_spark.tables import Table, TableAccess, TaskCatalog
 from sluicegate_spark.work import Work
 
@@ -39,19 +40,26 @@ class SparkExecutor(TaskExecutor):
         """The executor that a section describes; Spark starts with the first task."""
         return cls(config)
 
-    async def acquire(self, task: DelegatedTask) -> TableAccess:
-        """The table, and credentials for its files.
+    async def acquire(self, task: DelegatedTask) -> TableAccess | None:
+        """The table, and credentials for its files; `None` where earlier attempts left nothing of it.
 
         Raises:
             TaskFailed: They cannot be had (`CREDENTIAL_VENDING_FAILED`), or the payload does not say
                 enough (`INVALID_PAYLOAD`).
         """
-        access = TableAccess(await self._table(task), task)
-        await access.objects()
+        try:
+            access = TableAccess(await self._table(task), task)
+            await access.objects()
+        except TaskFailed as failed:
+            if failed.retryable or not gone_with_table(task):
+                raise
+            return None
         return access
 
-    async def run(self, task: DelegatedTask, resources: TableAccess, run: TaskRun) -> TaskResult:
+    async def run(self, task: DelegatedTask, resources: TableAccess | None, run: TaskRun) -> TaskResult:
         """Run the task's operation; see `TaskExecutor.run`."""
+        if resources is None:
+            return purged_with_table(task, run)
         resources.during(run)
         return await OPERATIONS[task.operation](Work(task, resources, self._engine, run))
 

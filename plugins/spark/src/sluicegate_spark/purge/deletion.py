@@ -1,0 +1,221 @@
+"""Deletes objects in batches, and counts what is really gone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import groupby
+from os.path import commonpath
+from typing import TYPE_CHECKING, TypeVar
+
+import obstore
+from obstore.exceptions import BaseError
+
+from sluicegate_iceberg.format.objects import literal_location
+from sluicegate_spark.objects import ObjectAccess
+
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
+
+_Given = TypeVar("_Given")
+_Made = TypeVar("_Made")
+
+BATCH = 1_000
+# A listing that has shown so many objects beside the batch's is no quicker than a look at each.
+_LONGEST_LISTING = 4 * BATCH
+_AT_ONCE = 16
+# What one request deletes; Google's store has no request for many.
+_KEYS_OF_REQUEST: Mapping[str, int] = {"aws": 1_000, "azure": 256, "gcp": 1}
+# Azure cannot begin a listing in the middle.
+_LISTS_FROM_KEY = frozenset({"aws", "gcp"})
+_LENGTH = 300
+_QUERY = re.compile(r"\?[^\s\"'<>)]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What became of some objects.
+
+    Attributes:
+        seen: Objects that were to be deleted.
+        deleted: Those of them that were there, and are not any more.
+        size: Bytes of the deleted ones.
+        left: Those that are still there, as far as one can tell.
+        example: Location of one of them.
+        reason: Why that one is left; never a secret.
+    """
+
+    seen: int = 0
+    deleted: int = 0
+    size: int = 0
+    left: int = 0
+    example: str = ""
+    reason: str = ""
+
+    def __add__(self, other: Deletion) -> Deletion:
+        """Both together; the first example is kept."""
+        told = self if self.left else other
+        return Deletion(
+            self.seen + other.seen,
+            self.deleted + other.deleted,
+            self.size + other.size,
+            self.left + other.left,
+            told.example,
+            told.reason,
+        )
+
+    def after(self, first: Deletion) -> Deletion:
+        """What became of the same objects by this second attempt and the first."""
+        return replace(self, deleted=first.deleted + self.deleted, size=first.size + self.size)
+
+
+def delete_objects(access: ObjectAccess, locations: Iterable[str]) -> Deletion:
+    """Delete objects; those that are not there are no failure.
+
+    Args:
+        access: Opens them.
+        locations: As metadata names them, sorted.
+    """
+    total = Deletion()
+    for batch in _batches(locations):
+        for (scheme, bucket), found in groupby(batch, key=_bucket_of):
+            total += _delete(access, f"{scheme}://{bucket}", list(found))
+    return total
+
+
+def _batches(locations: Iterable[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    for location in locations:
+        batch.append(location)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _bucket_of(location: str) -> tuple[str, str]:
+    scheme, _, rest = literal_location(location).partition("://")
+    return scheme, rest.partition("/")[0]
+
+
+def _delete(access: ObjectAccess, bucket: str, locations: Sequence[str]) -> Deletion:
+    """Delete objects of one bucket."""
+    keys = [literal_location(each).removeprefix(bucket).removeprefix("/") for each in locations]
+    nameable = sorted(filter(_is_nameable, set(keys)))
+    odd = len(set(keys)) - len(nameable)
+    total = Deletion()
+    if odd:
+        example = next(key for key in keys if not _is_nameable(key))
+        why = "its key has an empty segment, '.' or '..', so that it cannot be named"
+        total = Deletion(odd, left=odd, example=f"{bucket}/{example}", reason=why)
+    if nameable:
+        total += _Batch(access, bucket, nameable).delete()
+    return total
+
+
+def _is_nameable(key: str) -> bool:
+    """Whether requests name this object; of `/a` and `a/` they would name another one, `a`."""
+    return not {"", ".", ".."} & set(key.split("/"))
+
+
+class _Batch:
+    """Some objects of a bucket, whose keys are sorted."""
+
+    def __init__(self, access: ObjectAccess, bucket: str, keys: Sequence[str]) -> None:
+        self._store, _ = access.open(f"{bucket}/")
+        self._kind = access.credentials.kind
+        self._bucket = bucket
+        self._keys = keys
+
+    def delete(self) -> Deletion:
+        """What is there is deleted; where that fails, one looks again."""
+        try:
+            there = self._sizes(self._keys)
+        except (BaseError, OSError) as error:
+            return self._left(self._keys, Deletion(len(self._keys)), error)
+        errors = self._requests(sorted(there))
+        if not errors:
+            return Deletion(len(self._keys), len(there), sum(there.values()))
+        try:
+            left = self._sizes(sorted(there))
+        except (BaseError, OSError) as error:
+            left, errors = there, [*errors, error]
+        gone = there.keys() - left.keys()
+        done = Deletion(len(self._keys), len(gone), sum(there[key] for key in gone))
+        return self._left(sorted(left), done, errors[0]) if left else done
+
+    def _left(self, keys: Sequence[str], done: Deletion, error: Exception) -> Deletion:
+        reason = reason_of(error)
+        # The request names one of those that it refuses.
+        named = next((key for key in keys if key in str(error)), keys[0])
+        example = f"{self._bucket}/{named}"
+        return Deletion(done.seen, done.deleted, done.size, len(keys), example, reason)
+
+    def _requests(self, keys: Sequence[str]) -> list[Exception]:
+        """Ask for the deletion of objects; how that failed."""
+        size = _KEYS_OF_REQUEST[self._kind]
+        parts = [keys[start : start + size] for start in range(0, len(keys), size)]
+
+        def ask(part: Sequence[str]) -> Exception | None:
+            try:
+                obstore.delete(self._store, part)
+            except FileNotFoundError:
+                return None  # somebody else was quicker
+            except (BaseError, OSError) as error:
+                return error
+            return None
+
+        return [error for error in _side_by_side(ask, parts) if error is not None]
+
+    def _sizes(self, keys: Sequence[str]) -> dict[str, int]:
+        """Bytes of those objects that are there."""
+        if self._kind not in _LISTS_FROM_KEY or len(keys) == 1:
+            return _looked_up(self._store, keys)
+        found, reached = _listed(self._store, keys)
+        beyond = [key for key in keys if reached is not None and key > reached]
+        return found | _looked_up(self._store, beyond)
+
+
+def _listed(store: ObjectStore, keys: Sequence[str]) -> tuple[dict[str, int], str | None]:
+    """Bytes of the objects that a listing shows, and the key it was left at; `None` at its end."""
+    first, last, wanted = keys[0], keys[-1], set(keys)
+    folder = commonpath([each.rpartition("/")[0] for each in (first, last)])
+    found: dict[str, int] = {}
+    shown = 0
+    # Listings begin behind their offset.
+    for page in obstore.list(store, prefix=folder or None, offset=first[:-1], chunk_size=BATCH):
+        found |= {each["path"]: each["size"] for each in page if each["path"] in wanted}
+        shown += len(page)
+        reached = page[-1]["path"]
+        if reached >= last:
+            break
+        if shown >= _LONGEST_LISTING:
+            return found, reached
+    return found, None
+
+
+def _looked_up(store: ObjectStore, keys: Sequence[str]) -> dict[str, int]:
+    def look(key: str) -> int | None:
+        try:
+            return obstore.head(store, key)["size"]
+        except FileNotFoundError:
+            return None
+
+    sizes = zip(keys, _side_by_side(look, keys), strict=True)
+    return {key: size for key, size in sizes if size is not None}
+
+
+def _side_by_side(work: Callable[[_Given], _Made], items: Sequence[_Given]) -> list[_Made]:
+    if len(items) < 2:
+        return [work(each) for each in items]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(work, items))
+
+
+def reason_of(error: Exception) -> str:
+    """Why a store did not do something: its first line, without what may sign a URL."""
+    line = next(filter(None, (line.strip() for line in str(error).splitlines())), "")
+    return f"{type(error).__name__}: {_QUERY.sub('?…', line)}"[:_LENGTH]

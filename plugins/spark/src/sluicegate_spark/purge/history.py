@@ -1,0 +1,122 @@
+"""What a table's current metadata file names: all that leads to its other files.
+
+Source: Iceberg specification, "Table Metadata Fields", "Snapshots", "Table Statistics".
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import obstore
+import orjson
+from obstore.exceptions import BaseError
+
+from sluicegate.api import TaskFailed
+from sluicegate_iceberg.format.objects import literal_location
+from sluicegate_spark.objects import ObjectAccess
+from sluicegate_spark.purge.deletion import reason_of
+
+_GZIP = b"\x1f\x8b"
+_METADATA = (".metadata.json", ".metadata.json.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A metadata file, as far as a purge takes it; all locations are as it spells them.
+
+    Attributes:
+        shared: Its files may be another table's: `gc.enabled` is `false`.
+        manifest_lists: Of all snapshots.
+        manifests: Those that snapshots of old tables name without a list.
+        statistics: Statistics files, also those of partitions.
+        previous: Earlier metadata files, the oldest first.
+    """
+
+    table_uuid: str | None
+    shared: bool
+    manifest_lists: tuple[str, ...]
+    manifests: tuple[str, ...]
+    statistics: tuple[str, ...]
+    previous: tuple[str, ...]
+
+
+def parse_history(data: bytes) -> History:
+    """Read a metadata file, gzipped or not.
+
+    Raises:
+        ValueError: It is none.
+    """
+    try:
+        value = orjson.loads(gzip.decompress(data) if data[:2] == _GZIP else data)
+        snapshots = value.get("snapshots") or ()
+        return History(
+            table_uuid=value.get("table-uuid"),
+            shared=_is_shared(value.get("properties") or {}),
+            manifest_lists=_named(snapshots, "manifest-list"),
+            manifests=tuple(path for each in snapshots for path in each.get("manifests") or ()),
+            statistics=(
+                *_named(value.get("statistics") or (), "statistics-path"),
+                *_named(value.get("partition-statistics") or (), "statistics-path"),
+            ),
+            previous=_named(value.get("metadata-log") or (), "metadata-file"),
+        )
+    except (ValueError, TypeError, AttributeError, EOFError, OSError) as error:
+        raise ValueError(f"no metadata of a table: {error}") from error
+
+
+def _is_shared(properties: Mapping[str, Any]) -> bool:
+    return str(properties.get("gc.enabled", "true")).lower() == "false"
+
+
+def _named(items: Iterable[Mapping[str, Any]], key: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each[key] for each in items if each.get(key)))
+
+
+async def read_history(objects: ObjectAccess, location: str) -> History | None:
+    """Read a metadata file; `None` where there is none.
+
+    Raises:
+        TaskFailed: The store refuses it (`STORAGE_FAILED`), or it is broken (`INVALID_PAYLOAD`).
+    """
+    store, key = objects.open(literal_location(location))
+    try:
+        data = bytes(await (await obstore.get_async(store, key)).bytes_async())
+        return parse_history(data)
+    except FileNotFoundError:
+        return None
+    except (BaseError, OSError) as error:
+        raise _unreadable(location, error) from error
+    except ValueError as error:
+        raise TaskFailed(
+            f"the table's metadata file '{location}' is broken; nothing was deleted with this attempt",
+            error_code="INVALID_PAYLOAD",
+            detail=str(error),
+        ) from error
+
+
+async def others_beside(objects: ObjectAccess, location: str) -> list[str]:
+    """Locations of the metadata files in a metadata file's folder.
+
+    Raises:
+        TaskFailed: The store refuses to list them (`STORAGE_FAILED`).
+    """
+    store, key = objects.open(literal_location(location))
+    try:
+        listing = await obstore.list_with_delimiter_async(store, key.rpartition("/")[0])
+    except (BaseError, OSError) as error:
+        raise _unreadable(location, error) from error
+    names = (each["path"] for each in listing["objects"])
+    root = literal_location(location).removesuffix(key)
+    return sorted(f"{root}{name}" for name in names if name.endswith(_METADATA))
+
+
+def _unreadable(location: str, error: Exception) -> TaskFailed:
+    return TaskFailed(
+        f"the table's metadata '{location}' cannot be read: its storage refuses or does not answer",
+        error_code="STORAGE_FAILED",
+        retryable=True,
+        detail=reason_of(error),
+    )

@@ -1,0 +1,124 @@
+"""The purge as a task: checks, stages, and what to say in the end."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from sluicegate.api import DelegatedTask, TaskFailed, TaskResult, TaskRun
+from sluicegate_spark.properties import Properties, parse
+from sluicegate_spark.purge.chain import old_metadata
+from sluicegate_spark.purge.history import History, others_beside, read_history
+from sluicegate_spark.purge.stages import LISTS, MANIFESTS, METADATA, OLD_METADATA, Stages
+from sluicegate_spark.purge.tally import Tally
+from sluicegate_spark.purge.waves import Waves
+from sluicegate_spark.work import Work
+
+TABLE_PURGE = "TABLE_PURGE"
+_HINT = "version-hint.text"
+
+
+class PurgeProperties(Properties):
+    """What the payload's `properties` tell a purge; the document's catalogs send others, too."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    missing_manifests: Literal["fail", "skip"] = Field(
+        default="fail",
+        description="`skip` purges the rest where manifests or lists of them are missing or broken; "
+        "what they alone named stays.",
+    )
+
+
+async def purge(work: Work) -> TaskResult:
+    """Delete all files of an Iceberg table; what an earlier attempt did is not done again.
+
+    Raises:
+        TaskFailed: The payload is about another table, or the table's files may be another one's
+            (`INVALID_PAYLOAD`); files cannot be listed or deleted (`STORAGE_FAILED`).
+    """
+    task, access = work.task, work.access
+    told = parse(PurgeProperties, task.properties)
+    location = _metadata_location(work)
+    tally = Tally.resumed(task, work.run)
+    history = await read_history(await access.objects(), location)
+    if history is None:
+        if not gone_with_table(task):
+            await _check_purged(work, location)
+        return _result(tally, "purged" if task.stages else "already purged")
+    _check(history, task)
+    stages = Stages(access, work.run, tally, task.stages)
+    old = await old_metadata(access, history)
+    if stages.is_due(MANIFESTS):
+        tally.report("listing")
+        async with (
+            work.engine.session(task.id, {}) as session,
+            Waves.within(session, access) as waves,
+        ):
+            skip = told.missing_manifests == "skip"
+            await stages.on_spark(waves, history, old, skip_missing=skip)
+    await stages.here(LISTS, history.manifest_lists)
+    hint = f"{location.rpartition('/')[0]}/{_HINT}"
+    await stages.here(OLD_METADATA, (*old.files, hint), last=old.links)
+    await stages.here(METADATA, (location,))
+    return _result(tally, "purged")
+
+
+def _metadata_location(work: Work) -> str:
+    location = work.access.table.metadata_location
+    if location is None:
+        raise TaskFailed(
+            "the payload does not say where the table's metadata file is: it needs metadata_location",
+            error_code="INVALID_PAYLOAD",
+        )
+    return location
+
+
+def _check(history: History, task: DelegatedTask) -> None:
+    wanted = (task.metadata or {}).get("table-uuid")
+    if wanted is not None and history.table_uuid is not None and wanted != history.table_uuid:
+        raise TaskFailed(
+            f"the table has the uuid {history.table_uuid}, the payload's had {wanted}: it was dropped, "
+            "and another one of its name created; nothing was deleted",
+            error_code="INVALID_PAYLOAD",
+        )
+    if history.shared:
+        raise TaskFailed(
+            "the table's property gc.enabled is false, so its files may be other tables', too; set it "
+            "to true to have them deleted",
+            error_code="INVALID_PAYLOAD",
+        )
+
+
+async def _check_purged(work: Work, location: str) -> None:
+    """A table without its metadata file was purged, unless other ones tell otherwise.
+
+    Raises:
+        TaskFailed: It is another file that is current, or this one was lost.
+    """
+    others = await others_beside(await work.access.objects(), location)
+    if others:
+        raise TaskFailed(
+            f"the table's metadata file '{location}' does not exist, but others do, such as "
+            f"'{others[-1]}': nothing was deleted; hand over the location of the current one",
+            error_code="INVALID_PAYLOAD",
+        )
+
+
+def gone_with_table(task: DelegatedTask) -> bool:
+    """Whether earlier attempts have deleted so much that the catalog may show no table any more."""
+    return task.operation == TABLE_PURGE and OLD_METADATA in task.stages
+
+
+def purged_with_table(task: DelegatedTask, run: TaskRun) -> TaskResult:
+    """The end of such a task: an earlier attempt could not tell any more that it was at the end."""
+    return _result(Tally.resumed(task, run), "purged")
+
+
+def _result(tally: Tally, what: str) -> TaskResult:
+    return TaskResult(
+        f"the table was {what}: {tally.files:,} files deleted",
+        files_deleted=tally.files,
+        bytes_deleted=tally.size,
+    )

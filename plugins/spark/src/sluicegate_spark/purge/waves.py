@@ -1,0 +1,188 @@
+"""Long lists of files, dealt with in waves: each takes seconds, and credentials asked anew.
+
+So credentials that live for minutes suffice for a billion files.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+import pyarrow as pa
+
+from sluicegate_spark.engine import TaskSession
+from sluicegate_spark.objects import ObjectAccess
+from sluicegate_spark.purge.deletion import BATCH, Deletion, delete_objects
+from sluicegate_spark.purge.reachable import LISTED, Listing, Parser
+from sluicegate_spark.tables import TableAccess
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_Result = TypeVar("_Result")
+
+_MOST_PARTS = 2_000
+_FIRST_WIDTH = 8
+_WIDEST = 1_024
+_WAVE_SECONDS = 15.0
+_DELETION = "seen long, deleted long, size long, left long, example string, reason string"
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """Distinct locations, kept on the cluster's disks.
+
+    Attributes:
+        rows: `path`, and the number of its `part`; sorted, part after part.
+        files: How many.
+        parts: In how many parts.
+    """
+
+    rows: DataFrame
+    files: int
+    parts: int
+
+    def wave(self, first: int, end: int) -> DataFrame:
+        """The locations of some parts."""
+        return self.rows.where(f"part >= {first} AND part < {end}").select("path")
+
+
+class Waves:
+    """Runs waves in a task's session.
+
+    Args:
+        session: Where.
+        access: Gives credentials for each wave.
+    """
+
+    def __init__(self, session: TaskSession, access: TableAccess) -> None:
+        self._session = session
+        self._access = access
+        self._kept: list[DataFrame] = []
+
+    @classmethod
+    @asynccontextmanager
+    async def within(cls, session: TaskSession, access: TableAccess) -> AsyncIterator[Waves]:
+        """Waves whose lists are dropped in the end."""
+        waves = cls(session, access)
+        try:
+            yield waves
+        finally:
+            with anyio.CancelScope(shield=True):
+                await session.run(lambda spark: waves._drop())
+
+    async def on_spark(self, work: Callable[[SparkSession], _Result]) -> _Result:
+        """Run something else there; see `TaskSession.run`."""
+        return await self._session.run(work)
+
+    async def given(self, locations: Iterable[str]) -> DataFrame:
+        """A list from here."""
+        table = pa.table({"path": pa.array(sorted(set(locations)), pa.string())})
+        return await self._session.run(lambda spark: spark.createDataFrame(table))
+
+    async def sort(self, paths: DataFrame) -> Sorted:
+        """Distinct paths in the order of listings, so that one of them shows many of a part."""
+        return await self._session.run(lambda spark: self._sorted(paths))
+
+    async def list_all(self, sources: Sorted, parse: Parser) -> DataFrame:
+        """What objects name, as rows of `LISTED`."""
+        listed: list[DataFrame] = []
+        async for wave, objects in self._waves(sources):
+            listing = Listing(objects, parse)
+
+            def read(spark: SparkSession, wave: DataFrame = wave, listing: Listing = listing) -> None:
+                rows = self._keep(wave.mapInArrow(listing, LISTED))
+                rows.count()
+                listed.append(rows)
+
+            await self._session.run(read)
+        return await self._session.run(lambda spark: _together(spark, listed))
+
+    async def delete(self, files: Sorted, done: Callable[[Deletion], None]) -> Deletion:
+        """Delete files.
+
+        Args:
+            files: Which.
+            done: Called after each wave.
+        """
+        total = Deletion()
+        async for wave, objects in self._waves(files):
+            deletion = await self._deleted(wave, objects)
+            if deletion.left and _ended(objects):
+                again = await self._deleted(wave, await self._access.objects())
+                deletion = again.after(deletion)
+            done(deletion)
+            total += deletion
+        return total
+
+    async def _deleted(self, wave: DataFrame, objects: ObjectAccess) -> Deletion:
+        rows = await self._session.run(
+            lambda spark: wave.mapInArrow(_Deleting(objects), _DELETION).collect()
+        )
+        return sum((Deletion(*row) for row in rows), Deletion())
+
+    async def _waves(self, files: Sorted) -> AsyncIterator[tuple[DataFrame, ObjectAccess]]:
+        """Waves of a few seconds each, however large the cluster is."""
+        width, first = _FIRST_WIDTH, 0
+        while first < files.parts:
+            objects = await self._access.objects()
+            began = time.monotonic()
+            yield files.wave(first, first + width), objects
+            first += width
+            width = _next_width(width, time.monotonic() - began)
+
+    def _sorted(self, paths: DataFrame) -> Sorted:
+        distinct = self._keep(paths.select("path").distinct())
+        files = distinct.count()
+        parts = max(1, min(_MOST_PARTS, -(-files // BATCH)))
+        ranges = distinct.repartitionByRange(parts, "path").sortWithinPartitions("path")
+        rows = self._keep(ranges.selectExpr("path", "spark_partition_id() AS part"))
+        rows.count()
+        return Sorted(rows, files, parts)
+
+    def _keep(self, rows: DataFrame) -> DataFrame:
+        from pyspark.storagelevel import StorageLevel
+
+        kept = rows.persist(StorageLevel.DISK_ONLY)
+        self._kept.append(kept)
+        return kept
+
+    def _drop(self) -> None:
+        while self._kept:
+            self._kept.pop().unpersist()
+
+
+@dataclass(frozen=True, slots=True)
+class _Deleting:
+    """For `mapInArrow`: deletes objects; one row says what became of a part's."""
+
+    access: ObjectAccess
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        paths = (path for batch in batches for path in batch.column("path").to_pylist())
+        done = delete_objects(self.access, paths)
+        yield pa.RecordBatch.from_pylist([asdict(done)])
+
+
+def _together(spark: SparkSession, listed: Sequence[DataFrame]) -> DataFrame:
+    if not listed:
+        return spark.createDataFrame([], LISTED)
+    first, *others = listed
+    for other in others:
+        first = first.union(other)
+    return first
+
+
+def _next_width(width: int, seconds: float) -> int:
+    factor = min(4.0, _WAVE_SECONDS / max(seconds, 0.1))
+    return max(1, min(_WIDEST, int(width * factor)))
+
+
+def _ended(objects: ObjectAccess) -> bool:
+    """Whether credentials ended while they were used."""
+    expires_at = objects.credentials.expires_at
+    return expires_at is not None and expires_at <= time.time() * 1000
