@@ -9,7 +9,7 @@ import pytest
 from support.iceberg_door import IcebergGateway
 
 from sluicegate.api import CatalogTable, SharedTable
-from sluicegate.iceberg_rest.offers import IcebergOffers
+from sluicegate.doors.iceberg_offers import IcebergOffers
 
 SHARED = SharedTable("1", "s", "2", "eu", "t", "lake", "t", access_modes=("url", "dir"))
 LAKE = "{lake}"

@@ -78,6 +78,37 @@ def test_dir_is_offered_where_the_log_is_all_of_the_table(
     assert access.modes(shared(), table(lake, **source)) == expected
 
 
+@pytest.mark.parametrize(
+    ("options", "source", "expected"),
+    [
+        ({}, {}, "delta"),
+        ({}, {"format": "iceberg", "metadata_location": "{lake}/t/metadata/v1.json"}, "delta,iceberg"),
+        ({}, {"metadata_location": "{lake}/t/metadata/v1.json"}, "delta,iceberg"),
+        ({}, {"metadata_location": "{lake}/elsewhere/v1.json"}, "delta"),
+        (
+            {"access_modes": ("url",)},
+            {"format": "iceberg", "metadata_location": "{lake}/t/metadata/v1.json"},
+            "delta",
+        ),
+        (
+            {"access_modes": ("dir",)},
+            {"format": "iceberg", "metadata_location": "{lake}/t/metadata/v1.json"},
+            "iceberg",
+        ),
+        ({"access_modes": ("dir",)}, {"format": "iceberg"}, "iceberg"),
+    ],
+)
+def test_a_table_tells_the_formats_of_the_doors_that_it_can_be_read_by(
+    access: DirectoryAccess,
+    lake: str,
+    options: dict[str, Any],
+    source: dict[str, str],
+    expected: str,
+) -> None:
+    said = {name: value.format(lake=lake) for name, value in source.items()}
+    assert access.formats(shared(**options), table(lake, **said)) == expected
+
+
 def test_dir_is_offered_where_every_location_is_vended(access: DirectoryAccess, lake: str) -> None:
     def modes(*auxiliary: str, root: str = f"{lake}/t") -> tuple[str, ...]:
         return access.modes(shared(), table(lake, location=root, auxiliary_locations=auxiliary))

@@ -8,11 +8,11 @@ from sluicegate.access.authentication import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.access.profile import ICEBERG_PATH
 from sluicegate.config import Settings
+from sluicegate.doors.iceberg_offers import IcebergOffers
 from sluicegate.doors.resolve import Resolver
 from sluicegate.doors.tokens import TokenSigner
 from sluicegate.iceberg_rest.loading import TableLoader
 from sluicegate.iceberg_rest.metadata import MetadataFiles
-from sluicegate.iceberg_rest.offers import IcebergOffers
 from sluicegate.iceberg_rest.routes import IcebergDoor
 from sluicegate.keyring import KeyRing
 from sluicegate.registry import Instances

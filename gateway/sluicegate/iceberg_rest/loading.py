@@ -16,11 +16,11 @@ from sluicegate.api import (
     SharedTable,
     TemporaryCredentials,
 )
+from sluicegate.doors.iceberg_offers import IcebergOffers
 from sluicegate.doors.resolve import Resolver
 from sluicegate.iceberg_rest import addresses
 from sluicegate.iceberg_rest.errors import NoSuchTable, missing_is
 from sluicegate.iceberg_rest.metadata import MetadataFiles, of_references
-from sluicegate.iceberg_rest.offers import IcebergOffers
 from sluicegate.vending import Vending
 from sluicegate.vending.iceberg_config import iceberg_config, refresh_config
 

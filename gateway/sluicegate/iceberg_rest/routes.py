@@ -20,6 +20,7 @@ from sluicegate.access.grants import Grants
 from sluicegate.api import InvalidRequest, NotFound, PermissionDenied, Principal, Schema, SharedTable
 from sluicegate.bodies import read_body
 from sluicegate.doors.endpoint import Endpoint, Handler
+from sluicegate.doors.iceberg_offers import IcebergOffers
 from sluicegate.doors.learnt import LearntTables
 from sluicegate.doors.paging import Page, PageRequest, page
 from sluicegate.doors.parameters import integer, json_object, text
@@ -34,7 +35,6 @@ from sluicegate.iceberg_rest.errors import (
     refuse,
 )
 from sluicegate.iceberg_rest.loading import DELEGATION_HEADER, VENDED, LoadRequest, TableLoader
-from sluicegate.iceberg_rest.offers import IcebergOffers
 from sluicegate.responses import JSON, json_response
 
 Noun = TypeVar("Noun", Schema, SharedTable)

@@ -14,6 +14,7 @@ from sluicegate.api import (
     CatalogTable,
     SharedTable,
 )
+from sluicegate.doors.iceberg_offers import IcebergOffers
 from sluicegate.doors.reach import Reach, is_inside, without_nested
 from sluicegate.registry import Instances
 from sluicegate.vending.vendors import Vendors
@@ -57,6 +58,7 @@ class DirectoryAccess:
         self._instances = instances
         self._reach = Reach(instances)
         self._vendors = Vendors(instances)
+        self._iceberg = IcebergOffers(instances)
 
     def offer(
         self, shared: SharedTable, source: CatalogTable, snapshot: Snapshot | None = None
@@ -86,6 +88,18 @@ class DirectoryAccess:
             for mode in shared.access_modes
             if mode == "url" or self._serves_directories(shared, source, snapshot)
         )
+
+    def formats(self, shared: SharedTable, source: CatalogTable) -> str:
+        """What a table can be read as: `delta` by this protocol, `iceberg` by the Iceberg catalog.
+
+        Both are `delta,iceberg`, whatever the table's files are written as (since-the-seed.md,
+        "OpenSharing"). A table that can be read by neither door now says what it is.
+        """
+        readable = {
+            "delta": self.modes(shared, source),
+            "iceberg": self._iceberg.obstacle(shared, source) is None,
+        }
+        return ",".join(name for name, is_offered in readable.items() if is_offered) or source.format
 
     def locations(self, source: CatalogTable, snapshot: Snapshot | None = None) -> tuple[str, ...]:
         """The directories that hold the table, root first, in canonical spelling.

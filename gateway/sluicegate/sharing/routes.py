@@ -122,8 +122,8 @@ class SharingDoor:
             return _version_response(await steps.viewer.version(principal, table, None))
         source = await self._resolver.locate(table)
         offer = self._access.offer(table, source)
-        answer = listing.table(table) | offer.members() | {"format": source.format}
-        return json_response(answer)
+        formats = {"format": self._access.formats(table, source)}
+        return json_response(listing.table(table) | offer.members() | formats)
 
     async def _version(self, request: Request, principal: Principal) -> Response:
         starting = timestamp("startingTimestamp", request.query_params.get("startingTimestamp"))

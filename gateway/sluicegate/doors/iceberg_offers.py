@@ -1,4 +1,4 @@
-"""Which tables this catalog has: those that a recipient may read by credentials, as Iceberg."""
+"""Which tables the Iceberg catalog has: those that a recipient may read by credentials, as Iceberg."""
 
 from __future__ import annotations
 
