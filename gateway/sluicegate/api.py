@@ -394,6 +394,25 @@ class TableFormat(ABC):
         """
         raise UnsupportedOperation(f"tables of format '{table.format}' do not tell their changes")
 
+    async def derived(self, table: CatalogTable, directory: ObjectDirectory, recipe: str) -> bytes:
+        """The bytes of a file that no store holds, which an answer named by a `DerivedFile`.
+
+        Asked when a recipient fetches the file, perhaps by another process than the one that answered,
+        and after the table has changed. The gateway checks the bytes by their digest, keeps them for a
+        while, and bounds how many files are made at once.
+
+        Args:
+            table: What the catalog says now.
+            directory: Its location, opened.
+            recipe: Of the file, as this format wrote it.
+
+        Raises:
+            TableUnreadable: What it is made from is gone or broken.
+            Unavailable: The store does not answer.
+            UnsupportedOperation: Tables of this format have no such files.
+        """
+        raise UnsupportedOperation(f"tables of format '{table.format}' have no files of this kind")
+
 
 class Authenticator(ABC):
     """Recognises recipients by something else than the gateway's own bearer tokens."""

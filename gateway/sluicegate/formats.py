@@ -1,4 +1,4 @@
-"""What a plugin that registers a table format is written with: snapshots and changes as Arrow columns.
+"""What plugins that read tables are written with: snapshots and changes as Arrow columns.
 
 Beside `sluicegate.api` the one public module of the core. It imports pyarrow, so import it late: when
 the first table is read, not where the format is registered (docs/adr/0016).
@@ -13,6 +13,8 @@ from sluicegate.tables.changes import (
     CommitFiles,
     TableState,
 )
+from sluicegate.tables.delta import DeltaFormat
+from sluicegate.tables.derived_files import DERIVED, DerivedFile
 from sluicegate.tables.snapshot import (
     DELETION_VECTOR,
     FILE_SCHEMA,
@@ -27,11 +29,14 @@ from sluicegate.tables.snapshot import (
 __all__ = [
     "CHANGE_SCHEMA",
     "DELETION_VECTOR",
+    "DERIVED",
     "FILE_SCHEMA",
     "PLAIN_SCHEMA",
     "Changes",
     "Commit",
     "CommitFiles",
+    "DeltaFormat",
+    "DerivedFile",
     "FileChunk",
     "FileSet",
     "Snapshot",

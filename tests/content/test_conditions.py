@@ -105,6 +105,15 @@ def test_if_range_needs_exactly_this_state(if_range: str | None, allowed: bool) 
     assert CHANGED.allow_range({} if if_range is None else {"if-range": if_range}) is allowed
 
 
+@pytest.mark.parametrize("header", ["if-modified-since", "if-unmodified-since"])
+@pytest.mark.parametrize("date", [BEFORE, AFTER])
+def test_no_date_can_be_compared_where_the_time_is_not_known(header: str, date: str) -> None:
+    timeless = Validators('"v1"')
+    assert timeless.check({header: date}) is Outcome.PROCEED
+    assert timeless.allow_range({"if-range": date}) is False
+    assert timeless.last_modified is None
+
+
 def test_a_store_without_entity_tags_matches_none() -> None:
     untagged = Validators(None, CHANGED.modified)
     assert untagged.check({"if-match": '"v1"'}) is Outcome.FAILED

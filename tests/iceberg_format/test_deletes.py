@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import random
-
 import pyarrow as pa
 import pytest
-from pyroaring import BitMap64
 from support.iceberg_deletes import (
     as_version_3,
     data_files,
@@ -73,19 +70,6 @@ def test_a_vector_counts_for_a_file_and_not_the_positions_beside_it(lake: Iceber
     delete_by_vectors(table, {file: [0, 1]})
     delete_positions(table, {file: [1]})
     assert sorted(lake.recipient.read(name)["id"]) == [2, 3, 4]
-
-
-def test_a_large_vector_is_served_by_a_link(lake: IcebergSharing) -> None:
-    name, table = lake.table(pa.schema({"id": pa.int64()}))
-    count = 500_000
-    table.append(pa.table({"id": pa.array(range(count), pa.int64())}))
-    (file,) = data_files(table)
-    dice = random.Random(1)
-    deleted = [row for row in range(count) if dice.random() < 0.5]
-    assert len(BitMap64(deleted).serialize()) > 52_428  # what fits into an answer
-    delete_by_vectors(table, {file: deleted})
-    found = lake.recipient.read(name)
-    assert sorted(found["id"]) == sorted(set(range(count)).difference(deleted))
 
 
 @pytest.mark.parametrize("older", [True, False], ids=["older rows", "no older rows"])

@@ -86,7 +86,7 @@ def iceberg_sharing(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Iceberg
         },
         {
             "shares": {SHARE: {"schemas": {SCHEMA: {"tables": tables}}}},
-            "recipients": {"acme": {"shares": [SHARE]}},
+            "recipients": {"acme": {"shares": [SHARE]}, "leaving": {"shares": [SHARE]}},
         },
     )
     catalog = SqlCatalog("ice", uri=f"sqlite:///{folder}/ice.db", warehouse=f"file://{lake}")

@@ -11,8 +11,10 @@ import pytest
 from sluicegate.api import CatalogTable, Presigned, SharedTable, TemporaryCredentials
 from sluicegate.config import Settings
 from sluicegate.doors.resolve import OpenTable
+from sluicegate.keyring import KeyRing
 from sluicegate.registry import Instances, Registry, configure
 from sluicegate.registry.contexts import NoLinks
+from sluicegate.sharing.derived_links import DerivedLinks
 from sluicegate.sharing.signing import Signer
 from sluicegate.testing.fakes import MemoryStorage
 
@@ -46,7 +48,8 @@ class Recording(MemoryStorage):
 async def signer(desk: Desk) -> AsyncIterator[Signer]:
     registry = Registry.load([])
     instances = Instances(registry, configure(Settings(), registry), links=NoLinks)
-    yield Signer(instances, desk.vending, 3600)
+    derived = DerivedLinks(KeyRing((bytes(32),)), "https://gateway.example")
+    yield Signer(instances, desk.vending, derived, 3600)
     await instances.aclose()
 
 

@@ -29,16 +29,18 @@ class Validators:
     """What identifies one state of an object: its entity tag (quoted), and when it changed."""
 
     etag: str | None
-    modified: datetime
+    modified: datetime | None = None
 
     @property
-    def last_modified(self) -> str:
-        """The value of the `Last-Modified` header."""
-        return format_datetime(self._seconds, usegmt=True)
+    def last_modified(self) -> str | None:
+        """The value of the `Last-Modified` header; `None` where the time is not known."""
+        seconds = self._seconds
+        return None if seconds is None else format_datetime(seconds, usegmt=True)
 
     @property
-    def _seconds(self) -> datetime:
-        return self.modified.astimezone(UTC).replace(microsecond=0)
+    def _seconds(self) -> datetime | None:
+        modified = self.modified
+        return None if modified is None else modified.astimezone(UTC).replace(microsecond=0)
 
     def _listed(self, tags: str, *, weak: bool) -> bool:
         if tags.strip() == "*":
@@ -51,7 +53,9 @@ class Validators:
         return self.etag.removeprefix("W/") in {tag.removeprefix("W/") for tag in listed}
 
     def _changed_after(self, date: str) -> bool | None:
-        """Whether the object changed after an HTTP date; `None` if that is no date."""
+        """Whether the object changed after an HTTP date; `None` if that is no date, or not known."""
+        if self._seconds is None:
+            return None
         try:
             return self._seconds > _http_date(date)
         except (ValueError, OverflowError):

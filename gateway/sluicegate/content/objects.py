@@ -12,9 +12,9 @@ from obstore.store import ObjectStore
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Send
 
-from sluicegate.content.conditions import Outcome, UnsatisfiableRange, Validators, wanted_range
+from sluicegate.content.answers import Wanted, wanted
+from sluicegate.content.conditions import Validators
 from sluicegate.errors import NotFound, StorageError
-from sluicegate.responses import json_response
 from sluicegate.telemetry import span
 
 CHUNK_SIZE = 1 << 20  # bytes; at most two chunks of a request are in memory
@@ -31,40 +31,18 @@ async def respond(store: ObjectStore, key: str, method: str, headers: Mapping[st
     """
     with span("content.head"), as_domain_errors():
         meta = await obstore.head_async(store, key)
-    size, validators = meta["size"], Validators(meta["e_tag"], meta["last_modified"])
-    described = _describe(validators)
-    outcome = validators.check(headers)
-    if outcome is Outcome.NOT_MODIFIED:
-        return Response(status_code=304, headers=described)
-    if outcome is Outcome.FAILED:
-        return _refusal(
-            412, "PRECONDITION_FAILED", "the file is not in the state that the request names"
-        )
-    if method == "HEAD":
-        return Response(headers=described | {"Content-Length": str(size)})
-    try:
-        part = wanted_range(headers.get("range"), size) if validators.allow_range(headers) else None
-    except UnsatisfiableRange:
-        return _refusal(
-            416,
-            "RANGE_NOT_SATISFIABLE",
-            f"the file has {size} bytes",
-            {"Content-Range": f"bytes */{size}"},
-        )
-    return await _stream(store, key, size, validators, part)
+    validators = Validators(meta["e_tag"], meta["last_modified"])
+    found = wanted(meta["size"], validators, method, headers)
+    if isinstance(found, Response):
+        return found
+    return await _stream(store, key, validators.etag, found)
 
 
-async def _stream(
-    store: ObjectStore, key: str, size: int, validators: Validators, part: tuple[int, int] | None
-) -> Response:
-    start, end = part or (0, size)
-    headers = _describe(validators) | {"Content-Length": str(end - start)}
-    if part:
-        headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
-    chunks = _chunks(store, key, validators.etag, range(start, end, CHUNK_SIZE), end)
-    with span("content.get", bytes=end - start), as_domain_errors():
+async def _stream(store: ObjectStore, key: str, etag: str | None, part: Wanted) -> Response:
+    chunks = _chunks(store, key, etag, range(part.start, part.end, CHUNK_SIZE), part.end)
+    with span("content.get", bytes=part.end - part.start), as_domain_errors():
         first = await anext(chunks, b"")  # what fails at once is still answered as an error
-    return _ObjectResponse(_all(first, chunks), 206 if part else 200, headers)
+    return _ObjectResponse(_all(first, chunks), part.status, part.headers)
 
 
 async def _chunks(
@@ -95,22 +73,6 @@ class _ObjectResponse(StreamingResponse):
             await super().stream_response(send)
         except (BaseError, OSError) as error:
             _logger.warning("a file could not be read to its end: %s", type(error).__name__)
-
-
-def _describe(validators: Validators) -> dict[str, str]:
-    headers = {
-        "Accept-Ranges": "bytes",
-        "Content-Type": "application/octet-stream",
-        "Last-Modified": validators.last_modified,
-        "X-Content-Type-Options": "nosniff",
-    }
-    return headers | ({"ETag": validators.etag} if validators.etag else {})
-
-
-def _refusal(
-    status: int, code: str, message: str, headers: Mapping[str, str] | None = None
-) -> Response:
-    return json_response({"errorCode": code, "message": message}, status, headers)
 
 
 @contextmanager

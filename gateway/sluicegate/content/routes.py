@@ -11,8 +11,7 @@ from starlette.routing import Route
 
 from sluicegate.api import Storage
 from sluicegate.content.links import verify
-from sluicegate.content.objects import as_domain_errors, respond
-from sluicegate.content.vector_parts import vector_object, vector_part
+from sluicegate.content.objects import respond
 from sluicegate.errors import NotFound
 from sluicegate.keyring import KeyRing
 from sluicegate.telemetry import span
@@ -35,13 +34,8 @@ def content_routes(
         storage = resolve(name)
         if storage is None or not path:
             raise NotFound("what this link led to is not served any more", detail=name)
-        part = vector_part(path)
         with span("content.open", storage=name):
-            opened = await storage.open(storage.prefix + (part.file if part else path))
-            store, key = opened.store, opened.key("")
-            if part is not None:
-                with as_domain_errors():
-                    store, key = await vector_object(store, key, part)
-        return await respond(store, key, request.method, request.headers)
+            opened = await storage.open(storage.prefix + path)
+        return await respond(opened.store, opened.key(""), request.method, request.headers)
 
     return [Route("/content/{storage}/{path:path}", content, methods=["GET", "HEAD"], name="content")]

@@ -14,6 +14,7 @@ from sluicegate.doors.tokens import TokenSigner
 from sluicegate.keyring import KeyRing
 from sluicegate.late import Late
 from sluicegate.registry import Instances
+from sluicegate.sharing.derived_door import DerivedDoor
 from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.sharing.hadoop_tokens import HadoopTokenDoor
 from sluicegate.sharing.openapi import openapi_route
@@ -86,5 +87,6 @@ def sharing_routes(
     return [
         *door.routes(),
         hadoop.route(authentication),
+        DerivedDoor(keys, grants, resolver, reader).route(),
         openapi_route(settings.public_url, PREFIX),
     ]

@@ -12,11 +12,12 @@ from sluicegate.api import (
     TemporaryCredentials,
     UnsupportedOperation,
 )
-from sluicegate.content.vector_parts import vector_part
 from sluicegate.doors.reach import Reach
 from sluicegate.doors.resolve import OpenTable
 from sluicegate.nouns import join_location
 from sluicegate.registry import Instances
+from sluicegate.sharing.derived_links import DerivedLinks
+from sluicegate.tables.derived_files import DerivedFile
 from sluicegate.telemetry import count, span
 from sluicegate.vending import Vending
 from sluicegate.vending.url_record import UrlRecord
@@ -34,13 +35,17 @@ class Signer:
     Args:
         instances: Finds the storage of absolute paths outside of a table's own directory.
         vending: Records what is given.
+        derived: Signs links to files that no store holds.
         lifetime: Seconds that URLs shall live.
     """
 
-    def __init__(self, instances: Instances, vending: Vending, lifetime: int) -> None:
+    def __init__(
+        self, instances: Instances, vending: Vending, derived: DerivedLinks, lifetime: int
+    ) -> None:
         self._instances = instances
         self._vending = vending
         self._reach = Reach(instances)
+        self._derived = derived
         self._lifetime = lifetime
 
     def record(self, table: OpenTable) -> UrlRecord:
@@ -66,6 +71,11 @@ class Signer:
             locations = [join_location(root, path) for path in paths]
             self._reach.check(table.source, locations)
             return await self._presign_scattered(table, locations, vended)
+
+    def presign_derived(self, table: OpenTable, files: Sequence[DerivedFile]) -> Presigned:
+        """URLs for files that the table's format makes when they are fetched, by the gateway itself."""
+        count("sluicegate.files.signed", len(files))
+        return self._derived.sign(table, files, self._lifetime)
 
     def _vended(self, table: OpenTable) -> TemporaryCredentials | None:
         """What the catalog vended, where a URL that it signs gives no more than the recipient may have.
@@ -95,11 +105,6 @@ class Signer:
         groups: dict[tuple[int, bool], tuple[Storage, list[int]]] = {}
         for row, location in enumerate(locations):
             storage = self._storage(location)
-            if vector_part(location):
-                link = self._instances.presign_here(location, self._lifetime)
-                urls[row] = link.urls[0]
-                expiries.append(link.expires_at)
-                continue
             vended = credentials is not None and self._reach.in_root(table.source, location)
             groups.setdefault((id(storage), vended), (storage, []))[1].append(row)
         for (_, vended), (storage, rows) in groups.items():

@@ -19,6 +19,7 @@ from sluicegate.sharing.async_queries import AsyncQueries
 from sluicegate.sharing.change_range import ChangeRanges
 from sluicegate.sharing.changes import ChangeAnswers
 from sluicegate.sharing.continuation import Continuations
+from sluicegate.sharing.derived_links import DerivedLinks
 from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.sharing.signing import Signer
 from sluicegate.sharing.view import Viewer
@@ -67,7 +68,8 @@ class TableSteps:
         sharing = settings.sharing
         refreshes = TokenSigner(keys.derive("refresh tokens"), sharing.refresh_token_lifetime)
         viewer = Viewer(resolver, reader, access)
-        signer = Signer(instances, vending, sharing.url_lifetime)
+        derived = DerivedLinks(keys, settings.public_url)
+        signer = Signer(instances, vending, derived, sharing.url_lifetime)
         answers = TableAnswers(viewer, signer, Continuations(pages, refreshes))
         queries = AsyncQueries(answers, keys.derive("query ids"), sharing.async_after)
         changes = ChangeAnswers(resolver, reader, signer, ChangeRanges(reader, pages))

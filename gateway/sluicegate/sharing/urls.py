@@ -10,6 +10,7 @@ from sluicegate.api import Presigned
 from sluicegate.doors.resolve import OpenTable
 from sluicegate.sharing.deletion_vectors import location as vector_location
 from sluicegate.sharing.signing import Signer
+from sluicegate.tables.derived_files import DERIVED, DerivedFile
 
 
 class Urls:
@@ -33,9 +34,7 @@ class Urls:
             StorageError: Nothing can be signed now.
         """
         signed = await self._signer.presign(self._table, paths)
-        if paths:
-            self._record.add(len(paths), signed.expires_at)
-        self.expires_at = min(self.expires_at or signed.expires_at, signed.expires_at)
+        self._note(signed)
         return signed
 
     async def of_each(self, paths: Sequence[str]) -> Presigned:
@@ -47,8 +46,14 @@ class Urls:
         urls = dict(zip(distinct, signed.urls, strict=True))
         return Presigned([urls[path] for path in paths], signed.expires_at)
 
+    def of_derived(self, files: Sequence[DerivedFile]) -> Presigned:
+        """URLs of files that the table's format makes, in their order."""
+        signed = self._signer.presign_derived(self._table, files)
+        self._note(signed)
+        return signed
+
     async def of_vectors(self, column: pa.ChunkedArray) -> dict[int, tuple[str, str]]:
-        """By row: the location and the URL of a deletion vector that is a file.
+        """By row: what tells the file of a deletion vector from all others, and its URL.
 
         Raises:
             TableUnreadable: A deletion vector's descriptor is malformed.
@@ -56,15 +61,26 @@ class Urls:
         if column.null_count == len(column):
             return {}
         root = self._table.source.location
-        located = {
-            row: location
-            for row, vector in enumerate(column.to_pylist())
-            if vector is not None and (location := vector_location(root, vector)) is not None
-        }
-        if not located:
-            return {}
-        signed = await self.of_each(list(located.values()))
-        return {
-            row: (location, url)
-            for (row, location), url in zip(located.items(), signed.urls, strict=True)
-        }
+        stored: dict[int, str] = {}
+        derived: dict[int, DerivedFile] = {}
+        for row, vector in enumerate(column.to_pylist()):
+            if vector is None:
+                continue
+            if vector["storageType"] == DERIVED:
+                derived[row] = DerivedFile.parse(vector["pathOrInlineDv"])
+            elif (location := vector_location(root, vector)) is not None:
+                stored[row] = location
+        found: dict[int, tuple[str, str]] = {}
+        if stored:
+            urls = (await self.of_each(list(stored.values()))).urls
+            found |= zip(stored, zip(stored.values(), urls, strict=True), strict=True)
+        if derived:
+            urls = self.of_derived(list(derived.values())).urls
+            digests = (file.digest for file in derived.values())
+            found |= zip(derived, zip(digests, urls, strict=True), strict=True)
+        return found
+
+    def _note(self, signed: Presigned) -> None:
+        if signed.urls:
+            self._record.add(len(signed.urls), signed.expires_at)
+        self.expires_at = min(self.expires_at or signed.expires_at, signed.expires_at)

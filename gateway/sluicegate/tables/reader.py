@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, UnsupportedOperation
 from sluicegate.lru import LRU
+from sluicegate.tables.derived_files import DerivedFile, DerivedFiles
 from sluicegate.tables.singleflight import SingleFlight
 from sluicegate.telemetry import count
 
@@ -29,6 +30,7 @@ class TableReader:
         self._cache: LRU[Hashable, Snapshot] = LRU(max_bytes, attrgetter("nbytes"))
         self._flights: SingleFlight[Snapshot] = SingleFlight()
         self._change_flights: SingleFlight[Changes] = SingleFlight()
+        self._derived = DerivedFiles()
 
     async def latest(self, table: CatalogTable, directory: ObjectDirectory) -> Snapshot:
         """The newest snapshot: the cached one, advanced by what was committed since.
@@ -118,10 +120,25 @@ class TableReader:
         read = self._format(table).changes
         return await self._change_flights.run(key, lambda: read(table, directory, latest, start, end))
 
+    async def derived(
+        self, table: CatalogTable, directory: ObjectDirectory, file: DerivedFile
+    ) -> bytes:
+        """The bytes of a file that the table's format makes; see `TableFormat.derived`.
+
+        Raises:
+            NotFound: It cannot be made any more.
+            UnsupportedOperation: Tables of this format have no such files.
+            Unavailable: The store does not answer, or too many others are being made.
+        """
+        make = self._format(table).derived
+        key = (table.id, table.location)
+        return await self._derived.get(key, file, lambda: make(table, directory, file.recipe))
+
     async def aclose(self) -> None:
         """Cancel the loads that still run."""
         await self._flights.aclose()
         await self._change_flights.aclose()
+        await self._derived.aclose()
 
     def _format(self, table: CatalogTable) -> TableFormat:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sluicegate.access.oauth.endpoint import ICEBERG_TOKENS
 from sluicegate.access.oauth.requests import FORM, SCOPES
 from sluicegate.access.profile import ICEBERG_PATH, TOKEN_ENDPOINT_PATH
+from sluicegate.sharing.derived_links import SPACE
 from sluicegate.sharing.openapi.parameters import in_header, in_path, in_query
 from sluicegate.sharing.openapi.pieces import (
     Schema,
@@ -37,14 +38,30 @@ def paths() -> dict[str, Schema]:
             "parameters": [
                 in_path("storage", text("Name of the storage.")),
                 in_path("path", text("Path of the file; it may hold slashes.")),
-                *(in_query(key, schema, required=True) for key, schema in _SIGNED.items()),
-                in_header("Range", text("One range of bytes: `bytes=0-1023`.")),
-                *(in_header(key, text("RFC 9110, section 13.")) for key in _CONDITIONS),
+                *_of_links(),
             ],
             "get": _content("readFile", "Read a file by a link that a query answered"),
             "head": _content("checkFile", "Size and state of such a file"),
         },
+        f"/content/{SPACE}/{{link}}": {
+            "parameters": [in_path("link", text("What the file is made from.")), *_of_links()],
+            "get": _content(
+                "readDerivedFile",
+                "Read a deletion vector that the gateway makes, by such a link",
+                "400",
+            ),
+            "head": _content("checkDerivedFile", "Size and state of such a deletion vector", "400"),
+        },
     }
+
+
+def _of_links() -> list[Schema]:
+    """Parameters of every signed link."""
+    return [
+        *(in_query(key, schema, required=True) for key, schema in _SIGNED.items()),
+        in_header("Range", text("One range of bytes: `bytes=0-1023`.")),
+        *(in_header(key, text("RFC 9110, section 13.")) for key in _CONDITIONS),
+    ]
 
 
 def _health() -> Schema:
@@ -104,7 +121,7 @@ def _token(identity: str) -> Schema:
     }
 
 
-def _content(identity: str, summary: str) -> Schema:
+def _content(identity: str, summary: str, *more: str) -> Schema:
     headers = {"ETag": {"schema": text("State of the file.")}, **request_id()}
     return {
         "operationId": identity,
@@ -116,6 +133,6 @@ def _content(identity: str, summary: str) -> Schema:
             "304": {"description": "The file is as the client has it.", "headers": headers},
             "412": refusal("The file is in another state.", "PRECONDITION_FAILED"),
             "416": refusal("No byte of the file is in the range.", "RANGE_NOT_SATISFIABLE"),
-            **refusals(("403", "404", "500", "503")),
+            **refusals((*more, "403", "404", "500", "503")),
         },
     }

@@ -27,6 +27,9 @@ from sluicegate_iceberg.format.metadata import IcebergMetadata
 
 _KINDS = pa.array(["add", "remove"])
 _ADD, _REMOVE = range(len(_KINDS))
+# Of a derived file the digest alone tells the vector: its recipe names the version. Inline vectors have
+# no spaces.
+_RECIPE = " .*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,7 @@ def _missing(rows: pa.Table, others: pa.Table) -> pa.Table:
 
 def _keys(rows: pa.Table) -> pa.ChunkedArray:
     vectors = pc.struct_field(rows.column("deletion_vector"), "pathOrInlineDv").fill_null("")
+    vectors = pc.replace_substring_regex(vectors, _RECIPE, "")
     return pc.binary_join_element_wise(rows.column("path"), vectors, "\n")
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
-from sluicegate.api import TableUnreadable, UnsupportedOperation
+from sluicegate.api import UnsupportedOperation
 from sluicegate.formats import DELETION_VECTOR, PLAIN_SCHEMA, FileChunk
 from sluicegate_iceberg.format.files import DataFiles
 from sluicegate_iceberg.format.manifests import Entry
-from sluicegate_iceberg.format.objects import literal_location
+from sluicegate_iceberg.format.positions import positions_by_file, row_set
+from sluicegate_iceberg.format.recipes import PositionDeletes, StoredVector
 from sluicegate_iceberg.format.vectors import (
     cardinality_of,
     descriptor,
@@ -24,7 +24,8 @@ from sluicegate_iceberg.format.vectors import (
     payload_of,
 )
 
-_POSITION, _EQUALITY = 1, 2
+_EQUALITY = 2
+_PATH_ID = 2147483546  # of the column `file_path` in files of positions
 _VECTOR_COLUMN = PLAIN_SCHEMA.get_field_index("deletion_vector")
 
 
@@ -36,25 +37,26 @@ class DeleteFile:
         sequence_number: It applies to data files of this or a smaller one.
         vector_of: The data file that a vector is for; `None` for a file of positions.
         part: Where the vector is in its file: offset and length in bytes.
+        first: No data file that it names comes before this location, as UTF-8.
+        last: None comes after this one; `None` where that is not known.
     """
 
     location: str
     sequence_number: int
     vector_of: str | None = None
     part: tuple[int, int] | None = None
-
-    @property
-    def place(self) -> str | None:
-        """Where the gateway serves a vector from: its location, and its part of the file."""
-        if self.part is None:
-            return None
-        offset, size = self.part
-        return f"{literal_location(self.location)}#deletion-vector={offset}-{size}"
+    first: bytes = b""
+    last: bytes | None = None
 
     @property
     def key(self) -> tuple[str, int]:
         """What tells it from all others."""
         return self.location, self.part[0] if self.part else 0
+
+    def may_name(self, data_file: str) -> bool:
+        """Whether it may say something of a data file, as far as its manifest tells."""
+        path = data_file.encode()
+        return self.first <= path and (self.last is None or path <= self.last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +113,23 @@ def _delete_file(entry: Entry, file: Mapping[str, Any]) -> DeleteFile:
             (file["content_offset"], file["content_size_in_bytes"]),
         )
     if kind == "PARQUET" and file.get("key_metadata") is None:
-        return DeleteFile(file["file_path"], entry.sequence_number)
+        first, last = _named(file)
+        return DeleteFile(file["file_path"], entry.sequence_number, first=first, last=last)
     raise UnsupportedOperation(
         f"deleted rows of the Iceberg table are kept in encrypted files or of format {kind.lower()}: "
         "compact it (rewrite_data_files with delete-file-threshold=1)"
     )
+
+
+def _named(file: Mapping[str, Any]) -> tuple[bytes, bytes | None]:
+    """The first and the last data file that a file of positions names, perhaps cut short."""
+    if (only := file.get("referenced_data_file")) is not None:
+        return only.encode(), only.encode()
+    lower, upper = (
+        {item["key"]: item["value"] for item in file.get(bounds) or ()}
+        for bounds in ("lower_bounds", "upper_bounds")
+    )
+    return lower.get(_PATH_ID, b""), upper.get(_PATH_ID)
 
 
 def parse_deletes(file: DeleteFile, data: bytes) -> Deleted:
@@ -126,14 +140,7 @@ def parse_deletes(file: DeleteFile, data: bytes) -> Deleted:
     """
     if file.vector_of is not None:
         return Deleted(file, payload=payload_in(data))
-    try:
-        table = pq.read_table(pa.BufferReader(data), columns=["file_path", "pos"])
-        grouped = table.group_by("file_path").aggregate([("pos", "list")])
-    except (pa.ArrowException, KeyError) as error:
-        raise TableUnreadable(
-            "a delete file of the Iceberg table is broken", detail=str(error)
-        ) from error
-    return Deleted(file, rows=grouped)
+    return Deleted(file, rows=positions_by_file(data))
 
 
 class DeletedRows:
@@ -141,9 +148,11 @@ class DeletedRows:
 
     Args:
         deletes: All that count in a snapshot.
+        manifest_list: Location of the snapshot's.
     """
 
-    def __init__(self, deletes: Iterable[Deleted]) -> None:
+    def __init__(self, deletes: Iterable[Deleted], manifest_list: str) -> None:
+        self._manifest_list = manifest_list
         self._vectors: dict[str, tuple[DeleteFile, bytes]] = {}
         self._positions: dict[str, list[tuple[int, pa.ListScalar]]] = defaultdict(list)
         for each in deletes:
@@ -157,11 +166,7 @@ class DeletedRows:
         self._touched = pa.array({*self._vectors, *self._positions}, pa.string())
 
     def apply(self, files: DataFiles) -> FileChunk:
-        """The files of a manifest with the vectors of their deleted rows.
-
-        Raises:
-            UnsupportedOperation: A vector is too large.
-        """
+        """The files of a manifest with the vectors of their deleted rows."""
         touched = pc.indices_nonzero(pc.is_in(files.locations, self._touched)).to_pylist()
         found = {}
         for row in touched:
@@ -178,15 +183,14 @@ class DeletedRows:
         """A file's vector; where there is one, it holds what files of positions say, too."""
         if location in self._vectors:
             file, payload = self._vectors[location]
-            if file.sequence_number >= sequence_number:
-                return descriptor(payload, cardinality_of(payload), file.place)
+            if file.sequence_number >= sequence_number and file.part is not None:
+                stored = StoredVector(file.location, *file.part)
+                return descriptor(payload, cardinality_of(payload), stored)
         rows = BitMap64()
         for number, positions in self._positions.get(location, ()):
             if number >= sequence_number:
-                rows |= BitMap64(_integers(positions))
-        return descriptor(payload_of(rows), len(rows)) if rows else None
-
-
-def _integers(positions: pa.ListScalar) -> Sequence[int]:
-    values: Sequence[int] = positions.values.to_pylist()
-    return values
+                rows |= row_set(positions.values)
+        if not rows:
+            return None
+        recipe = PositionDeletes(self._manifest_list, location, sequence_number)
+        return descriptor(payload_of(rows), len(rows), recipe)

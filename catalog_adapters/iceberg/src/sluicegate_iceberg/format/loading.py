@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -115,7 +115,7 @@ class Loader:
         numbered = await self._numbered(shape, kept, previous.numbered if previous else frozenset())
         deletes = await self._deletes(manifests, kept.values(), previous.deletes if previous else {})
         chunks = await anyio.to_thread.run_sync(
-            partial(_applied, [each.files for each in kept.values()], list(deletes.values()))
+            partial(_applied, [each.files for each in kept.values()], deletes.values(), version)
         )
         return Snapshot(
             version.number,
@@ -197,8 +197,11 @@ class Loader:
         )
 
 
-def _applied(files: Sequence[DataFiles], deletes: Sequence[Deleted]) -> list[FileChunk]:
-    if not deletes:
+def _applied(
+    files: Sequence[DataFiles], deletes: Collection[Deleted], version: Version
+) -> list[FileChunk]:
+    manifest_list = version.snapshot.manifest_list if version.snapshot else None
+    if not deletes or manifest_list is None:  # without a list there are no manifests of deletes
         return [each.chunk for each in files]
-    rows = DeletedRows(deletes)
+    rows = DeletedRows(deletes, manifest_list)
     return [rows.apply(each) for each in files]

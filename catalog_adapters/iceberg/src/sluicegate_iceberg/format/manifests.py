@@ -53,7 +53,12 @@ async def manifests_of(objects: TableObjects, snapshot: IcebergSnapshot | None) 
         return ()
     if snapshot.manifest_list is None:
         return tuple(Manifest(path, DATA, 0, snapshot.id) for path in snapshot.manifests)
-    data = await objects.read(snapshot.manifest_list)
+    return await listed_manifests(objects, snapshot.manifest_list)
+
+
+async def listed_manifests(objects: TableObjects, location: str) -> tuple[Manifest, ...]:
+    """What a manifest list names; raises as `manifests_of` does."""
+    data = await objects.read(location)
     return tuple(
         Manifest(
             row["manifest_path"],

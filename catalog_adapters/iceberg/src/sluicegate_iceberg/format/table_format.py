@@ -74,6 +74,14 @@ class IcebergFormat(TableFormat):
         metadata, lineage, loader = await _opened(table, directory)
         return await changes_between(metadata, lineage, loader, start, end)
 
+    async def derived(self, table: CatalogTable, directory: ObjectDirectory, recipe: str) -> bytes:
+        """See `TableFormat.derived`: deletion vectors that are too large for an answer."""
+        from sluicegate_iceberg.format.derived import make_vector_file
+        from sluicegate_iceberg.format.objects import TableObjects
+        from sluicegate_iceberg.format.recipes import parse_recipe
+
+        return await make_vector_file(TableObjects(table, directory), parse_recipe(recipe))
+
 
 async def _opened(
     table: CatalogTable, directory: ObjectDirectory

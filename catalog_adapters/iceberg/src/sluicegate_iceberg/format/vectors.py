@@ -9,13 +9,16 @@ from typing import Any
 
 from pyroaring import BitMap64
 
-from sluicegate.api import TableUnreadable, UnsupportedOperation
+from sluicegate.api import TableUnreadable
+from sluicegate.formats import DERIVED, DerivedFile
+from sluicegate_iceberg.format.recipes import Recipe, recipe_text
 
 # Spark takes texts of at most 65,535 characters.
 MAX_INLINE = 52_428
 _MAGIC = struct.pack("<I", 1681511377)
 _FRAME = 4  # bytes of the length before, and of the checksum behind the payload
 _COUNT = struct.Struct(">I")
+_FILE_VERSION = b"\1"
 _B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 _Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _TO_Z85 = bytes.maketrans(_B85, _Z85)
@@ -44,6 +47,13 @@ def payload_in(blob: bytes) -> bytes:
     return payload
 
 
+def vector_file(payload: bytes) -> bytes:
+    """A file that holds a vector alone (Delta protocol, "Deletion Vector Files")."""
+    return b"".join(
+        (_FILE_VERSION, _COUNT.pack(len(payload)), payload, _COUNT.pack(zlib.crc32(payload)))
+    )
+
+
 def cardinality_of(payload: bytes) -> int:
     """How many rows a vector marks.
 
@@ -58,28 +68,27 @@ def cardinality_of(payload: bytes) -> int:
         ) from error
 
 
-def descriptor(payload: bytes, cardinality: int, place: str | None = None) -> dict[str, Any]:
+def descriptor(payload: bytes, cardinality: int, recipe: Recipe) -> dict[str, Any]:
     """A vector's descriptor ("Deletion Vector Descriptor Schema"), which holds it where it can.
 
     Args:
         payload: The serialised vector.
         cardinality: How many rows it marks.
-        place: Where the gateway finds a large one again.
-
-    Raises:
-        UnsupportedOperation: The vector is larger than what every reader takes, and has no place.
+        recipe: How a large one is made again, when a recipient fetches it.
     """
     told = {"sizeInBytes": len(payload), "cardinality": cardinality}
-    if len(payload) > MAX_INLINE and place is not None:
-        return {"storageType": "p", "pathOrInlineDv": place, "offset": 1, **told}
     if len(payload) > MAX_INLINE:
-        raise UnsupportedOperation(
-            "deleted rows of the Iceberg table make a deletion vector that is too large to be sent: "
-            "compact its deletes (rewrite_data_files)"
-        )
+        file = DerivedFile.of(vector_file(payload), recipe_text(recipe))
+        start = len(_FILE_VERSION)
+        return {"storageType": DERIVED, "pathOrInlineDv": str(file), "offset": start, **told}
     padded = payload + bytes(-len(payload) % 4)
     return {
         "storageType": "i",
-        "pathOrInlineDv": base64.b85encode(padded).translate(_TO_Z85).decode(),
+        "pathOrInlineDv": z85(padded),
         **told,
     }
+
+
+def z85(data: bytes) -> str:
+    """Bytes as text, a multiple of four of them (ZeroMQ RFC 32)."""
+    return base64.b85encode(data).translate(_TO_Z85).decode()

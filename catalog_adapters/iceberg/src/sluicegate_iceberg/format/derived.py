@@ -1,0 +1,82 @@
+"""Makes the files of large vectors, when they are fetched (Delta protocol, "Deletion Vector Files")."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TypeVar
+
+import anyio.to_thread
+from pyroaring import BitMap64
+
+from sluicegate_iceberg.format.deletes import DeleteFile, delete_files
+from sluicegate_iceberg.format.manifests import DELETES, Manifest, entries_of, listed_manifests
+from sluicegate_iceberg.format.objects import TableObjects
+from sluicegate_iceberg.format.positions import rows_in
+from sluicegate_iceberg.format.recipes import PositionDeletes, Recipe, StoredVector
+from sluicegate_iceberg.format.vectors import payload_in, payload_of, vector_file
+
+# Files in memory at once; those of positions are small, but there may be many.
+_AT_ONCE = 8
+
+_T = TypeVar("_T")
+
+
+async def make_vector_file(objects: TableObjects, recipe: Recipe) -> bytes:
+    """The file that a link was given for.
+
+    Raises:
+        TableUnreadable: What it is made from is missing or broken.
+        StorageError: The store does not answer or refuses.
+    """
+    if isinstance(recipe, StoredVector):
+        blob = await objects.read(recipe.location, (recipe.offset, recipe.size))
+        return await anyio.to_thread.run_sync(lambda: vector_file(payload_in(blob)))
+    rows = await _deleted_rows(objects, recipe)
+    return await anyio.to_thread.run_sync(lambda: vector_file(payload_of(rows)))
+
+
+async def _deleted_rows(objects: TableObjects, recipe: PositionDeletes) -> BitMap64:
+    rows = BitMap64()
+    for some in _batches(await _delete_files(objects, recipe)):
+        contents = await objects.read_all([file.location for file in some])
+        rows |= await anyio.to_thread.run_sync(partial(_rows_in_all, contents, recipe.data_file))
+    return rows
+
+
+async def _delete_files(objects: TableObjects, recipe: PositionDeletes) -> list[DeleteFile]:
+    """The files of positions that may say something of the data file."""
+    found: list[DeleteFile] = []
+    manifests = [
+        manifest
+        for manifest in await listed_manifests(objects, recipe.manifest_list)
+        if manifest.content == DELETES and manifest.sequence_number >= recipe.sequence_number
+    ]
+    for some in _batches(manifests):
+        contents = await objects.read_all([manifest.path for manifest in some])
+        found += await anyio.to_thread.run_sync(partial(_applying, some, contents, recipe))
+    return found
+
+
+def _applying(
+    manifests: Sequence[Manifest], contents: Sequence[bytes], recipe: PositionDeletes
+) -> list[DeleteFile]:
+    return [
+        file
+        for manifest, content in zip(manifests, contents, strict=True)
+        for file in delete_files(entries_of(manifest, content), None)
+        if file.vector_of is None
+        and file.sequence_number >= recipe.sequence_number
+        and file.may_name(recipe.data_file)
+    ]
+
+
+def _rows_in_all(contents: Sequence[bytes], data_file: str) -> BitMap64:
+    rows = BitMap64()
+    for content in contents:
+        rows |= rows_in(content, data_file)
+    return rows
+
+
+def _batches(items: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    return (items[start : start + _AT_ONCE] for start in range(0, len(items), _AT_ONCE))
