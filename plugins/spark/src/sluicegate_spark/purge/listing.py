@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from sluicegate_spark.purge.history import History
-from sluicegate_spark.purge.reachable import files_in, manifests_in, unlisted
+from sluicegate_spark.purge.reachable import Problems, files_in, manifests_in, unlisted
 from sluicegate_spark.purge.waves import Sorted, Waves
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 
 class Files:
@@ -33,9 +30,9 @@ class Files:
             TaskFailed: A manifest list cannot be read.
         """
         named = await self._waves.given(self._history.manifests)
-        lists = await self._waves.sort(await self._waves.given(self._history.manifest_lists))
-        listed = await self._waves.list_all(lists, manifests_in)
-        return await self._waves.sort(await self._checked(listed, "manifest list", named))
+        lists = await self._waves.given(self._history.manifest_lists)
+        listed = await self._waves.list_all(lists, manifests_in, self._judge("manifest list"))
+        return await self._waves.sort([named.rows.select("path"), *listed])
 
     async def content(self, manifests: Sorted) -> Sorted:
         """The files that are live in any manifest.
@@ -43,22 +40,12 @@ class Files:
         Raises:
             TaskFailed: A manifest cannot be read.
         """
-        listed = await self._waves.list_all(manifests, files_in)
-        return await self._waves.sort(await self._checked(listed, "manifest", None))
+        listed = await self._waves.list_all(manifests, files_in, self._judge("manifest"))
+        return await self._waves.sort(listed)
 
-    async def _checked(self, listed: DataFrame, what: str, further: DataFrame | None) -> DataFrame:
-        refusal = "problem = 'refused'" if self._skip_missing else "problem IS NOT NULL"
+    def _judge(self, what: str) -> Callable[[Problems], None]:
+        def judge(problems: Problems) -> None:
+            if problems.refused or (problems.found and not self._skip_missing):
+                raise unlisted(what, problems)
 
-        def check(spark: SparkSession) -> DataFrame:
-            problems = listed.where(refusal)
-            if (
-                found := problems.orderBy("problem", "source")
-                .select("source", "problem", "reason")
-                .head()
-            ):
-                source, problem, reason = found
-                raise unlisted(what, source, problem, reason, problems.count() - 1)
-            paths = listed.where("path IS NOT NULL").select("path")
-            return paths if further is None else paths.union(further)
-
-        return await self._waves.on_spark(check)
+        return judge

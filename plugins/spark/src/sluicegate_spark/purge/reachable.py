@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import fastavro
 import obstore
@@ -26,6 +26,12 @@ _SCHEMA = pa.schema([(name, pa.string()) for name in ("path", "source", "problem
 _DELETED = 2
 
 Problem = Literal["missing", "broken", "refused"]
+# Over such rows, what `Problems` has: the first is of the worst kind, as nothing helps but to wait.
+PROBLEMS = (
+    "count(problem)",
+    "count_if(problem = 'refused')",
+    "max(struct(problem, source, reason))",
+)
 Parser = Callable[[bytes], Iterable[str]]
 
 
@@ -81,17 +87,29 @@ def _failed(source: str, problem: Problem, reason: str) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([row], _SCHEMA)
 
 
-def unlisted(what: str, source: str, problem: Problem, reason: str, others: int) -> TaskFailed:
+class Problems(NamedTuple):
+    """Objects that could not be read.
+
+    Attributes:
+        found: How many.
+        refused: How many of them the store did not give.
+        worst: One of them: its problem, its location, and what the store or the parser said.
+    """
+
+    found: int
+    refused: int
+    worst: tuple[Problem, str, str] | None
+
+
+def unlisted(what: str, problems: Problems) -> TaskFailed:
     """The failure of a purge that cannot find out about all files.
 
     Args:
-        what: What `source` is: a manifest or a manifest list.
-        source: Location of one that cannot be read.
-        problem: What is wrong with it.
-        reason: What the store, or the parser, said.
-        others: How many further ones have a problem.
+        what: What could not be read: a manifest or a manifest list.
+        problems: At least one.
     """
-    more = f" (and {others:,} more)" if others else ""
+    problem, source, reason = problems.worst or ("broken", "", "")
+    more = f" (and {problems.found - 1:,} more)" if problems.found > 1 else ""
     if problem == "refused":
         return TaskFailed(
             f"the {what} '{source}'{more} cannot be read: its storage refuses or does not answer",

@@ -9,7 +9,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial, reduce
+from typing import TYPE_CHECKING
 
 import anyio
 import pyarrow as pa
@@ -17,15 +18,14 @@ import pyarrow as pa
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.purge.deletion import BATCH, Deletion, delete_objects
-from sluicegate_spark.purge.reachable import LISTED, Listing, Parser
+from sluicegate_spark.purge.reachable import LISTED, PROBLEMS, Listing, Parser, Problems
 from sluicegate_spark.tables import TableAccess
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_Result = TypeVar("_Result")
-
 _MOST_PARTS = 2_000
+_GIVEN_IN_PART = 16  # manifest lists, each of which takes a while to read
 _FIRST_WIDTH = 8
 _WIDEST = 1_024
 _WAVE_SECONDS = 15.0
@@ -75,32 +75,39 @@ class Waves:
             with anyio.CancelScope(shield=True):
                 await session.run(lambda spark: waves._drop())
 
-    async def on_spark(self, work: Callable[[SparkSession], _Result]) -> _Result:
-        """Run something else there; see `TaskSession.run`."""
-        return await self._session.run(work)
+    async def given(self, locations: Iterable[str]) -> Sorted:
+        """Locations from here."""
+        paths = sorted(set(locations))
+        parts = [number // _GIVEN_IN_PART for number in range(len(paths))]
+        table = pa.table([pa.array(paths, pa.string()), pa.array(parts, pa.int32())], ["path", "part"])
+        rows = await self._session.run(lambda spark: spark.createDataFrame(table))
+        return Sorted(rows, len(paths), -(-len(paths) // _GIVEN_IN_PART))
 
-    async def given(self, locations: Iterable[str]) -> DataFrame:
-        """A list from here."""
-        table = pa.table({"path": pa.array(sorted(set(locations)), pa.string())})
-        return await self._session.run(lambda spark: spark.createDataFrame(table))
-
-    async def sort(self, paths: DataFrame) -> Sorted:
-        """Distinct paths in the order of listings, so that one of them shows many of a part."""
+    async def sort(self, paths: Sequence[DataFrame]) -> Sorted:
+        """Distinct locations in the order of listings, so that one of these shows many of a part."""
         return await self._session.run(lambda spark: self._sorted(paths))
 
-    async def list_all(self, sources: Sorted, parse: Parser) -> DataFrame:
-        """What objects name, as rows of `LISTED`."""
+    async def list_all(
+        self, sources: Sorted, parse: Parser, judge: Callable[[Problems], None]
+    ) -> list[DataFrame]:
+        """What objects name, as rows with a `path`.
+
+        Args:
+            sources: The objects.
+            parse: Their bytes.
+            judge: Raises what it thinks of those that cannot be read, a wave's at a time.
+        """
         listed: list[DataFrame] = []
         async for wave, objects in self._waves(sources):
-            listing = Listing(objects, parse)
+            rows = wave.mapInArrow(Listing(objects, parse), LISTED)
+            judge(await self._session.run(partial(self._read, rows)))
+            listed.append(rows.where("path IS NOT NULL").select("path"))
+        return listed
 
-            def read(spark: SparkSession, wave: DataFrame = wave, listing: Listing = listing) -> None:
-                rows = self._keep(wave.mapInArrow(listing, LISTED))
-                rows.count()
-                listed.append(rows)
-
-            await self._session.run(read)
-        return await self._session.run(lambda spark: _together(spark, listed))
+    def _read(self, rows: DataFrame, spark: SparkSession) -> Problems:
+        """Keep what is listed, and say what could not be."""
+        found = self._keep(rows).selectExpr(*PROBLEMS).head()
+        return Problems(*(found or ()))
 
     async def delete(self, files: Sorted, done: Callable[[Deletion], None]) -> Deletion:
         """Delete files.
@@ -135,8 +142,8 @@ class Waves:
             first += width
             width = _next_width(width, time.monotonic() - began)
 
-    def _sorted(self, paths: DataFrame) -> Sorted:
-        distinct = self._keep(paths.select("path").distinct())
+    def _sorted(self, paths: Sequence[DataFrame]) -> Sorted:
+        distinct = self._keep(reduce(lambda some, others: some.union(others), paths).distinct())
         files = distinct.count()
         parts = max(1, min(_MOST_PARTS, -(-files // BATCH)))
         ranges = distinct.repartitionByRange(parts, "path").sortWithinPartitions("path")
@@ -166,15 +173,6 @@ class _Deleting:
         paths = (path for batch in batches for path in batch.column("path").to_pylist())
         done = delete_objects(self.access, paths)
         yield pa.RecordBatch.from_pylist([asdict(done)])
-
-
-def _together(spark: SparkSession, listed: Sequence[DataFrame]) -> DataFrame:
-    if not listed:
-        return spark.createDataFrame([], LISTED)
-    first, *others = listed
-    for other in others:
-        first = first.union(other)
-    return first
 
 
 def _next_width(width: int, seconds: float) -> int:
