@@ -60,7 +60,7 @@ _TYPED = (
 )
 _PLACED = "CREATE TABLE {t} (id INT, place STRUCT<city: STRING, zip: INT>, rate FLOAT) USING iceberg"
 
-IN_A_CATALOG = [
+IN_ANY_CATALOG = [
     Written("copy_on_write", (_created(2), *_FIRST, *_CHANGES)),
     Written("merge_on_read", (_created(2, _MERGE_ON_READ), *_FIRST, *_CHANGES), "deletionVectors"),
     Written("evolved", (_created(2), *_FIRST, *_EVOLUTION), "columnMapping"),
@@ -128,8 +128,62 @@ IN_A_CATALOG = [
     Written("replaced", (_created(2), *_FIRST, "INSERT OVERWRITE {t} VALUES (1, 'only', 1)")),
     Written("empty", (_created(2),)),
 ]
-# SeaweedFS takes no Puffin files into a catalog's bucket.
-OF_VERSION_3 = [
+_MOMENTS = (
+    "CREATE TABLE {t} (id BIGINT, y DATE, m TIMESTAMP, d TIMESTAMP_NTZ, h TIMESTAMP) USING iceberg"
+)
+_MOMENT = (
+    "DATE '{0}', TIMESTAMP '{0} 23:59:59.999999', TIMESTAMP_NTZ '{0} 00:00:00', "
+    "TIMESTAMP '{0} 12:30:00'"
+)
+_BY_TIME = (
+    *(
+        f"INSERT INTO {{t}} VALUES ({number}, {_MOMENT.format(day)})"
+        for number, day in enumerate(("2024-02-29", "1969-12-31", "1581-10-04"))
+    ),
+    "INSERT INTO {t} VALUES (8, NULL, NULL, NULL, NULL), (9, DATE '2024-03-01', NULL, NULL, NULL)",
+    "DELETE FROM {t} WHERE h < TIMESTAMP '1970-01-01 00:00:00' OR id = 8",
+    "UPDATE {t} SET m = h WHERE y = DATE '2024-02-29'",
+)
+_BY_VALUE = (
+    "CREATE TABLE {t} (id BIGINT, city STRING, price DECIMAL(9, 2), raw BINARY, at TIMESTAMP) "
+    "USING iceberg PARTITIONED BY ({by}) TBLPROPERTIES ({with})"
+)
+_VALUES = (
+    "INSERT INTO {t} SELECT id - 5, concat('çé', id % 4, '/x=', id), (id - 4) * 1.37, "
+    "unhex(lpad(hex(id), 4, '0')), TIMESTAMP '2024-01-01 00:00:00' FROM range(12)",
+    "INSERT INTO {t} VALUES (NULL, NULL, NULL, NULL, NULL), (99, '', 0, X'', NULL)",
+    "DELETE FROM {t} WHERE id IN (-5, 0, 99)",
+    "MERGE INTO {t} USING (SELECT explode(array(1, 2, 50)) AS id) s ON {t}.id = s.id "
+    "WHEN MATCHED THEN UPDATE SET city = 'moved', price = -99 "
+    "WHEN NOT MATCHED THEN INSERT (id, city) VALUES (s.id, 'new')",
+)
+
+
+def _by_value(name: str, by: str, version: int) -> Written:
+    created = _BY_VALUE.replace("{by}", by).replace(
+        "{with}", f"'format-version' = '{version}', {_MERGE_ON_READ}"
+    )
+    return Written(name, (created, *_VALUES), "deletionVectors")
+
+
+# SeaweedFS takes no Puffin files into a catalog's bucket, and no partitions by buckets.
+IN_A_FULL_CATALOG = [
+    *(
+        _by_value(f"by_buckets_{version}", "bucket(3, id), bucket(2, city), bucket(2, raw)", version)
+        for version in (2, 3)
+    ),
+    _by_value("by_buckets_of_others", "bucket(2, price), bucket(2, at)", 3),
+    _by_value("truncated", "truncate(3, id), truncate(3, city), truncate(500, price)", 2),
+    _by_value("by_raw", "truncate(1, raw)", 3),
+    Written(
+        "by_every_time",
+        (
+            f"{_MOMENTS} PARTITIONED BY (years(y), months(m), days(d), hours(h)) "
+            f"TBLPROPERTIES ({_MERGE_ON_READ})",
+            *_BY_TIME,
+        ),
+        "deletionVectors",
+    ),
     Written("vectors", (_created(3, _MERGE_ON_READ), *_FIRST, *_CHANGES), "deletionVectors"),
     Written(
         "evolved_vectors",

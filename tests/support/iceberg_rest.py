@@ -105,14 +105,7 @@ def gateway_of(
     """
     admin, nobody = server.admin, server.nobody
     oauth2 = {"client_id": admin.access_key_id, "client_secret": admin.secret_access_key}
-    catalog = {
-        "type": "iceberg",
-        "uri": uri,
-        "warehouse": WAREHOUSE,
-        "oauth2": oauth2,
-        "max_age": 0,
-        "stale_while_revalidate": 0,
-    }
+    catalog = {"type": "iceberg", "uri": uri, "warehouse": WAREHOUSE, "oauth2": oauth2}
     storage = {
         "type": "s3",
         "prefix": f"s3://{WAREHOUSE}/",
@@ -125,9 +118,21 @@ def gateway_of(
         SCHEMA: {"from": {"catalog": "lake", "schema": SCHEMA, **(options or {})}},
         "open": {"tables": {"orders": orders}},
     }
+    with shared_from(folder, catalog, storage, schemas) as running:
+        yield running
+
+
+@contextmanager
+def shared_from(
+    folder: Path, catalog: Mapping[str, Any], storage: Mapping[str, Any], schemas: Mapping[str, Any]
+) -> Iterator[tuple[RunningGateway, Recipient]]:
+    """A gateway that shares schemas of one catalog, `lake`, whose answers it does not keep."""
     write_configuration(
         folder,
-        {"catalogs": {"lake": catalog}, "storage": [storage]},
+        {
+            "catalogs": {"lake": {**catalog, "max_age": 0, "stale_while_revalidate": 0}},
+            "storage": [storage],
+        },
         {
             "shares": {SHARE: {"schemas": schemas}},
             "recipients": {"acme": {"shares": [SHARE]}},
