@@ -50,6 +50,7 @@ from sluicegate.nouns import (
     Event,
     ListedTable,
     ObjectDirectory,
+    PolicyAction,
     Presigned,
     Principal,
     Schema,
@@ -118,6 +119,7 @@ __all__ = [
     "PluginConfig",
     "PluginContext",
     "Policy",
+    "PolicyAction",
     "PolicyType",
     "Presigned",
     "Principal",
@@ -442,6 +444,23 @@ class Policy(ABC):
 
     @abstractmethod
     async def allowed(
-        self, principal: Principal, action: str, tables: frozenset[SharedTable]
+        self, principal: Principal, action: PolicyAction, tables: frozenset[SharedTable]
     ) -> frozenset[SharedTable]:
-        """The subset of `tables` on which the principal may perform the action."""
+        """The subset of `tables` on which the principal may perform the action.
+
+        Asked in every request, so answer from memory where you can. Whoever may not read a table is
+        told that there is none, and is not asked about otherwise.
+
+        Args:
+            principal: The recipient, with its properties.
+            action: `read`: see the table, its metadata and files; `vend`: have temporary credentials
+                for its directories.
+            tables: Those that were granted, and that policies before this one left: one, or as many
+                as a page of a listing has.
+
+        Raises:
+            Unavailable: It cannot be decided now; so does every other error, and silence.
+        """
+
+    async def aclose(self) -> None:  # noqa: B027 (having nothing to release is the usual case)
+        """Release connections; called once at the end."""

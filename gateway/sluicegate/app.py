@@ -28,6 +28,7 @@ from sluicegate.keys import load_keys
 from sluicegate.registry import Instances, Registry, configure
 from sluicegate.responses import as_sluicegate_error, error_response, json_response
 from sluicegate.sharing.door import sharing_routes
+from sluicegate.sharing.plugin_capabilities import PluginCapabilities
 from sluicegate.store import Store
 from sluicegate.tables.reader import TableReader
 from sluicegate.telemetry.middleware import RequestTelemetry
@@ -97,7 +98,9 @@ class Gateway:
             ),
         )
         app.router.redirect_slashes = False  # an address that does not exist is a 404 in JSON
-        return RequestTelemetry(self.registry.wrap_app(app, self.settings.source.values))
+        added = self.registry.capabilities()
+        announcing: ASGIApp = PluginCapabilities(app, added) if added else app
+        return RequestTelemetry(self.registry.wrap_app(announcing, self.settings.source.values))
 
     def routes(self) -> list[BaseRoute]:
         """Everything that is served: the core's routes, then those of plugins."""

@@ -103,6 +103,10 @@ class SharedTable:
         return f"{self.share}.{self.schema}.{self.name}"
 
 
+PolicyAction = Literal["read", "vend"]
+"""What policies are asked about: seeing and reading a table, or having credentials for it, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """A recipient, how it proved itself, and from where."""

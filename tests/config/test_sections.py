@@ -55,6 +55,7 @@ def check(site: Site, tmp_path: Path) -> Check:
             S + "{type: mem, prefix: memory://x/a, absolute_paths: [mem://x/a/b, memory://x/ab]}",
             "2:67: 'memory://x/ab/' does not lie in this storage, memory://x/a/",
         ),
+        ("policies:\n- {type: uc}", "2:10: plugin 'uc' offers no policy"),
         (A + "{type: own}", "3:5: authentication.authenticators.0: 'password' is missing"),
         (A + "{type: uc, uri: x}", "3:12: plugin 'uc' offers no authenticator"),
         (

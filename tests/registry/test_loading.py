@@ -141,13 +141,35 @@ def test_token_bindings_are_collected_and_no_kind_is_made_by_two(site: Site) -> 
     assert "'full' is a binding of the gateway's own" in refusal("full")
 
 
+CAPABILITY = HEAD + "@hookimpl\ndef sluicegate_register_capabilities(): return {'KEY': 'yes'}"
+
+
 def test_capabilities_are_merged_and_clashes_refused(site: Site) -> None:
-    code = HEAD + "@hookimpl\ndef sluicegate_register_capabilities(): return {'KEY': 'yes'}"
+    code = CAPABILITY
     site.install("alpha", code.replace("KEY", "alpha"))
     site.install("beta", code.replace("KEY", "beta"))
     site.install("gamma", code.replace("KEY", "beta"))
     assert Registry.load(["alpha", "beta"]).capabilities() == {"alpha": "yes", "beta": "yes"}
     assert "capability 'beta' is already registered" in refusal("beta", "gamma")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "problem"),
+    [
+        ("readerfeatures", "yes", "is the gateway's own"),
+        ("Upper", "yes", "must be spelled with a-z"),
+        ("a;b", "yes", "must be spelled with a-z"),
+        ("mine", "Yes", "must have a value of lower-case"),
+        ("mine", "a;b", "must have a value of lower-case"),
+        ("mine", "a b", "must have a value of lower-case"),
+        ("mine", "", "must have a value of lower-case"),
+    ],
+)
+def test_a_capability_that_cannot_stand_in_the_header_is_refused(
+    site: Site, key: str, value: str, problem: str
+) -> None:
+    site.install("alpha", CAPABILITY.replace("KEY", key).replace("yes", value))
+    assert f"capability '{key}' {problem}" in refusal("alpha")
 
 
 async def test_wrappers_apply_in_the_order_of_the_configuration(site: Site) -> None:

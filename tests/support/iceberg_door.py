@@ -71,7 +71,7 @@ class IcebergGateway:
 def iceberg_gateway(folder: Path) -> Iterator[IcebergGateway]:
     """Serve `TABLES`, one that its catalog has no more, and one that is shared by URLs alone."""
     lake, listing = folder / "lake", folder / "listing.json"
-    listing.write_text(json.dumps({name: _written(lake, name, **TABLES[name]) for name in TABLES}))
+    listing.write_text(json.dumps({name: written(lake, name, **TABLES[name]) for name in TABLES}))
     modes = {"catalog": "lake", "access_modes": ["url", "dir"]}
     tables = dict.fromkeys([*TABLES, "gone"], modes) | {"by_url": {"catalog": "lake"}}
     section = {"type": "listed", "file": str(listing), "max_age": 0}
@@ -81,7 +81,7 @@ def iceberg_gateway(folder: Path) -> Iterator[IcebergGateway]:
         yield IcebergGateway(vending, listing)
 
 
-def _written(
+def written(
     lake: Path,
     name: str,
     *,

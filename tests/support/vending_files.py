@@ -135,6 +135,7 @@ def vending_gateway(
     catalogs: Mapping[str, Any] | None = None,
     absolute_paths: tuple[str, ...] = (),
     plugins: Mapping[str, str] | None = None,
+    sections: Mapping[str, Any] | None = None,
 ) -> Iterator[VendingGateway]:
     """Serve tables of `folder/lake` as the schema `eu`, to one recipient.
 
@@ -144,6 +145,7 @@ def vending_gateway(
         catalogs: Further catalogs.
         absolute_paths: Folders in the lake that logs may name.
         plugins: Code of further plugins to install and enable, by name.
+        sections: More of the configuration.
     """
     lake = f"file://{folder}/lake"
     (folder / "lake").mkdir(exist_ok=True)
@@ -162,6 +164,7 @@ def vending_gateway(
             }
         ],
         "database": f"sqlite:///{folder}/gateway.db",
+        **(sections or {}),
     }
     shares = {
         "shares": {"sales": {"schemas": {"eu": {"tables": declared}}}},

@@ -197,6 +197,10 @@ class Settings(SettingsModel):
         default=AuthenticationSettings(),
         description="Further ways for recipients to prove themselves.",
     )
+    policies: tuple[PluginSection, ...] = Field(
+        default=(),
+        description="Plugins that narrow what granted recipients may do, asked in this order.",
+    )
     delegation: DelegationSettings = Field(
         default=DelegationSettings(),
         description="The delegation service: long tasks that catalogs hand over.",
@@ -233,6 +237,7 @@ class Settings(SettingsModel):
                 (section.type, ("authentication", "authenticators", index, "type"))
                 for index, section in enumerate(self.authentication.authenticators)
             ),
+            *((s.type, ("policies", index, "type")) for index, s in enumerate(self.policies)),
             *(
                 (section.type, ("delegation", "executors", index, "type"))
                 for index, section in enumerate(self.delegation.executors)

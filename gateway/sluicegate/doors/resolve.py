@@ -9,11 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sluicegate.access.grants import Grants
+from sluicegate.access.policies import Policies
 from sluicegate.api import (
     CatalogTable,
     ConfigurationError,
     NotFound,
     ObjectDirectory,
+    PermissionDenied,
+    PolicyAction,
     Principal,
     Schema,
     SharedTable,
@@ -48,13 +51,14 @@ class OpenTable:
 
 
 class Resolver:
-    """Finds what a recipient names, among what it was granted."""
+    """Finds what a recipient names, among what it was granted and policies leave of that."""
 
     def __init__(self, grants: Grants, instances: Instances, vending: Vending) -> None:
         self._grants = grants
         self._instances = instances
         self._vending = vending
         self._whole = WholeSchemas(instances)
+        self._policies = Policies(instances.policies)
 
     async def tables(self, schema: Schema) -> Sequence[SharedTable]:
         """The tables of a schema, sorted by name: those declared, or those its catalog holds now.
@@ -87,11 +91,28 @@ class Resolver:
             log.warning("schema %s is left out of the listing: %s", where, error.for_operators)
             return ()
 
-    async def table(self, principal: Principal, share: str, schema: str, name: str) -> SharedTable:
+    async def shown(self, principal: Principal, tables: Sequence[SharedTable]) -> Sequence[SharedTable]:
+        """Those of some granted tables that a recipient may see: the policies decide for all at once.
+
+        Raises:
+            Unavailable: A policy cannot be asked now.
+        """
+        return await self._policies.readable(principal, tables)
+
+    async def table(
+        self,
+        principal: Principal,
+        share: str,
+        schema: str,
+        name: str,
+        action: PolicyAction = "read",
+    ) -> SharedTable:
         """The shared table of that name, in any spelling of upper and lower case.
 
         Raises:
-            NotFound: There is none, or its share was not granted.
+            NotFound: There is none, or its share was not granted, or a policy hides it.
+            PermissionDenied: A policy allows no temporary credentials, which `action` says are wanted.
+            Unavailable: A policy, or the catalog of a schema that is shared whole, cannot be asked now.
         """
         found = await self._grants.schema(principal, share, schema)
         if found.source is None:
@@ -99,8 +120,13 @@ class Resolver:
         else:
             listing = await self._whole.tables(found, found.source)
             table = listing.by_key.get(name_key(name))
-        if table is None:
+        if table is None or not await self._policies.allow(principal, "read", table):
             raise NotFound(f"there is no table {name!r} in {share}.{schema}")
+        if action == "vend" and not await self._policies.allow(principal, "vend", table):
+            raise PermissionDenied(
+                f"the provider's policies allow no temporary credentials for {table.full_name}: read "
+                "it by presigned URLs (url)"
+            )
         return table
 
     async def locate(self, shared: SharedTable) -> CatalogTable:

@@ -17,7 +17,15 @@ from starlette.routing import Route
 
 from sluicegate.access.authentication import Authentication
 from sluicegate.access.grants import Grants
-from sluicegate.api import InvalidRequest, NotFound, PermissionDenied, Principal, Schema, SharedTable
+from sluicegate.api import (
+    InvalidRequest,
+    NotFound,
+    PermissionDenied,
+    PolicyAction,
+    Principal,
+    Schema,
+    SharedTable,
+)
 from sluicegate.bodies import read_body
 from sluicegate.doors.endpoint import Endpoint, Handler
 from sluicegate.doors.iceberg_offers import IcebergOffers
@@ -132,17 +140,18 @@ class IcebergDoor:
         schema = await self._schema(request, principal)
         shared = [table for table in await self._resolver.tables(schema) if "dir" in table.access_modes]
         shown = self._page(request, principal, f"tables\n{schema.id}", shared)
-        await self._offered.learn(shown.items)
-        offered = [table for table in shown.items if self._offered.known(table)]
+        allowed = await self._resolver.shown(principal, shown.items)
+        await self._offered.learn(allowed)
+        offered = [table for table in allowed if self._offered.known(table)]
         identifiers = [{"namespace": [table.schema], "name": table.name} for table in offered]
         return json_response({"identifiers": identifiers, "next-page-token": shown.next_token})
 
     async def _load_table(self, request: Request, principal: Principal) -> Response:
-        table = await self._table(request, principal)
         if request.method == "HEAD":
-            await self._loader.find(table)
+            await self._loader.find(await self._table(request, principal))
             return Response(status_code=204)
         asked = LoadRequest.parse(request.headers, request.query_params)
+        table = await self._table(request, principal, "vend" if asked.with_credentials else "read")
         body = orjson.dumps(await self._loader.load(principal, table, asked))
         # Of the body, credentials included: what a client has is current only with these.
         etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
@@ -152,7 +161,7 @@ class IcebergDoor:
         return Response(body, headers=headers, media_type=JSON)
 
     async def _credentials(self, request: Request, principal: Principal) -> Response:
-        table = await self._table(request, principal)
+        table = await self._table(request, principal, "vend")
         answer = await self._loader.credentials(principal, table)
         return json_response(answer, headers=_NOT_STORED)
 
@@ -172,11 +181,13 @@ class IcebergDoor:
         with missing_is(NoSuchNamespace):
             return await self._grants.schema(principal, names["share"], names["namespace"])
 
-    async def _table(self, request: Request, principal: Principal) -> SharedTable:
+    async def _table(
+        self, request: Request, principal: Principal, action: PolicyAction = "read"
+    ) -> SharedTable:
         schema = await self._schema(request, principal)
         name = request.path_params["table"]
         with missing_is(NoSuchTable):
-            return await self._resolver.table(principal, schema.share.name, schema.name, name)
+            return await self._resolver.table(principal, schema.share.name, schema.name, name, action)
 
     def _page(
         self, request: Request, principal: Principal, listing: str, items: Sequence[Noun]

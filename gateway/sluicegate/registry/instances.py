@@ -1,4 +1,4 @@
-"""The configured instances: catalogs by name, storage by location, formats, authenticators."""
+"""The configured instances: catalogs by name, storage by location, formats, and who lets in whom."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from sluicegate.api import (
     LinkSigner,
     ObjectDirectory,
     PluginContext,
+    Policy,
     Storage,
     TableFormat,
     TaskExecutor,
@@ -31,6 +32,7 @@ from sluicegate.registry.sections import (
     ConfiguredCatalog,
     ConfiguredExecutor,
     ConfiguredInstances,
+    ConfiguredPolicy,
     ConfiguredStorage,
 )
 
@@ -87,6 +89,12 @@ class Instances:
             )
             for entry in configured.authenticators
         ]
+        self._policies: Mapping[str, Policy] = {
+            entry.name: _build(
+                entry, entry.type.factory, self._context(entry.name, f"policy '{entry.name}'")
+            )
+            for entry in configured.policies
+        }
         types = {known.name: known for known in (*formats, *registry.format_types().values())}
         self._formats = LateMapping({name: known.factory for name, known in types.items()})
         for name in registry.format_types():
@@ -158,6 +166,11 @@ class Instances:
         """The configured authenticators, in the order of the configuration."""
         return self._authenticators
 
+    @property
+    def policies(self) -> Mapping[str, Policy]:
+        """The configured policies, by name, in the order of the configuration."""
+        return self._policies
+
     def executor(self, entry: ConfiguredExecutor) -> TaskExecutor:
         """Build a task executor; whoever asks closes it. Only workers have any.
 
@@ -173,10 +186,11 @@ class Instances:
             return
         self._open = False
         failures: list[Exception] = []
-        instances: list[Catalog | Storage | Authenticator] = [
+        instances: list[Catalog | Storage | Authenticator | Policy] = [
             *self._catalogs.values(),
             *self._storage.values(),
             *self._authenticators,
+            *self._policies.values(),
         ]
         for instance in instances:
             try:
@@ -197,8 +211,17 @@ class Instances:
         return await storage.open(canonical)
 
 
+_Configured = (
+    ConfiguredCatalog
+    | ConfiguredStorage
+    | ConfiguredAuthenticator
+    | ConfiguredPolicy
+    | ConfiguredExecutor
+)
+
+
 def _build(
-    entry: ConfiguredCatalog | ConfiguredStorage | ConfiguredAuthenticator | ConfiguredExecutor,
+    entry: _Configured,
     factory: Callable[[Any, PluginContext], Instance],
     context: PluginContext,
 ) -> Instance:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
-from sluicegate.api import AuthenticatorType, CatalogType, StorageType, TaskExecutorType
+from sluicegate.api import AuthenticatorType, CatalogType, PolicyType, StorageType, TaskExecutorType
 from sluicegate.config import AuthenticationSettings, DelegationSettings, PluginSection, Settings
 from sluicegate.registry.registry import Registry
 
@@ -34,7 +34,7 @@ _REFERENCE_SCHEMA = {
 
 Schema = dict[str, Any]
 Definitions = dict[str, Schema]
-_Type = AuthenticatorType | CatalogType | StorageType | TaskExecutorType
+_Type = AuthenticatorType | CatalogType | PolicyType | StorageType | TaskExecutorType
 
 
 def configuration_schema(registries: Iterable[Registry]) -> Schema:
@@ -51,10 +51,11 @@ def configuration_schema(registries: Iterable[Registry]) -> Schema:
     authenticators: list[_Type] = [
         known for registry in loaded for known in registry.authenticator_types().values()
     ]
+    policies: list[_Type] = [known for registry in loaded for known in registry.policy_types().values()]
     executors: list[_Type] = [
         known for registry in loaded for known in registry.task_executor_types().values()
     ]
-    plugged = (*catalogs, *storage, *authenticators, *executors)
+    plugged = (*catalogs, *storage, *authenticators, *policies, *executors)
     models: list[type[BaseModel]] = [
         Settings,
         AuthenticationSettings,
@@ -75,6 +76,7 @@ def configuration_schema(registries: Iterable[Registry]) -> Schema:
     )
     catalogs_schema["additionalProperties"] = False
     root["properties"]["storage"]["items"] = _sections("storage", storage, names, definitions)
+    root["properties"]["policies"]["items"] = _sections("policy", policies, names, definitions)
     section = definitions[names[AuthenticationSettings]]["properties"]["authenticators"]
     section["items"] = _sections("authenticator", authenticators, names, definitions)
     section = definitions[names[DelegationSettings]]["properties"]["executors"]

@@ -12,6 +12,7 @@ from sluicegate.api import (
     CatalogConfig,
     CatalogType,
     PluginConfig,
+    PolicyType,
     StorageConfig,
     StorageType,
     TaskExecutorType,
@@ -23,7 +24,8 @@ from sluicegate.registry.locations import Spelling, as_prefix, canonical_locatio
 from sluicegate.registry.registry import Registry
 from sluicegate.yamlfile import Location, nearest, validate
 
-Type = TypeVar("Type", CatalogType, StorageType, AuthenticatorType, TaskExecutorType)
+Type = TypeVar("Type", CatalogType, StorageType, AuthenticatorType, PolicyType, TaskExecutorType)
+NumberedType = TypeVar("NumberedType", AuthenticatorType, PolicyType, TaskExecutorType)
 Config = TypeVar("Config", bound=PluginConfig)
 
 
@@ -65,6 +67,19 @@ class ConfiguredAuthenticator:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfiguredPolicy:
+    """An entry of `policies:`, checked.
+
+    Attributes:
+        name: Its type and its number among the entries of that type.
+    """
+
+    name: str
+    type: PolicyType
+    config: PluginConfig
+
+
+@dataclass(frozen=True, slots=True)
 class ConfiguredExecutor:
     """An entry of `delegation.executors:`, checked.
 
@@ -84,11 +99,12 @@ class ConfiguredInstances:
     catalogs: tuple[ConfiguredCatalog, ...]
     storage: tuple[ConfiguredStorage, ...]
     authenticators: tuple[ConfiguredAuthenticator, ...]
+    policies: tuple[ConfiguredPolicy, ...] = ()
     executors: tuple[ConfiguredExecutor, ...] = ()
 
 
 def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
-    """Check the sections of catalogs, storage, authenticators and executors; nothing is opened.
+    """Check the sections of all plugins; nothing is opened.
 
     Raises:
         ConfigurationError: One line `file:line:column: message` for each problem.
@@ -98,6 +114,7 @@ def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
         tuple(checker.catalogs(registry.catalog_types())),
         tuple(checker.storage(registry.storage_types())),
         tuple(checker.authenticators(registry.authenticator_types())),
+        tuple(checker.policies(registry.policy_types())),
         tuple(checker.executors(registry.task_executor_types())),
     )
     if checker.problems:
@@ -138,30 +155,44 @@ class _Checker:
     def authenticators(
         self, types: Mapping[str, AuthenticatorType]
     ) -> Iterator[ConfiguredAuthenticator]:
-        numbers: Counter[str] = Counter()
-        for index, section in enumerate(self._settings.authentication.authenticators):
-            location: Location = ("authentication", "authenticators", index)
-            known = self._type(section, types, "authenticator", location)
-            config = known and self._config(section, known.config, location)
-            if known and config:
-                numbers[known.name] += 1
-                yield ConfiguredAuthenticator(f"{known.name}-{numbers[known.name]}", known, config)
+        place: Location = ("authentication", "authenticators")
+        sections = self._settings.authentication.authenticators
+        for _, name, known, config in self._numbered(sections, types, "authenticator", place):
+            yield ConfiguredAuthenticator(name, known, config)
+
+    def policies(self, types: Mapping[str, PolicyType]) -> Iterator[ConfiguredPolicy]:
+        sections = self._settings.policies
+        for _, name, known, config in self._numbered(sections, types, "policy", ("policies",)):
+            yield ConfiguredPolicy(name, known, config)
 
     def executors(self, types: Mapping[str, TaskExecutorType]) -> Iterator[ConfiguredExecutor]:
-        numbers: Counter[str] = Counter()
         owners: dict[str, str] = {}
-        for index, section in enumerate(self._settings.delegation.executors):
-            location: Location = ("delegation", "executors", index)
-            known = self._type(section, types, "task executor", location)
+        place: Location = ("delegation", "executors")
+        sections = self._settings.delegation.executors
+        numbered = self._numbered(sections, types, "task executor", place)
+        for location, name, known, config in numbered:
+            for operation in known.operations:
+                if owners.setdefault(operation, name) != name:
+                    problem = f"operation '{operation}' is run by '{owners[operation]}' already"
+                    self._note((*location, "type"), problem)
+            yield ConfiguredExecutor(name, known, config)
+
+    def _numbered(
+        self,
+        sections: Sequence[PluginSection],
+        types: Mapping[str, NumberedType],
+        kind: str,
+        place: Location,
+    ) -> Iterator[tuple[Location, str, NumberedType, PluginConfig]]:
+        """The sections of a list that are right: where each is, and its name, such as `own-1`."""
+        numbers: Counter[str] = Counter()
+        for index, section in enumerate(sections):
+            location: Location = (*place, index)
+            known = self._type(section, types, kind, location)
             config = known and self._config(section, known.config, location)
             if known and config:
                 numbers[known.name] += 1
-                name = f"{known.name}-{numbers[known.name]}"
-                for operation in known.operations:
-                    if owners.setdefault(operation, name) != name:
-                        problem = f"operation '{operation}' is run by '{owners[operation]}' already"
-                        self._note((*location, "type"), problem)
-                yield ConfiguredExecutor(name, known, config)
+                yield location, f"{known.name}-{numbers[known.name]}", known, config
 
     def _type(
         self, section: PluginSection, types: Mapping[str, Type], kind: str, location: Location

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -23,6 +24,11 @@ from sluicegate.registry.installed import InstalledPlugin
 from sluicegate.registry.loading import PluginHost
 
 BUILT_IN_FORMATS = frozenset({"delta"})
+BUILT_IN_CAPABILITIES = frozenset(
+    {"responseformat", "readerfeatures", "includeendstreamaction", "asyncquery", "accessmode"}
+)
+_CAPABILITY_NAME = re.compile(r"[a-z0-9._-]+")
+_CAPABILITY_VALUE = re.compile(r"[!-:<>-@\[-~]+")
 _BASES: Mapping[type, type] = {CatalogType: CatalogConfig, StorageType: StorageConfig}
 
 
@@ -137,10 +143,22 @@ def _collect_capabilities(host: PluginHost) -> dict[str, str]:
     capabilities: dict[str, str] = {}
     for plugin in host.plugins:
         for answer in host.ask(plugin, hook):
-            taken = capabilities.keys() & answer.keys()
-            if taken:
-                raise ConfigurationError(
-                    f"plugin {plugin}: capability '{min(taken)}' is already registered"
-                )
-            capabilities.update(answer)
+            for name, value in answer.items():
+                problem = _capability_problem(name, value, capabilities)
+                if problem is not None:
+                    raise ConfigurationError(f"plugin {plugin}: capability '{name}' {problem}")
+                capabilities[name] = value
     return capabilities
+
+
+def _capability_problem(name: str, value: str, known: Collection[str]) -> str | None:
+    """Why a capability cannot stand in the header, where clients look for lower-case text."""
+    if not _CAPABILITY_NAME.fullmatch(name):
+        return "must be spelled with a-z, 0-9, '.', '_' and '-'"
+    if name in BUILT_IN_CAPABILITIES:
+        return "is the gateway's own"
+    if name in known:
+        return "is already registered"
+    if not _CAPABILITY_VALUE.fullmatch(value):
+        return "must have a value of lower-case printable characters without ';', '=' and spaces"
+    return None

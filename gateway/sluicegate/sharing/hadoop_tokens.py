@@ -110,7 +110,9 @@ class HadoopTokenDoor:
         asked = HadoopTokenBody.parse(json_object(await read_body(request, self._max_body)))
         names = request.path_params
         named = ((names["share"], names["schema"], names["table"]), *asked.tables)
-        shared = [await self._resolver.table(principal, *name) for name in dict.fromkeys(named)]
+        shared = [
+            await self._resolver.table(principal, *name, action="vend") for name in dict.fromkeys(named)
+        ]
         wanted = TokenRequest(
             binding=self._bindings.find(asked.binding, principal),
             layout=asked.layout,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
@@ -11,7 +12,7 @@ from starlette.routing import Route
 
 from sluicegate.access.authentication import Authentication
 from sluicegate.access.grants import Grants
-from sluicegate.api import Principal, Schema, Share, SharedTable
+from sluicegate.api import PolicyAction, Principal, Schema, Share, SharedTable
 from sluicegate.bodies import read_body
 from sluicegate.doors.endpoint import Endpoint, Handler
 from sluicegate.doors.paging import Page, PageRequest, page
@@ -103,17 +104,18 @@ class SharingDoor:
         schema = await self._grants.schema(principal, names["share"], names["schema"])
         asked = PageRequest.parse(request.query_params, principal, f"tables\n{schema.id}")
         tables = await self._resolver.tables(schema)
-        return await self._listed(page(tables, _key, asked, self._tokens))
+        return await self._listed(principal, page(tables, _key, asked, self._tokens))
 
     async def _list_all_tables(self, request: Request, principal: Principal) -> Response:
         share = await self._grants.share(principal, request.path_params["share"])
         asked = PageRequest.parse(request.query_params, principal, f"all-tables\n{share.id}")
         tables = await self._resolver.all_tables(principal, share.name)
-        return await self._listed(page(tables, _full_key, asked, self._tokens))
+        return await self._listed(principal, page(tables, _full_key, asked, self._tokens))
 
-    async def _listed(self, tables: Page[SharedTable]) -> Response:
-        await self._offers.learn(tables.items)
-        return json_response(tables.shown(self._offers.show))
+    async def _listed(self, principal: Principal, tables: Page[SharedTable]) -> Response:
+        shown = replace(tables, items=await self._resolver.shown(principal, tables.items))
+        await self._offers.learn(shown.items)
+        return json_response(shown.shown(self._offers.show))
 
     async def _get_table(self, request: Request, principal: Principal) -> Response:
         table = await self._table(request, principal)
@@ -174,14 +176,18 @@ class SharingDoor:
     async def _table_credentials(self, request: Request, principal: Principal) -> Response:
         body = json_object(await read_body(request, self._max_body))
         location = text("location", body.get("location"))
-        table = await self._table(request, principal)
+        table = await self._table(request, principal, "vend")
         credentials = await self._credentials.issue(principal, table, location)
         answer = {"credentials": sharing_json(credentials)}
         return json_response(answer, headers={"Cache-Control": "no-store"})
 
-    async def _table(self, request: Request, principal: Principal) -> SharedTable:
+    async def _table(
+        self, request: Request, principal: Principal, action: PolicyAction = "read"
+    ) -> SharedTable:
         names: Mapping[str, Any] = request.path_params
-        return await self._resolver.table(principal, names["share"], names["schema"], names["table"])
+        return await self._resolver.table(
+            principal, names["share"], names["schema"], names["table"], action
+        )
 
 
 def _key(item: Share | Schema | SharedTable) -> str:
