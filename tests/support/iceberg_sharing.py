@@ -18,7 +18,7 @@ from support.installed import Site
 from support.recipient import Recipient
 
 SHARE, SCHEMA = "lake", "full"
-_TABLES = 60
+_TABLES = 100
 # Stands in for what a REST catalog says: the newest metadata file of a table's folder is its state.
 _CATALOG = """
 from pathlib import Path
