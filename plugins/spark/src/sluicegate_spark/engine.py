@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 import anyio.to_thread
 
-from sluicegate.api import ConfigurationError
+from sluicegate.api import ConfigurationError, SecretStr
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.failures import failed_on_spark
 
@@ -30,7 +31,7 @@ _EXTENSIONS = (
     "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
 )
 # Spark's own pattern, and the name that Iceberg gives to a client's id and secret.
-_SECRET_NAMES = "(?i)secret|password|token|access[.]?key|credential"  # noqa: S105 (a pattern)
+_SECRET_NAMES = "(?i)secret|password|token|access[.-]?key|credential"  # noqa: S105 (a pattern)
 _EVERYWHERE = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.showConsoleProgress": "false",
@@ -41,6 +42,8 @@ _HERE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
+    # Delta's VACUUM runs so many tasks to list a directory; 10,000 are Spark's default.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(4 * (os.cpu_count() or 1)),
 }
 
 
@@ -50,11 +53,13 @@ class TaskSession:
     Args:
         spark: The session.
         tag: Marks what it runs, so that nothing else is interrupted with it.
+        secrets: What no failure may tell.
     """
 
-    def __init__(self, spark: SparkSession, tag: str) -> None:
+    def __init__(self, spark: SparkSession, tag: str, secrets: Collection[str] = ()) -> None:
         self.spark = spark
         self._tag = tag
+        self._secrets = secrets
 
     async def run(self, work: Callable[[SparkSession], _Result]) -> _Result:
         """Run something that blocks, in a thread; when it is cancelled, its jobs on Spark are, too.
@@ -78,7 +83,7 @@ class TaskSession:
             finally:
                 self.spark.removeTag(self._tag)
         except Exception as error:
-            failure = failed_on_spark(error)
+            failure = failed_on_spark(error, self._secrets)
             if failure is None:
                 raise
             raise failure from error
@@ -103,19 +108,23 @@ class Engine:
         self._starting = threading.Lock()
 
     @asynccontextmanager
-    async def session(self, task_id: str, conf: Mapping[str, str]) -> AsyncIterator[TaskSession]:
+    async def session(
+        self, task_id: str, conf: Mapping[str, str | SecretStr]
+    ) -> AsyncIterator[TaskSession]:
         """A session of its own for a task.
 
         Args:
             task_id: Marks its jobs.
-            conf: Settings of the session; may hold secrets.
+            conf: Settings of the session, without those that are configured for all.
 
         Raises:
             TaskFailed: Spark does not start, or the cluster does not answer.
         """
         spark = await anyio.to_thread.run_sync(self._opened)
-        session = TaskSession(spark, f"sluicegate-{task_id}")
-        await session.run(lambda spark: _configure(spark, conf))
+        given = self._given()
+        settings = {name: value for name, value in conf.items() if name not in given}
+        session = TaskSession(spark, f"sluicegate-{task_id}", _secrets(settings, given))
+        await session.run(lambda spark: _configure(spark, settings))
         try:
             yield session
         finally:
@@ -203,6 +212,18 @@ def jars_in(folder: str) -> list[str]:
     return found
 
 
-def _configure(spark: SparkSession, conf: Mapping[str, str]) -> None:
+def _secrets(settings: Mapping[str, str | SecretStr], given: Mapping[str, str]) -> frozenset[str]:
+    """The values that are secrets: of a task's settings, and of those with the names of secrets.
+
+    Of an id and a secret with a colon between them, the secret alone is one as well.
+    """
+    named = (value for name, value in given.items() if re.search(_SECRET_NAMES, name))
+    own = (value.get_secret_value() for value in settings.values() if isinstance(value, SecretStr))
+    return frozenset(
+        part for value in (*named, *own) for part in (value, value.partition(":")[2]) if part
+    )
+
+
+def _configure(spark: SparkSession, conf: Mapping[str, str | SecretStr]) -> None:
     for name, value in conf.items():
-        spark.conf.set(name, value)
+        spark.conf.set(name, value.get_secret_value() if isinstance(value, SecretStr) else value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from sluicegate.api import TaskFailed
 
@@ -10,25 +11,52 @@ _QUERY = re.compile(r"\?[^\s\"'<>)]*")
 _LENGTH = 500
 # The statement cannot succeed as it is: a table that is none, an option that is not known.
 _WRONG = frozenset({"AnalysisException", "ParseException", "IllegalArgumentException"})
+_PREAMBLE = "An error occurred while calling"  # py4j, before Java's own words
 _ENGINE = ("pyspark.", "py4j.", "grpc")
 
 
-def failed_on_spark(error: Exception) -> TaskFailed | None:
-    """The failure of a task whose work on Spark raised; `None` where Spark has no part in it."""
+# Iceberg says so of what cannot be, and of what another writer has changed meanwhile.
+_JAVA = re.compile(r"^: ([\w.$]+)", re.MULTILINE)
+_VALIDATION = "org.apache.iceberg.exceptions.ValidationException"
+_COMMIT = "org.apache.iceberg.SnapshotProducer"
+
+
+def failed_on_spark(error: Exception, secrets: Collection[str] = ()) -> TaskFailed | None:
+    """The failure of a task whose work on Spark raised; `None` where Spark has no part in it.
+
+    Args:
+        error: What it raised.
+        secrets: Values that the failure must not tell.
+    """
     kind = type(error)
     if not kind.__module__.startswith(_ENGINE) and not isinstance(error, ConnectionError):
         return None
-    wrong = kind.__name__ in _WRONG
-    message = "Spark refuses the task's statement" if wrong else "Spark failed while it ran the task"
+    words = _first_words(error, secrets)
+    if _is_wrong(error):
+        return TaskFailed(
+            f"Spark refuses the task's statement: {words}", error_code="ENGINE_FAILED", detail=words
+        )
     return TaskFailed(
-        f"{message} ({kind.__name__})",
+        f"Spark failed while it ran the task ({kind.__name__})",
         error_code="ENGINE_FAILED",
-        retryable=not wrong,
-        detail=_first_words(error),
+        retryable=True,
+        detail=words,
     )
 
 
-def _first_words(error: Exception) -> str:
-    """For operators: the first line, without what may sign a URL."""
-    line = next(filter(None, (line.strip() for line in str(error).splitlines())), "")
+def _is_wrong(error: Exception) -> bool:
+    if type(error).__name__ in _WRONG:
+        return True
+    text = str(error)
+    thrown = _JAVA.search(text)
+    return thrown is not None and thrown[1] == _VALIDATION and _COMMIT not in text
+
+
+def _first_words(error: Exception, secrets: Collection[str]) -> str:
+    """The first line that says what happened, without secrets and without what may sign a URL."""
+    lines = (line.strip().removeprefix(": ") for line in str(error).splitlines())
+    said = (line for line in lines if line and not line.startswith(_PREAMBLE))
+    line = next(said, "")
+    for secret in secrets:
+        line = line.replace(secret, "…")
     return _QUERY.sub("?…", line)[:_LENGTH]
