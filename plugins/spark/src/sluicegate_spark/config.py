@@ -10,6 +10,8 @@ from pydantic import Field, StringConstraints, model_validator
 from sluicegate.api import PluginConfig, SecretStr
 from sluicegate_iceberg.config import IcebergConfig
 
+_FILE_SYSTEMS = "spark.hadoop.fs."
+
 CatalogName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
 
@@ -49,6 +51,11 @@ class SparkConfig(PluginConfig):
         description="Iceberg REST catalogs, by the `catalog_name` of tasks; each with the keys of the "
         "catalog type `iceberg`.",
     )
+
+    @property
+    def reaches_storage(self) -> bool:
+        """Whether Spark is configured with a way to tables that no credentials come for."""
+        return any(name.startswith(_FILE_SYSTEMS) for name in self.conf)
 
     @model_validator(mode="after")
     def _refuse_two_clusters(self) -> Self:

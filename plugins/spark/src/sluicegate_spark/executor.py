@@ -12,13 +12,14 @@ from sluicegate.api import (
     TaskResult,
     TaskRun,
 )
+from sluicegate_iceberg.answers import GenericTable
 from sluicegate_iceberg.names import TableName
 from sluicegate_iceberg.properties import public
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.engine import Engine
-from sluicegate_spark.operations import OPERATIONS
+from sluicegate_spark.operations import OF_DELTA_TABLES, OPERATIONS
 from sluicegate_spark.purge import gone_with_table, purged_with_table
-from sluicegate_spark.tables import Table, TableAccess, TaskCatalog
+from sluicegate_spark.tables import Format, Table, TableAccess, TaskCatalog
 from sluicegate_spark.work import Work
 
 
@@ -30,6 +31,7 @@ class SparkExecutor(TaskExecutor):
     """
 
     def __init__(self, config: SparkConfig) -> None:
+        self._config = config
         self._engine = Engine(config)
         self._catalogs: Mapping[str, TaskCatalog] = {
             name: TaskCatalog.configured(name, section) for name, section in config.catalogs.items()
@@ -49,7 +51,8 @@ class SparkExecutor(TaskExecutor):
         """
         try:
             access = TableAccess(await self._table(task), task)
-            await access.objects()
+            if not await self._spark_opens(access):
+                await access.objects()
         except TaskFailed as failed:
             if failed.retryable or not gone_with_table(task):
                 raise
@@ -61,7 +64,9 @@ class SparkExecutor(TaskExecutor):
         if resources is None:
             return purged_with_table(task, run)
         resources.during(run)
-        return await OPERATIONS[task.operation](Work(task, resources, self._engine, run))
+        return await OPERATIONS[task.operation](
+            Work(task, resources, self._engine, run, self._catalogs)
+        )
 
     async def aclose(self) -> None:
         """Stop Spark, close connections."""
@@ -72,9 +77,11 @@ class SparkExecutor(TaskExecutor):
     async def _table(self, task: DelegatedTask) -> Table:
         name = TableName(task.table.namespace, task.table.name)
         catalog = self._catalogs.get(task.table.catalog)
-        if catalog is None:
+        if catalog is None or task.operation in OF_DELTA_TABLES:
             return _told(task, name)
         loaded = await catalog.load(name)
+        if isinstance(loaded, GenericTable):
+            return _generic(name, catalog, loaded)
         return Table(
             name,
             catalog,
@@ -82,6 +89,24 @@ class SparkExecutor(TaskExecutor):
             loaded.metadata_location,
             loaded.config,
         )
+
+    async def _spark_opens(self, access: TableAccess) -> bool:
+        """Whether Spark opens a Delta table by its own configuration, since nothing else came."""
+        return (
+            self._config.reaches_storage
+            and access.table.format != "iceberg"
+            and await access.handed_over() is None
+        )
+
+
+def _generic(name: TableName, catalog: TaskCatalog, found: GenericTable) -> Table:
+    if found.format.lower() != "delta" or not found.base_location:
+        raise TaskFailed(
+            f"the catalog '{catalog.name}' has a table of that name that is no Iceberg table, and no "
+            "Delta table with a location either",
+            error_code="INVALID_PAYLOAD",
+        )
+    return Table(name, catalog, found.base_location.rstrip("/"), None, {}, "delta")
 
 
 def _told(task: DelegatedTask, name: TableName) -> Table:
@@ -96,4 +121,13 @@ def _told(task: DelegatedTask, name: TableName) -> Table:
             "'location'",
             error_code="INVALID_PAYLOAD",
         )
-    return Table(name, None, location.rstrip("/"), task.metadata_location, public(task.config or {}))
+    known = public(task.config or {})
+    return Table(name, None, location.rstrip("/"), task.metadata_location, known, _format(task))
+
+
+def _format(task: DelegatedTask) -> Format | None:
+    told = task.properties.get("format")
+    if told == "delta":
+        return "delta"
+    is_iceberg = task.metadata is not None or task.metadata_location is not None
+    return "iceberg" if is_iceberg or told == "iceberg" else None

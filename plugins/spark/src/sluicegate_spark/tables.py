@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from sluicegate.api import (
     DelegatedTask,
@@ -18,7 +19,7 @@ from sluicegate.api import (
     TemporaryCredentials,
     Unavailable,
 )
-from sluicegate_iceberg.answers import LoadedTable, StorageCredential
+from sluicegate_iceberg.answers import GenericTable, LoadedTable, StorageCredential
 from sluicegate_iceberg.client import IcebergClient
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.credentials import chosen
@@ -26,6 +27,8 @@ from sluicegate_iceberg.names import TableName
 from sluicegate_iceberg.refusal import Refused
 from sluicegate_iceberg.vendor import Delegation
 from sluicegate_spark.objects import ObjectAccess
+
+Format = Literal["iceberg", "delta"]
 
 
 def vending_failed(why: str, *, retryable: bool = False, detail: str | None = None) -> TaskFailed:
@@ -48,8 +51,8 @@ class TaskCatalog:
         client = IcebergClient.configured(name, config)
         return cls(name, config, client, Delegation(client))
 
-    async def load(self, table: TableName) -> LoadedTable:
-        """What the catalog says of a table.
+    async def load(self, table: TableName) -> LoadedTable | GenericTable:
+        """What the catalog says of a table, be it one of Polaris' generic ones.
 
         Raises:
             TaskFailed: It has no such table, does not let the service see it, or does not answer.
@@ -57,7 +60,10 @@ class TaskCatalog:
         try:
             return await self.client.load(table)
         except Unavailable as error:
-            raise self._failed(error) from error
+            found = await self._generic(table) if _says_missing(error) else None
+            if found is None:
+                raise self._failed(error) from error
+            return found
 
     async def vend(
         self, table: TableName, locations: Sequence[str], properties: Mapping[str, str]
@@ -72,12 +78,26 @@ class TaskCatalog:
         except Unavailable as error:
             raise self._failed(error) from error
 
+    async def _generic(self, table: TableName) -> GenericTable | None:
+        try:
+            return await self.client.load_generic(table)
+        except Refused as refused:
+            if refused.says_missing or refused.says_not_offered:
+                return None
+            raise self._failed(refused) from refused
+        except Unavailable as error:
+            raise self._failed(error) from error
+
     def _failed(self, error: Unavailable) -> TaskFailed:
-        if isinstance(error, Refused) and error.says_missing:
+        if _says_missing(error):
             why = f"the catalog '{self.name}' shows no such table to the delegation service"
             return vending_failed(why, detail=error.detail)
         why = f"the catalog '{self.name}' does not answer the delegation service"
         return vending_failed(why, retryable=True, detail=error.detail)
+
+
+def _says_missing(error: Unavailable) -> bool:
+    return isinstance(error, Refused) and error.says_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +109,8 @@ class Table:
         location: Its directory, without a trailing slash.
         metadata_location: Its current metadata file; `None` for a Delta table.
         properties: How its storage is reached, none of it secret.
+        format: What its catalog says that it is, or the task's property `format`; `None` where
+            nobody does.
     """
 
     name: TableName
@@ -96,6 +118,7 @@ class Table:
     location: str
     metadata_location: str | None
     properties: Mapping[str, str]
+    format: Format | None = "iceberg"
 
 
 class TableAccess:
@@ -131,8 +154,16 @@ class TableAccess:
         except StorageError as error:
             raise vending_failed(error.message, retryable=True, detail=error.detail) from error
 
+    async def handed_over(self) -> TemporaryCredentials | None:
+        """The newest credentials that came with the task, if any opens the table's files."""
+        config = self._given if self._run is None else await self._run.renewed_config()
+        if not config:
+            return None
+        everywhere = StorageCredential(prefix="", config=config)
+        return chosen([everywhere], self._locations, {**self.table.properties, **config})
+
     async def _load(self) -> TemporaryCredentials:
-        found = await self._vended() or await self._handed_over()
+        found = await self._vended() or await self.handed_over()
         if found is None:
             raise vending_failed(
                 "no credentials for the table's files: the catalog vends none to the delegation "
@@ -144,6 +175,8 @@ class TableAccess:
         table = self.table
         if table.catalog is None or table.catalog.config.credentials != "catalog":
             return None
+        if table.format != "iceberg":  # Polaris vends nothing for generic tables
+            return None
         try:
             return await table.catalog.vend(table.name, self._locations, table.properties)
         except TaskFailed as failed:
@@ -151,10 +184,3 @@ class TableAccess:
                 raise
             # `Fresh` goes on with what it has for as long as that lives.
             raise StorageError(failed.message, detail=failed.detail) from failed
-
-    async def _handed_over(self) -> TemporaryCredentials | None:
-        config = self._given if self._run is None else await self._run.renewed_config()
-        if not config:
-            return None
-        everywhere = StorageCredential(prefix="", config=config)
-        return chosen([everywhere], self._locations, {**self.table.properties, **config})
