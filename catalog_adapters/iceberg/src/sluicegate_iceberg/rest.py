@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from pydantic import ValidationError
@@ -44,15 +45,22 @@ class Rest:
             Refused: The catalog answers another status.
             Unavailable: It does not answer.
         """
-        sent = {name: value.get_secret_value() for name, value in self._headers.items()}
-        try:
-            answer = await self._http.send(HttpRequest("GET", url, sent | dict(headers or {})))
-        except NoAnswer as error:
-            raise self._unavailable(str(error)) from error
+        answer = await self._send(HttpRequest("GET", url, headers or {}))
         conditional = headers is not None and "If-None-Match" in headers
         if answer.status == 200 or (answer.status == 304 and conditional):
             return answer
         raise Refused(self._catalog, url, answer)
+
+    async def post(self, url: str, document: Mapping[str, Any]) -> None:
+        """Change something; it may be sent twice where an answer is lost.
+
+        Raises:
+            Refused: The catalog answers another status than 200 or 204.
+            Unavailable: It does not answer.
+        """
+        answer = await self._send(HttpRequest("POST", url, json=document))
+        if answer.status not in (200, 204):
+            raise Refused(self._catalog, url, answer)
 
     async def ask(
         self, url: str, model: type[_Model], headers: Mapping[str, str] | None = None
@@ -98,6 +106,13 @@ class Rest:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._http.aclose()
+
+    async def _send(self, request: HttpRequest) -> HttpAnswer:
+        own = {name: value.get_secret_value() for name, value in self._headers.items()}
+        try:
+            return await self._http.send(replace(request, headers={**own, **request.headers}))
+        except NoAnswer as error:
+            raise self._unavailable(str(error)) from error
 
     def _unavailable(self, detail: str) -> Unavailable:
         return Unavailable(

@@ -77,7 +77,7 @@ class SparkExecutor(TaskExecutor):
     async def _table(self, task: DelegatedTask) -> Table:
         name = TableName(task.table.namespace, task.table.name)
         catalog = self._catalogs.get(task.table.catalog)
-        if catalog is None or task.operation in OF_DELTA_TABLES:
+        if catalog is None or (task.operation in OF_DELTA_TABLES and "location" in task.properties):
             return _told(task, name)
         loaded = await catalog.load(name)
         if isinstance(loaded, GenericTable):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from sluicegate.api import DelegatedTask, TaskResult, TaskRun
 from sluicegate_spark.engine import Engine
-from sluicegate_spark.tables import TableAccess
+from sluicegate_spark.tables import TableAccess, TaskCatalog
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +18,14 @@ class Work:
         access: The task's table, and its credentials.
         engine: Opens sessions.
         run: Where progress and finished stages are told.
+        catalogs: Those that are configured, by name.
     """
 
     task: DelegatedTask
     access: TableAccess
     engine: Engine
     run: TaskRun
+    catalogs: Mapping[str, TaskCatalog]
 
 
 Operation = Callable[[Work], Awaitable[TaskResult]]

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
+from sluicegate_spark.conversion import CONVERT_TO_DELTA, CONVERT_TO_ICEBERG, to_delta, to_iceberg
 from sluicegate_spark.purge import TABLE_PURGE, purge
 from sluicegate_spark.work import Operation
 
 OPERATIONS: Mapping[str, Operation] = {
+    CONVERT_TO_DELTA: to_delta,
+    CONVERT_TO_ICEBERG: to_iceberg,
     TABLE_PURGE: purge,
 }
+
+# Where the payload says where such a table is, the catalog is not asked for it.
+OF_DELTA_TABLES: Final = frozenset((CONVERT_TO_ICEBERG,))

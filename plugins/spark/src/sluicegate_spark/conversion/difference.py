@@ -1,0 +1,30 @@
+"""What a table's files are to become, against what they are: compared by path and deleted rows."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sluicegate.formats import FileSet
+from sluicegate_spark.conversion.vectors import stored
+
+
+def difference(files: FileSet, others: FileSet) -> FileSet:
+    """The files that are not among the others with the same deleted rows."""
+    known = _keys(others)
+    if others.live is not None:
+        known = known.filter(others.live)
+    mask = pc.invert(pc.is_in(_keys(files), known))
+    return files.where(mask)
+
+
+def _keys(files: FileSet) -> pa.Array:
+    texts = [
+        pc.binary_join_element_wise(
+            batch.column("path"),
+            pc.struct_field(stored(batch.column("deletion_vector")), "pathOrInlineDv").fill_null(""),
+            "\n",
+        )
+        for batch in files.table.to_batches()
+    ]
+    return pa.chunked_array(texts, pa.string()).combine_chunks()
