@@ -29,7 +29,7 @@ _DELTA = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
 }
-_SMALL_TABLES = {
+SMALL_TABLES = {
     "spark.default.parallelism": "2",
     "spark.driver.memory": "1g",
     "spark.sql.shuffle.partitions": "1",
@@ -41,7 +41,7 @@ _SMALL_TABLES = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
 }
-_QUIET = {
+QUIET = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.log.level": "FATAL",
@@ -104,7 +104,7 @@ def spark_session(folder: Path, extra_conf: Mapping[str, str] | None = None) -> 
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
     }
     builder = SparkSession.builder.master("local[2]").appName("sluicegate")
-    for name, value in (_DELTA | _SMALL_TABLES | _QUIET | places | dict(extra_conf or {})).items():
+    for name, value in (_DELTA | SMALL_TABLES | QUIET | places | dict(extra_conf or {})).items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     try:

@@ -14,7 +14,7 @@ from pyiceberg.catalog.rest import RestCatalog
 from support.delegation import API, SECRET, body
 from support.iceberg_rest import WAREHOUSE, written_by
 from support.serving import serving
-from support.spark import jars
+from support.spark import SMALL_TABLES, jars
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
@@ -68,31 +68,35 @@ def task(
     return payload
 
 
-def executor_section(server: SeaweedFS, folder: Path, **changed: Any) -> dict[str, Any]:
-    """The section of the executor, with the tests' jars and a principal of the catalog."""
+def catalogs_of(server: SeaweedFS) -> dict[str, Any]:
+    """The catalog `lake` as the executor's configuration has it, with a principal of it."""
     admin = server.admin
     oauth2 = {"client_id": admin.access_key_id, "client_secret": admin.secret_access_key}
-    catalog = {"uri": server.iceberg_uri, "warehouse": WAREHOUSE, "oauth2": oauth2}
+    return {CATALOG: {"uri": server.iceberg_uri, "warehouse": WAREHOUSE, "oauth2": oauth2}}
+
+
+def executor_section(server: SeaweedFS, folder: Path, **changed: Any) -> dict[str, Any]:
+    """The section of the executor, with the tests' jars and the catalog."""
     return {
         "type": "spark",
         "master": "local[2]",
         "jars": str(jars()[0].parent),
-        "conf": {
-            "spark.driver.memory": "1g",
-            "spark.sql.shuffle.partitions": "2",
-            "spark.databricks.delta.snapshotPartitions": "2",
+        "conf": SMALL_TABLES
+        | {
             "spark.local.dir": str(folder / "spark"),
             "spark.log.level": "FATAL",
         },
-        "catalogs": {CATALOG: catalog},
+        "catalogs": catalogs_of(server),
         **changed,
     }
 
 
-def write_delegation(folder: Path, executor: Mapping[str, Any], **delegation: Any) -> None:
-    """Write a configuration of the service with one executor."""
+def write_delegation(
+    folder: Path, executor: Mapping[str, Any], *, database: str | None = None, **delegation: Any
+) -> None:
+    """Write a configuration of the service with one executor; its database is a file unless named."""
     settings = {
-        "database": f"sqlite:///{folder}/tasks.db",
+        "database": database or f"sqlite:///{folder}/tasks.db",
         "delegation": {
             "realm": "prod",
             "port": 0,
@@ -128,11 +132,16 @@ def logged_in(address: str) -> Iterator[httpx.Client]:
 
 
 @contextmanager
-def spark_tasks(folder: Path) -> Iterator[SparkTasks]:
-    """Serve tasks on Spark until the block ends; Spark itself starts with the first of them."""
+def spark_tasks(folder: Path, **delegation: Any) -> Iterator[SparkTasks]:
+    """Serve tasks on Spark until the block ends; Spark itself starts with the first of them.
+
+    Args:
+        folder: For everything.
+        delegation: Further settings of the service.
+    """
     with SeaweedFS.start(folder / "store", warehouse=WAREHOUSE) as server:
         written_by(server).create_namespace_if_not_exists("eu")
-        write_delegation(folder / "service", executor_section(server, folder))
+        write_delegation(folder / "service", executor_section(server, folder), **delegation)
         with (
             running_service(folder / "service", "--with-worker") as address,
             logged_in(address) as http,
