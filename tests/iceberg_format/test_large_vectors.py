@@ -33,7 +33,6 @@ from sluicegate.sharing.derived_links import SPACE, link_keys
 pytestmark = pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning")
 MAGIC = struct.pack("<I", 1681511377)
 DELETED = scattered(1)  # other tests delete other rows: what was made once is kept by its digest
-REVISION_SECONDS = 1.5  # after which every process knows a change of the database
 
 
 @pytest.fixture(scope="module")
@@ -234,13 +233,36 @@ def test_what_the_table_has_let_go_of_is_gone(lake: IcebergSharing) -> None:
     assert str(lake.folder) not in answer.text
 
 
-def test_a_link_ends_with_its_recipient(lake: IcebergSharing, shared: tuple[str, Table]) -> None:
+@pytest.mark.parametrize("ends", ["grant", "recipient"])
+def test_a_link_ends_with_the_grant_and_the_recipient(
+    lake: IcebergSharing, shared: tuple[str, Table], ends: str
+) -> None:
     leaving = Recipient(lake.gateway.profile("leaving"), lake.recipient.share, lake.recipient.schema)
     url = large(leaving, shared[0])["pathOrInlineDv"]
     assert fetched(url).status_code == 200
-    lake.gateway.command("recipient", "revoke", "leaving")
-    time.sleep(REVISION_SECONDS)
-    assert fetched(url).status_code == 403
+    if ends == "recipient":
+        lake.gateway.command("recipient", "revoke", "leaving")
+        assert settled(url, 403).json()["errorCode"] == "PERMISSION_DENIED"
+        return
+    declared = lake.gateway.folder / "shares.yaml"
+    before = declared.read_text()
+    shares = json.loads(before)
+    shares["recipients"]["leaving"]["shares"] = []
+    declared.write_text(json.dumps(shares))
+    lake.gateway.command("apply", "shares.yaml")
+    assert settled(url, 404).json()["errorCode"] == "RESOURCE_DOES_NOT_EXIST"
+    declared.write_text(before)
+    lake.gateway.command("apply", "shares.yaml")
+    assert settled(url, 200).content
+
+
+def settled(url: str, status: int) -> httpx.Response:
+    """What a link answers, once the gateway's process knows what another one has changed."""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while (answer := fetched(url)).status_code != status and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert answer.status_code == status, answer.text
+    return answer
 
 
 def keys_of(lake: IcebergSharing, monkeypatch: pytest.MonkeyPatch) -> KeyRing:
