@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 
 import anyio.to_thread
@@ -21,6 +21,7 @@ from sluicegate.formats import (
     Snapshot,
     TableState,
 )
+from sluicegate_iceberg.format.known_steps import KnownSteps, Step, step_key
 from sluicegate_iceberg.format.lineage import Lineage, Version
 from sluicegate_iceberg.format.loading import Loaded, Loader
 from sluicegate_iceberg.format.metadata import IcebergMetadata
@@ -32,20 +33,27 @@ _ADD, _REMOVE = range(len(_KINDS))
 _RECIPE = " .*"
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """A version, and what it changed."""
-
-    snapshot: Snapshot
-    files: CommitFiles
-
-
 async def changes_between(
-    metadata: IcebergMetadata, lineage: Lineage, loader: Loader, start: int, end: int
+    table_id: str,
+    metadata: IcebergMetadata,
+    lineage: Lineage,
+    snapshots: Snapshots,
+    known: KnownSteps,
+    start: int,
+    end: int,
 ) -> Changes:
     """The commits of a run of versions; see `TableFormat.changes`.
 
     A snapshot that only rearranged rows (operation `replace`) changed none.
+
+    Args:
+        table_id: The catalog's.
+        metadata: What the newest metadata file says.
+        lineage: Its versions.
+        snapshots: Loads them.
+        known: Steps that need not be made again; new ones are added.
+        start: The first version.
+        end: The last version.
 
     Raises:
         InvalidRequest: There is no version in the range, or the one before it has expired.
@@ -54,15 +62,60 @@ async def changes_between(
         StorageError: The store does not answer or refuses.
     """
     before, versions = _run(lineage, start, end)
-    known = None if before is None else await _load(metadata, loader, before, None)
     steps = []
     for version in versions:
-        snapshot = await _load(metadata, loader, version, known)
-        rearranged = _rearranged(version, before)
-        files = await anyio.to_thread.run_sync(partial(_difference, known, snapshot, rearranged))
-        steps.append(_Step(snapshot, files))
-        before, known = version, snapshot
+        key = step_key(table_id, metadata, before, version)
+        step = known.get(key)
+        if step is None:
+            step = await _step(snapshots, before, version)
+            known.put(key, step)
+        steps.append(step)
+        before = version
     return _changes(steps)
+
+
+class Snapshots:
+    """Loads versions of one table one after the other, each from what is known of the others.
+
+    Args:
+        metadata: What the newest metadata file says.
+        loader: Makes snapshots.
+        newest: The newest snapshot, whose manifests are known.
+    """
+
+    def __init__(self, metadata: IcebergMetadata, loader: Loader, newest: Snapshot) -> None:
+        self._metadata = metadata
+        self._loader = loader
+        self._newest = _state(newest)
+        self._last = newest
+        self._version: Version | None = None
+
+    async def load(self, version: Version) -> Snapshot:
+        """The snapshot of a version.
+
+        Raises:
+            UnsupportedOperation: Columns were renamed.
+        """
+        if version != self._version:
+            schema = self._metadata.schema_of(version.snapshot)
+            known = _together(_state(self._last), self._newest)
+            self._last = await self._loader.load(version, schema, known)
+            self._version = version
+        if not _state(self._last).shape.by_name:
+            raise UnsupportedOperation(
+                "columns of the Iceberg table were renamed, or dropped and added again, so that its "
+                "changes cannot be told: read the table instead"
+            )
+        return self._last
+
+
+async def _step(snapshots: Snapshots, before: Version | None, version: Version) -> Step:
+    earlier = None if before is None else await snapshots.load(before)
+    snapshot = await snapshots.load(version)
+    rearranged = _rearranged(version, before)
+    files = await anyio.to_thread.run_sync(partial(_difference, earlier, snapshot, rearranged))
+    state = TableState(snapshot.version, snapshot.protocol, snapshot.metadata)
+    return Step(state, snapshot.timestamp, files)
 
 
 def _run(lineage: Lineage, start: int, end: int) -> tuple[Version | None, Sequence[Version]]:
@@ -84,18 +137,16 @@ def _run(lineage: Lineage, start: int, end: int) -> tuple[Version | None, Sequen
     return None, versions
 
 
-async def _load(
-    metadata: IcebergMetadata, loader: Loader, version: Version, known: Snapshot | None
-) -> Snapshot:
-    state = None if known is None else known.state
-    previous = state if isinstance(state, Loaded) else None
-    snapshot = await loader.load(version, metadata.schema_of(version.snapshot), previous)
-    if not _state(snapshot).shape.by_name:
-        raise UnsupportedOperation(
-            "columns of the Iceberg table were renamed, or dropped and added again, so that its "
-            "changes cannot be told: read the table instead"
-        )
-    return snapshot
+def _together(last: Loaded, newest: Loaded) -> Loaded:
+    """What is known of two versions, where the same shape was made of both."""
+    if (last.shape.columns, last.shape.by_name) != (newest.shape.columns, newest.shape.by_name):
+        return last
+    return replace(
+        last,
+        manifests={**newest.manifests, **last.manifests},
+        deletes={**newest.deletes, **last.deletes},
+        numbered=newest.numbered | last.numbered,
+    )
 
 
 def _rearranged(version: Version, before: Version | None) -> bool:
@@ -146,30 +197,26 @@ def _indices(rows: pa.Table) -> pa.ChunkedArray:
     return pa.chunked_array([chunk.indices for chunk in rows.column("kind").chunks], pa.int8())
 
 
-def _changes(steps: Sequence[_Step]) -> Changes:
-    first = steps[0].snapshot
-    state = TableState(first.version, first.protocol, first.metadata)
-    files: Mapping[int, CommitFiles] = {step.snapshot.version: step.files for step in steps}
+def _changes(steps: Sequence[Step]) -> Changes:
+    files: Mapping[int, CommitFiles] = {step.state.version: step.files for step in steps}
 
     async def read(commits: Sequence[Commit]) -> Sequence[CommitFiles]:
         return [files[commit.version] for commit in commits]
 
-    commits, last = [], state
+    commits, last = [], steps[0].state
     for step in steps:
-        commit = _commit(step, last)
-        commits.append(commit)
-        last = last.after(commit)
-    return Changes(state, tuple(commits), read)
+        commits.append(_commit(step, last))
+        last = step.state
+    return Changes(steps[0].state, tuple(commits), read)
 
 
-def _commit(step: _Step, last: TableState) -> Commit:
-    snapshot = step.snapshot
-    vectors = step.files.data.column("deletion_vector")
+def _commit(step: Step, last: TableState) -> Commit:
+    state, vectors = step.state, step.files.data.column("deletion_vector")
     return Commit(
-        snapshot.version,
-        snapshot.timestamp,
-        snapshot.protocol if snapshot.protocol != last.protocol else None,
-        snapshot.metadata if snapshot.metadata != last.metadata else None,
+        state.version,
+        step.timestamp,
+        state.protocol if state.protocol != last.protocol else None,
+        state.metadata if state.metadata != last.metadata else None,
         frozenset() if vectors.null_count == len(vectors) else frozenset({"data", "feed"}),
     )
 

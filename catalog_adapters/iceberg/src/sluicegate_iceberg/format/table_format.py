@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import anyio.to_thread
 
 from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, TableUnreadable
+from sluicegate_iceberg.format.known_steps import KnownSteps
 
 if TYPE_CHECKING:
     from sluicegate.formats import Changes, Snapshot
@@ -21,6 +22,9 @@ class IcebergFormat(TableFormat):
     `CatalogTable.metadata_location` says which metadata file counts, so an unchanged table costs no
     request, and a changed one its metadata file, its manifest list and the new manifests.
     """
+
+    def __init__(self) -> None:
+        self._steps = KnownSteps()
 
     async def latest(
         self, table: CatalogTable, directory: ObjectDirectory, previous: Snapshot | None
@@ -69,10 +73,11 @@ class IcebergFormat(TableFormat):
         end: int,
     ) -> Changes:
         """See `TableFormat.changes`."""
-        from sluicegate_iceberg.format.changes import changes_between
+        from sluicegate_iceberg.format.changes import Snapshots, changes_between
 
         metadata, lineage, loader = await _opened(table, directory)
-        return await changes_between(metadata, lineage, loader, start, end)
+        snapshots = Snapshots(metadata, loader, latest)
+        return await changes_between(table.id, metadata, lineage, snapshots, self._steps, start, end)
 
     async def derived(self, table: CatalogTable, directory: ObjectDirectory, recipe: str) -> bytes:
         """See `TableFormat.derived`: deletion vectors that are too large for an answer."""
