@@ -31,12 +31,12 @@ _EXTENSIONS = (
     "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
 )
 # Spark's own pattern, and the name that Iceberg gives to a client's id and secret.
-_SECRET_NAMES = "(?i)secret|password|token|access[.-]?key|credential"  # noqa: S105 (a pattern)
+SECRET_NAMES = "(?i)secret|password|token|access[.-]?key|credential"  # noqa: S105 (a pattern)
 _EVERYWHERE = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.showConsoleProgress": "false",
-    "spark.redaction.regex": _SECRET_NAMES,
-    "spark.sql.redaction.options.regex": _SECRET_NAMES,
+    "spark.redaction.regex": SECRET_NAMES,
+    "spark.sql.redaction.options.regex": SECRET_NAMES,
 }
 _HERE = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -217,7 +217,7 @@ def _secrets(settings: Mapping[str, str | SecretStr], given: Mapping[str, str]) 
 
     Of an id and a secret with a colon between them, the secret alone is one as well.
     """
-    named = (value for name, value in given.items() if re.search(_SECRET_NAMES, name))
+    named = (value for name, value in given.items() if re.search(SECRET_NAMES, name))
     own = (value.get_secret_value() for value in settings.values() if isinstance(value, SecretStr))
     return frozenset(
         part for value in (*named, *own) for part in (value, value.partition(":")[2]) if part

@@ -6,13 +6,27 @@ from collections.abc import Mapping
 from typing import Final
 
 from sluicegate_spark.conversion import CONVERT_TO_DELTA, CONVERT_TO_ICEBERG, to_delta, to_iceberg
+from sluicegate_spark.maintenance import (
+    ORPHAN_FILE_REMOVAL,
+    SNAPSHOT_EXPIRY,
+    TABLE_COMPACTION,
+    TABLE_VACUUM,
+    compaction,
+    expiry,
+    orphans,
+    vacuum,
+)
 from sluicegate_spark.purge import TABLE_PURGE, purge
 from sluicegate_spark.work import Operation
 
 OPERATIONS: Mapping[str, Operation] = {
     CONVERT_TO_DELTA: to_delta,
     CONVERT_TO_ICEBERG: to_iceberg,
+    ORPHAN_FILE_REMOVAL: orphans,
+    SNAPSHOT_EXPIRY: expiry,
+    TABLE_COMPACTION: compaction,
     TABLE_PURGE: purge,
+    TABLE_VACUUM: vacuum,
 }
 
 # Where the payload says where such a table is, the catalog is not asked for it.

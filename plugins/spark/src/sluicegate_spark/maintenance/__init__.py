@@ -1,0 +1,45 @@
+"""Keeps tables in order: compaction, expiry of snapshots, removal of orphans, VACUUM.
+
+The operations are imported late, some with Arrow: with the first task.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from sluicegate.api import TaskResult
+    from sluicegate_spark.work import Work
+
+TABLE_COMPACTION: Final = "TABLE_COMPACTION"
+SNAPSHOT_EXPIRY: Final = "SNAPSHOT_EXPIRY"
+ORPHAN_FILE_REMOVAL: Final = "ORPHAN_FILE_REMOVAL"
+TABLE_VACUUM: Final = "TABLE_VACUUM"
+
+
+async def compaction(work: Work) -> TaskResult:
+    """See `sluicegate_spark.maintenance.compaction`."""
+    from sluicegate_spark.maintenance.compaction import compact
+
+    return await compact(work)
+
+
+async def expiry(work: Work) -> TaskResult:
+    """See `sluicegate_spark.maintenance.expiry`."""
+    from sluicegate_spark.maintenance.expiry import expire
+
+    return await expire(work)
+
+
+async def orphans(work: Work) -> TaskResult:
+    """See `sluicegate_spark.maintenance.orphans`."""
+    from sluicegate_spark.maintenance.orphans import remove_orphans
+
+    return await remove_orphans(work)
+
+
+async def vacuum(work: Work) -> TaskResult:
+    """See `sluicegate_spark.maintenance.vacuum`."""
+    from sluicegate_spark.maintenance.vacuum import run_vacuum
+
+    return await run_vacuum(work)

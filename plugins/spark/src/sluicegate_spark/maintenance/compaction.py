@@ -1,0 +1,154 @@
+"""TABLE_COMPACTION: small files become large ones, and deleted rows leave them.
+
+Sources: Iceberg's documentation, "Spark procedures", `rewrite_data_files`; Delta Lake's, "Compaction".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from sluicegate.api import TaskResult
+from sluicegate_spark.maintenance.session import delta_table, iceberg_table
+from sluicegate_spark.maintenance.sql import identifier
+from sluicegate_spark.maintenance.values import Text
+from sluicegate_spark.properties import Properties, parse
+from sluicegate_spark.work import Work
+
+
+class IcebergCompaction(Properties):
+    """Properties of TABLE_COMPACTION for Iceberg tables; those with hyphens are Iceberg's options."""
+
+    format: Literal["iceberg"] | None = Field(default=None, description="What the table is.")
+    strategy: Literal["binpack", "sort"] | None = Field(
+        default=None, description="Only join files, or sort their rows as well."
+    )
+    sort_order: Text | None = Field(
+        default=None,
+        description="`zorder(a, b)`, or `a DESC NULLS LAST, b`; by default the table's own.",
+    )
+    where: Text | None = Field(
+        default=None, description="Rewrite files that may hold such rows, a Spark SQL condition."
+    )
+    branch: Text | None = Field(default=None, description="A branch instead of the table's main one.")
+    target_bytes: int | None = Field(default=None, alias="target-file-size-bytes", gt=0)
+    min_bytes: int | None = Field(default=None, alias="min-file-size-bytes", ge=0)
+    max_bytes: int | None = Field(default=None, alias="max-file-size-bytes", gt=0)
+    min_files: int | None = Field(default=None, alias="min-input-files", ge=1)
+    max_files: int | None = Field(default=None, alias="max-files-to-rewrite", ge=1)
+    group_bytes: int | None = Field(default=None, alias="max-file-group-size-bytes", gt=0)
+    groups_at_once: int | None = Field(default=None, alias="max-concurrent-file-group-rewrites", ge=1)
+    delete_files: int | None = Field(default=None, alias="delete-file-threshold", ge=1)
+    delete_ratio: float | None = Field(default=None, alias="delete-ratio-threshold", ge=0, le=1)
+    rewrite_all: bool | None = Field(default=None, alias="rewrite-all")
+    dangling: bool = Field(default=True, alias="remove-dangling-deletes")
+    starting_sequence: bool | None = Field(default=None, alias="use-starting-sequence-number")
+    partial: bool | None = Field(default=None, alias="partial-progress.enabled")
+    partial_commits: int | None = Field(default=None, alias="partial-progress.max-commits", ge=1)
+    job_order: Literal["none", "bytes-asc", "bytes-desc", "files-asc", "files-desc"] | None = Field(
+        default=None, alias="rewrite-job-order"
+    )
+    output_spec: int | None = Field(default=None, alias="output-spec-id", ge=0)
+    compression_factor: float | None = Field(default=None, alias="compression-factor", gt=0)
+    shuffle_partitions: int | None = Field(default=None, alias="shuffle-partitions-per-file", ge=1)
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Those that are Iceberg's options, as it reads them."""
+        given = self.model_dump(by_alias=True, exclude=_ARGUMENTS, exclude_none=True)
+        return {name: str(value).lower() for name, value in given.items()}
+
+
+_ARGUMENTS: Final = {"location", "format", "strategy", "sort_order", "where", "branch"}
+
+
+class DeltaCompaction(Properties):
+    """Properties of TABLE_COMPACTION for Delta tables."""
+
+    format: Literal["delta"] | None = Field(default=None, description="What the table is.")
+    where: Text | None = Field(
+        default=None, description="Partitions to compact, a condition on partition columns."
+    )
+    zorder_by: Text | None = Field(
+        default=None, description="Columns to cluster rows by, with commas between them."
+    )
+    target_bytes: int | None = Field(default=None, alias="target-file-size-bytes", gt=0)
+
+
+async def compact(work: Work) -> TaskResult:
+    """Compact the table of a task.
+
+    Raises:
+        TaskFailed: A property is wrong, or another writer was quicker.
+    """
+    if work.access.table.format == "delta":
+        return await _optimize(work)
+    return await _rewrite(work)
+
+
+async def _rewrite(work: Work) -> TaskResult:
+    told = parse(IcebergCompaction, work.task.properties)
+    arguments = {
+        "strategy": told.strategy,
+        "sort_order": told.sort_order,
+        "where": told.where,
+        "branch": told.branch,
+        "options": told.options,
+    }
+    async with iceberg_table(work) as table:
+        (row,) = await table.procedure("rewrite_data_files", arguments)
+    return _result(
+        {
+            "rewritten_data_files": row["rewritten_data_files_count"],
+            "added_data_files": row["added_data_files_count"],
+            "rewritten_bytes": row["rewritten_bytes_count"],
+            "failed_data_files": row["failed_data_files_count"],
+            "removed_delete_files": row["removed_delete_files_count"],
+        }
+    )
+
+
+async def _optimize(work: Work) -> TaskResult:
+    told = parse(DeltaCompaction, work.task.properties)
+    settings = {} if told.target_bytes is None else {_TARGET: str(told.target_bytes)}
+    async with delta_table(work, settings) as table:
+        statement = f"OPTIMIZE {table.name}"
+        if told.where is not None:
+            statement += f" WHERE {await table.run('where', lambda spark: _condition(told.where))}"
+        if told.zorder_by is not None:
+            statement += f" ZORDER BY ({_columns(told.zorder_by)})"
+        (row,) = await table.sql("OPTIMIZE", statement)
+    metrics: Mapping[str, Any] = row["metrics"]
+    vectors = metrics["deletionVectorStats"] or {}
+    return _result(
+        {
+            "rewritten_data_files": metrics["numFilesRemoved"],
+            "added_data_files": metrics["numFilesAdded"],
+            "rewritten_bytes": metrics["filesRemoved"]["totalSize"],
+            "added_bytes": metrics["filesAdded"]["totalSize"],
+            "removed_deletion_vectors": vectors.get("numDeletionVectorsRemoved", 0),
+        }
+    )
+
+
+_TARGET: Final = "spark.databricks.delta.optimize.maxFileSize"
+
+
+def _condition(text: str | None) -> str:
+    """The same, once Spark has read it as a condition and nothing more: no other clause is in it."""
+    from pyspark.sql.functions import expr
+
+    expr(str(text))
+    return str(text)
+
+
+def _columns(text: str) -> str:
+    """Names of columns, quoted; those of fields within others have dots."""
+    return ", ".join(identifier(*name.strip().split(".")) for name in text.split(","))
+
+
+def _result(further: Mapping[str, int]) -> TaskResult:
+    old, new = further["rewritten_data_files"], further["added_data_files"]
+    return TaskResult(f"{old} data files were rewritten as {new}", further=further)

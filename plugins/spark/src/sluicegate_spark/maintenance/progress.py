@@ -1,0 +1,71 @@
+"""How far Spark is with a task, as far as it tells: a Spark Connect server tells nothing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from sluicegate.api import TaskProgress
+from sluicegate_spark.engine import TaskSession
+from sluicegate_spark.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger(__name__)
+
+_Result = TypeVar("_Result")
+
+_SECONDS: Final = 2.0
+
+
+async def watched(
+    work: Work, session: TaskSession, stage: str, call: Callable[[SparkSession], _Result]
+) -> _Result:
+    """Run something on Spark, and meanwhile report how many of its jobs' tasks are done.
+
+    Raises:
+        TaskFailed: See `TaskSession.run`.
+    """
+    outcome: list[_Result] = []
+    failures: list[Exception] = []
+    async with anyio.create_task_group() as group:
+        group.start_soon(_report, work, session, stage)
+        try:
+            outcome.append(await session.run(call))
+        except Exception as error:  # a group would hide it in one of its own
+            failures.append(error)
+        group.cancel_scope.cancel()
+    for failure in failures:
+        raise failure
+    return outcome[0]
+
+
+async def _report(work: Work, session: TaskSession, stage: str) -> None:
+    work.run.report(TaskProgress(stage))
+    while hasattr(session.spark, "_jsparkSession"):
+        await anyio.sleep(_SECONDS)
+        try:
+            done, known = await anyio.to_thread.run_sync(_tasks, session.spark, abandon_on_cancel=True)
+        except Exception as error:
+            log.debug("Spark does not tell how far it is: %s", type(error).__name__)
+            continue
+        work.run.report(TaskProgress(f"{stage}: {done} of {known} Spark tasks so far"))
+
+
+def _tasks(spark: SparkSession) -> tuple[int, int]:
+    """Tasks that are done, and all that are known, of the session's jobs."""
+    # PySpark's own tracker knows no tags.
+    tracker: Any = spark.sparkContext._jsc.sc().statusTracker()
+    jobs = tracker.getJobIdsForTag(spark._jsparkSession.sessionJobTag())
+    stages = {stage for job in jobs for stage in _stages(tracker.getJobInfo(job))}
+    found = [info.get() for info in map(tracker.getStageInfo, sorted(stages)) if info.isDefined()]
+    return sum(each.numCompletedTasks() for each in found), sum(each.numTasks() for each in found)
+
+
+def _stages(job: Any) -> list[int]:
+    return list(job.get().stageIds()) if job.isDefined() else []

@@ -1,0 +1,118 @@
+"""A task's table, open on Spark in a session of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from sluicegate.api import SecretStr, TaskFailed, Unavailable
+from sluicegate_spark.engine import TaskSession
+from sluicegate_spark.maintenance.catalog import CATALOG, HTTP_CLIENT, catalog_settings
+from sluicegate_spark.maintenance.files import for_hadoop, hadoop_location
+from sluicegate_spark.maintenance.progress import watched
+from sluicegate_spark.maintenance.sql import SETTINGS, Value, call, identifier
+from sluicegate_spark.tables import vending_failed
+from sluicegate_spark.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_Result = TypeVar("_Result")
+Rows = list[dict[str, Any]]
+
+_DELTA: Final[Mapping[str, str]] = {
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+}
+_APACHE: Final = "software.amazon.awssdk.http.apache5.Apache5HttpClient"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTable:
+    """A table in a session.
+
+    Attributes:
+        name: The table, as SQL names it.
+    """
+
+    work: Work
+    session: TaskSession
+    name: str
+
+    async def run(self, stage: str, call: Callable[[SparkSession], _Result]) -> _Result:
+        """Run something on Spark; see `watched`."""
+        return await watched(self.work, self.session, stage, call)
+
+    async def sql(self, stage: str, statement: str) -> Rows:
+        """The rows of a statement."""
+
+        def rows(spark: SparkSession) -> Rows:
+            return [row.asDict(recursive=True) for row in spark.sql(statement).collect()]
+
+        return await self.run(stage, rows)
+
+    async def procedure(self, name: str, arguments: Mapping[str, Value | None]) -> Rows:
+        """The rows of one of Iceberg's procedures, called for this table."""
+        return await self.sql(name, call(CATALOG, name, {"table": self.name, **arguments}))
+
+
+@asynccontextmanager
+async def iceberg_table(work: Work) -> AsyncIterator[OpenTable]:
+    """The Iceberg table of a task.
+
+    Raises:
+        TaskFailed: It is none, or its catalog is not configured (`INVALID_PAYLOAD`).
+    """
+    table = work.access.table
+    if table.format == "delta":
+        raise _unfit(f"{work.task.operation} is for Iceberg tables, and this is a Delta table")
+    if table.catalog is None:
+        raise _unfit(
+            f"an Iceberg table is changed through its catalog, and '{work.task.table.catalog}' is not "
+            "configured for the executor; of a Delta table, the property 'format' says that it is one"
+        )
+    try:
+        access = await work.access.objects()
+        settings = await catalog_settings(table.catalog, access.credentials)
+    except Unavailable as error:
+        raise vending_failed(error.message, retryable=True, detail=error.detail) from error
+    async with work.engine.session(work.task.id, {**SETTINGS, **settings}) as session:
+        await session.run(_choose_http_client)
+        yield OpenTable(work, session, identifier(CATALOG, *table.name.namespace, table.name.name))
+
+
+@asynccontextmanager
+async def delta_table(work: Work, settings: Mapping[str, str]) -> AsyncIterator[OpenTable]:
+    """The Delta table of a task, opened with what came with the task, else with Spark's own.
+
+    Args:
+        work: The attempt.
+        settings: More settings of the session.
+
+    Raises:
+        TaskFailed: It is none (`INVALID_PAYLOAD`), or nothing opens it.
+    """
+    table = work.access.table
+    if table.format == "iceberg":
+        raise _unfit(f"{work.task.operation} is for Delta tables, and this is an Iceberg table")
+    given = await work.access.handed_over()
+    opened: Mapping[str, str | SecretStr] = {} if given is None else for_hadoop(given)
+    async with work.engine.session(
+        work.task.id, {**SETTINGS, **_DELTA, **settings, **opened}
+    ) as session:
+        yield OpenTable(work, session, f"delta.{identifier(hadoop_location(table.location))}")
+
+
+def _choose_http_client(spark: SparkSession) -> None:
+    """Iceberg's own choice is in its AWS bundle, and not among the SDK's jars for Hadoop."""
+    if not hasattr(spark, "_jvm") or spark.conf.get(HTTP_CLIENT, None) is not None:
+        return
+    jvm: Any = spark._jvm
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    if loader.getResource(f"{_APACHE.replace('.', '/')}.class") is None:
+        spark.conf.set(HTTP_CLIENT, "urlconnection")
+
+
+def _unfit(why: str) -> TaskFailed:
+    return TaskFailed(why, error_code="INVALID_PAYLOAD")

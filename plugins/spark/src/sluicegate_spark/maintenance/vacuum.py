@@ -1,0 +1,127 @@
+"""TABLE_VACUUM: files of a Delta table's directory that its log has not needed for a while go.
+
+Source: Delta Lake's documentation, "Remove files no longer referenced by a Delta table".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from pydantic import Field, model_validator
+
+from sluicegate.api import TaskFailed, TaskResult
+from sluicegate_spark.maintenance.files import hadoop_location
+from sluicegate_spark.maintenance.session import OpenTable, delta_table
+from sluicegate_spark.properties import Properties, parse
+from sluicegate_spark.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_WEEK: Final = 168  # hours
+_SHOWN: Final = 10
+_COMMITS: Final = 100  # that others make meanwhile, at most
+# Only the log tells how much was deleted; and whoever finds a version gone finds there why.
+_LOGGED: Final = {"spark.databricks.delta.vacuum.logging.enabled": "true"}
+_UNCHECKED: Final = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
+
+
+class Vacuum(Properties):
+    """Properties of TABLE_VACUUM."""
+
+    format: Literal["delta"] | None = Field(default=None, description="What the table is.")
+    retain_hours: int | None = Field(
+        default=None,
+        ge=0,
+        description="Keep what the log has needed in so many hours; by default the table's own "
+        "property `delta.deletedFileRetentionDuration` says, else 168.",
+    )
+    dry_run: bool = Field(default=False, description="Delete nothing, say what would be.")
+    force: bool = Field(
+        default=False,
+        description="Also keep less than 168 hours, which breaks readers and writers of before, "
+        "and also where an Iceberg table is in the directory.",
+    )
+
+    @model_validator(mode="after")
+    def _refuse_short_retention(self) -> Vacuum:
+        if not self.force and self.retain_hours is not None and self.retain_hours < _WEEK:
+            raise ValueError(
+                f"retain_hours is less than {_WEEK}, so that files could be deleted which readers or "
+                "writers still need; the property 'force' allows it"
+            )
+        return self
+
+
+async def run_vacuum(work: Work) -> TaskResult:
+    """Vacuum the Delta table of a task.
+
+    Raises:
+        TaskFailed: A property is wrong, or an Iceberg table is in the directory.
+    """
+    told = parse(Vacuum, work.task.properties)
+    settings = {**_LOGGED, **(_UNCHECKED if told.force else {})}
+    async with delta_table(work, settings) as table:
+        if not told.force:
+            location = hadoop_location(work.access.table.location)
+            await table.run("VACUUM", lambda spark: _refuse_iceberg(spark, location))
+        statement = f"VACUUM {table.name}"
+        if told.retain_hours is not None:
+            statement += f" RETAIN {told.retain_hours} HOURS"
+        if told.dry_run:
+            return _told([row["path"] for row in await table.sql("VACUUM", f"{statement} DRY RUN")])
+        before = await _last_version(table)
+        await table.sql("VACUUM", statement)
+        return _result(await _logged_since(table, before))
+
+
+def _refuse_iceberg(spark: SparkSession, location: str) -> None:
+    from pyspark.errors import AnalysisException
+
+    try:
+        _ = spark.read.text(f"{location}/metadata/*.metadata.json").schema
+    except AnalysisException as error:
+        if error.getCondition() == "PATH_NOT_FOUND":
+            return
+        raise
+    raise TaskFailed(
+        "an Iceberg table is in the table's directory, and VACUUM would delete its metadata and its "
+        "files; the property 'force' does it none the less",
+        error_code="INVALID_PAYLOAD",
+    )
+
+
+async def _last_version(table: OpenTable) -> int:
+    (row,) = await table.sql("DESCRIBE HISTORY", f"DESCRIBE HISTORY {table.name} LIMIT 1")
+    return int(row["version"])
+
+
+async def _logged_since(table: OpenTable, version: int) -> dict[str, str]:
+    """What this VACUUM has written into the log, of its start and its end."""
+    rows = await table.sql("DESCRIBE HISTORY", f"DESCRIBE HISTORY {table.name} LIMIT {_COMMITS}")
+    found: dict[str, Any] = {}
+    for row in rows:
+        if row["version"] > version and row["operation"].startswith("VACUUM"):
+            found |= row["operationMetrics"] or {}
+    return found
+
+
+def _told(paths: list[str]) -> TaskResult:
+    return TaskResult(
+        f"{len(paths)} files would be deleted",
+        files_deleted=0,
+        bytes_deleted=0,
+        further={"unneeded_files": len(paths), "examples": ", ".join(paths[:_SHOWN])},
+    )
+
+
+def _result(logged: dict[str, str]) -> TaskResult:
+    deleted = int(logged.get("numDeletedFiles", 0))
+    wanted = int(logged.get("numFilesToDelete", deleted))
+    size = int(logged.get("sizeOfDataToDelete", 0))
+    return TaskResult(
+        f"{deleted} files that the table does not need any more were deleted",
+        files_deleted=deleted,
+        bytes_deleted=size if deleted == wanted else None,
+        further={"vacuumed_directories": int(logged.get("numVacuumedDirectories", 0))},
+    )

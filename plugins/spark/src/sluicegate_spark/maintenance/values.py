@@ -1,0 +1,34 @@
+"""Types of values in tasks' properties."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator, StringConstraints, TypeAdapter
+
+from sluicegate.api import Duration
+
+_DURATION: Final = TypeAdapter[int](Duration)
+
+
+def _moment(text: object) -> object:
+    """A time as it is written, or as long ago as a duration says."""
+    if not isinstance(text, str):
+        return text
+    written = text.strip()
+    if written[:1].isdecimal() and written[-1:] in "smhdw":
+        return datetime.now(UTC) - timedelta(seconds=_DURATION.validate_python(written))
+    try:
+        found = datetime.fromisoformat(written)
+    except ValueError:
+        raise ValueError(
+            "expected a time like 2026-11-01T00:00:00Z, or how long ago it was, like 5d"
+        ) from None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+Moment = Annotated[datetime, BeforeValidator(_moment)]
+"""A time with its zone, UTC where it has none; written as ISO 8601, or as how long ago it was."""
+
+Text = Annotated[str, StringConstraints(min_length=1)]

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException, IllegalArgumentException
+
+from sluicegate_spark.failures import failed_on_spark
+
+VALIDATION = (
+    "An error occurred while calling o57.sql.\n"
+    ": org.apache.iceberg.exceptions.ValidationException: Cannot find field 'nope'\n"
+    "\tat org.apache.iceberg.SortOrder$Builder.addSortField(SortOrder.java:249)"
+)
+CONFLICT = (
+    "An error occurred while calling o57.sql.\n"
+    ": org.apache.iceberg.exceptions.ValidationException: Missing required files to delete\n"
+    "\tat org.apache.iceberg.SnapshotProducer.apply(SnapshotProducer.java:249)"
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "retryable", "detail"),
+    [
+        (AnalysisException("[NO] no such column\n== SQL =="), False, "[NO] no such column"),
+        (IllegalArgumentException("Cannot use options [nope]"), False, "Cannot use options [nope]"),
+        (
+            Py4JError(VALIDATION),
+            False,
+            "org.apache.iceberg.exceptions.ValidationException: Cannot find field 'nope'",
+        ),
+        (
+            Py4JError(CONFLICT),
+            True,
+            "org.apache.iceberg.exceptions.ValidationException: Missing required files to delete",
+        ),
+        (ConnectionRefusedError("no server"), True, "no server"),
+    ],
+)
+def test_a_wrong_statement_is_terminal_and_the_rest_is_tried_again(
+    error: Exception, retryable: bool, detail: str
+) -> None:
+    failure = failed_on_spark(error)
+    assert failure is not None
+    assert failure.error_code == "ENGINE_FAILED"
+    assert (failure.retryable, failure.detail) == (retryable, detail)
+    assert (detail in failure.message) is not retryable
+
+
+def test_a_failure_tells_no_secret_and_no_signature() -> None:
+    said = "GET https://store/key?X-Amz-Signature=abc with a-secret was refused"
+    failure = failed_on_spark(AnalysisException(said), {"a-secret"})
+    assert failure is not None
+    assert failure.message.endswith("GET https://store/key?… with … was refused")
+
+
+def test_what_spark_has_no_part_in_is_not_its_failure() -> None:
+    assert failed_on_spark(ValueError("ours")) is None
