@@ -15,11 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import obstore
+from support.store_access import access_of
 
 from benchmarks._report import Figures, Report
-from sluicegate.api import TemporaryCredentials
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.purge.deletion import BATCH, delete_objects
 
 _SIZE = 100
@@ -55,16 +54,7 @@ def _written(server: SeaweedFS, folder: str, files: int) -> list[str]:
 
 
 def _purged(server: SeaweedFS, keys: Sequence[str]) -> Figures:
-    who = server.admin
-    access = ObjectAccess(
-        TemporaryCredentials(
-            location=f"s3://{server.bucket}",
-            kind="aws",
-            secret={"access_key_id": who.access_key_id, "secret_access_key": who.secret_access_key},
-            expires_at=None,
-            connection={"endpoint": server.endpoint, "region": server.region, "path_style": "true"},
-        )
-    )
+    access = access_of(server)
     locations = [f"s3://{server.bucket}/{key}" for key in keys]
 
     def delete() -> None:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 import obstore
 import pytest
 from support.refusing_store import RefusingStore, refusing_store
+from support.store_access import access_of
 
-from sluicegate.api import TemporaryCredentials
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.purge.deletion import Deletion, delete_objects
 
 
@@ -24,27 +23,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
 def proxy(server: SeaweedFS) -> Iterator[RefusingStore]:
     with refusing_store(server) as running:
         yield running
-
-
-def access(server: SeaweedFS, endpoint: str | None = None) -> ObjectAccess:
-    """The admin's access to the store, or to the proxy in front of it."""
-    who = server.admin
-    return ObjectAccess(
-        TemporaryCredentials(
-            location=f"s3://{server.bucket}",
-            kind="aws",
-            secret={
-                "access_key_id": who.access_key_id,
-                "secret_access_key": who.secret_access_key,
-            },
-            expires_at=None,
-            connection={
-                "endpoint": endpoint or server.endpoint,
-                "region": server.region,
-                "path_style": "true",
-            },
-        )
-    )
 
 
 def write(server: SeaweedFS, folder: str, names: list[str]) -> list[str]:
@@ -65,17 +43,17 @@ def test_only_what_was_there_is_counted(server: SeaweedFS, scheme: str) -> None:
     there = write(server, f"counted-{scheme}", names)
     write(server, f"counted-{scheme}", ["day=2026-01-05/another.parquet"])
     asked = [f"{scheme}{each.removeprefix('s3')}" for each in (*there, f"{there[-1]}-never-written")]
-    done = delete_objects(access(server), asked)
+    done = delete_objects(access_of(server), asked)
     assert done == Deletion(seen=30, deleted=29, size=290)
     assert names_in(server, f"counted-{scheme}") == ["day=2026-01-05/another.parquet"]
-    assert delete_objects(access(server), asked) == Deletion(seen=30)
+    assert delete_objects(access_of(server), asked) == Deletion(seen=30)
 
 
 def test_more_than_a_batch_among_many_others(server: SeaweedFS) -> None:
     ours = write(server, "among", [f"{number:04}.parquet" for number in range(0, 2400, 2)])
     others = [f"{number:04}.parquet" for number in range(1, 2400, 2)]
     write(server, "among", others)
-    assert delete_objects(access(server), ours) == Deletion(seen=1200, deleted=1200, size=12_000)
+    assert delete_objects(access_of(server), ours) == Deletion(seen=1200, deleted=1200, size=12_000)
     assert names_in(server, "among") == others
 
 
@@ -86,29 +64,25 @@ def test_few_objects_far_apart_are_looked_up_one_by_one(
     monkeypatch.setattr("sluicegate_spark.purge.deletion.BATCH", 2)
     names = [f"{number:02}.parquet" for number in range(20)]
     there = write(server, "apart", names)
-    assert delete_objects(access(server), [there[0], there[19]]).deleted == 2
+    assert delete_objects(access_of(server), [there[0], there[19]]).deleted == 2
     assert names_in(server, "apart") == names[1:19]
 
 
 def test_what_the_store_refuses_is_left_and_told(server: SeaweedFS, proxy: RefusingStore) -> None:
     there = write(server, "refused", [f"{number}.parquet" for number in range(9)])
     proxy.refuses = lambda key: key.endswith(("3.parquet", "4.parquet"))
-    done = delete_objects(access(server, proxy.endpoint), there)
+    done = delete_objects(access_of(server, endpoint=proxy.endpoint), there)
     assert (done.seen, done.deleted, done.size, done.left) == (9, 7, 70, 2)
     assert done.example == f"s3://{server.bucket}/refused/3.parquet"
     assert "AccessDenied" in done.reason
     assert names_in(server, "refused") == ["3.parquet", "4.parquet"]
     proxy.refuses = lambda key: False
-    assert delete_objects(access(server, proxy.endpoint), there).deleted == 2
+    assert delete_objects(access_of(server, endpoint=proxy.endpoint), there).deleted == 2
 
 
 def test_a_store_that_refuses_even_to_look_leaves_all(server: SeaweedFS) -> None:
     there = write(server, "unseen", ["1.parquet", "2.parquet"])
-    who = server.nobody
-    known = access(server).credentials
-    secret = {"access_key_id": who.access_key_id, "secret_access_key": who.secret_access_key}
-    nobody = TemporaryCredentials(known.location, "aws", secret, None, known.connection)
-    done = delete_objects(ObjectAccess(nobody), there)
+    done = delete_objects(access_of(server, identity=server.nobody), there)
     assert (done.seen, done.deleted, done.left, done.example) == (2, 0, 2, there[0])
     assert names_in(server, "unseen") == ["1.parquet", "2.parquet"]
 
@@ -118,6 +92,6 @@ def test_a_store_that_refuses_even_to_look_leaves_all(server: SeaweedFS) -> None
 )
 def test_a_name_of_no_object_deletes_no_other_one(server: SeaweedFS, odd: str) -> None:
     write(server, "odd", ["1.parquet"])
-    done = delete_objects(access(server), [f"s3://{server.bucket}/{odd}"])
+    done = delete_objects(access_of(server), [f"s3://{server.bucket}/{odd}"])
     assert (done.deleted, done.left) == (0, 1)
     assert names_in(server, "odd") == ["1.parquet"]

@@ -1,0 +1,27 @@
+"""Access to objects as tasks on Spark have it."""
+
+from __future__ import annotations
+
+from sluicegate.api import TemporaryCredentials
+from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
+from sluicegate_spark.objects import ObjectAccess
+
+
+def access_of(
+    server: SeaweedFS, *, identity: Identity | None = None, endpoint: str | None = None
+) -> ObjectAccess:
+    """Access to a store.
+
+    Args:
+        server: The store.
+        identity: Whose; the admin's unless named.
+        endpoint: Of a proxy in front of it.
+    """
+    who = identity or server.admin
+    secret = {"access_key_id": who.access_key_id, "secret_access_key": who.secret_access_key}
+    connection = {
+        "endpoint": endpoint or server.endpoint,
+        "region": server.region,
+        "path_style": "true",
+    }
+    return ObjectAccess(TemporaryCredentials(f"s3://{server.bucket}", "aws", secret, None, connection))
