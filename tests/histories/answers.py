@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 import httpx
 import orjson
 from histories.oracle import delta_columns
-from support.shared_lake import LakeTable
 
 PARQUET: Mapping[str, str] = {}
 DELTA: Mapping[str, str] = {
@@ -89,6 +88,17 @@ class Answer:
         return inner
 
 
+class Addressed(Protocol):
+    """A table that the gateway shares."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    def path(self) -> str:
+        """Its address below the Delta Sharing endpoint."""
+
+
 class Refused(Exception):
     """The gateway's error, as it says it."""
 
@@ -96,7 +106,7 @@ class Refused(Exception):
 class GatewayTable:
     """Asks the gateway about one table, in one format."""
 
-    def __init__(self, client: httpx.Client, table: LakeTable, capabilities: Mapping[str, str]) -> None:
+    def __init__(self, client: httpx.Client, table: Addressed, capabilities: Mapping[str, str]) -> None:
         self._client = client
         self._table = table
         self._headers = dict(capabilities)

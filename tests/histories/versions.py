@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 import httpx
 import pyarrow as pa
 import pytest
-from histories.answers import DELTA, PARQUET, Answer, GatewayTable, Refused
+from histories.answers import DELTA, PARQUET, Addressed, Answer, GatewayTable, Refused
 from histories.counting import Rows, assert_same, counted, feed_rows
 from histories.fetching import Fetching, KernelFetching
-from support.shared_lake import LakeTable
 
 
 @dataclass(frozen=True)
@@ -38,14 +37,30 @@ class Versions:
     """All versions of a table whose columns were only ever added, ascending.
 
     Numbers may have gaps, as those of Iceberg tables have.
+
+    Args:
+        client: Asks the gateway.
+        store: Fetches files by their links.
+        table: Which table.
+        versions: All that can be read.
     """
 
-    def __init__(self, client: httpx.Client, table: LakeTable, versions: Sequence[Version]) -> None:
+    def __init__(
+        self,
+        client: httpx.Client,
+        store: httpx.Client,
+        table: Addressed,
+        versions: Sequence[Version],
+    ) -> None:
         self._delta = GatewayTable(client, table, DELTA)
         self._parquet = GatewayTable(client, table, PARQUET)
-        self._kernel = KernelFetching(client)
-        self._files = Fetching(client)
+        self._kernel = KernelFetching(store)
+        self._files = Fetching(store)
         self._versions = versions
+
+    def __len__(self) -> int:
+        """How many versions there are."""
+        return len(self._versions)
 
     def check_travel(self) -> None:
         """Each version has its rows, also by the time at which it was the newest."""

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from histories.versions import Version, Versions
 from pyiceberg.table import Table
-from support.iceberg_history import SCHEMA, IcebergHistory
+from support.iceberg_history import SCHEMA, IcebergHistory, numbered_snapshots
 from support.iceberg_sharing import IcebergSharing
 from support.shared_lake import LakeTable, asking
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Delete operation did not match a
 
 @pytest.fixture(scope="module")
 def client(lake: IcebergSharing) -> Iterator[httpx.Client]:
-    with asking(lake.gateway, lake.recipient.profile) as client:
+    with asking(lake.recipient.profile) as client:
         yield client
 
 
@@ -36,7 +36,7 @@ def test_changes_lead_from_version_to_version(
         history.change()
     print(history.done)  # all that is needed to repeat it, where this fails
     known = versions(table)
-    checks = Versions(client, LakeTable(name, lake.folder / name), known)
+    checks = Versions(client, client, LakeTable(name, lake.folder / name), known)
     checks.check_travel()
     checks.check_changes(0, len(known) - 1)
     dice = random.Random(seed)
@@ -46,12 +46,8 @@ def test_changes_lead_from_version_to_version(
 
 
 def versions(table: Table) -> list[Version]:
-    """What PyIceberg reads of the current snapshot and of those that led to it, ascending."""
-    found, snapshot = [], table.current_snapshot()
-    while snapshot is not None:
-        assert snapshot.sequence_number is not None
-        rows = table.scan(snapshot_id=snapshot.snapshot_id).to_arrow()
-        found.append(Version(snapshot.sequence_number, snapshot.timestamp_ms, rows))
-        parent = snapshot.parent_snapshot_id
-        snapshot = None if parent is None else table.snapshot_by_id(parent)
-    return found[::-1]
+    """What PyIceberg reads of each of them."""
+    return [
+        Version(number, snapshot.timestamp_ms, table.scan(snapshot_id=snapshot.snapshot_id).to_arrow())
+        for number, snapshot in numbered_snapshots(table)
+    ]

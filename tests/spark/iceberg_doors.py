@@ -10,11 +10,12 @@ from uuid import uuid4
 
 import pandas as pd
 import pyarrow as pa
+import requests
 from pyiceberg.catalog.rest import RestCatalog
 from spark.iceberg_tables import Written
 from support.gateway import RunningGateway
 from support.iceberg_rest import SCHEMA, SHARE
-from support.recipient import Recipient, refusal_of
+from support.recipient import Recipient, Refusal
 
 from sluicegate.demo.rows import difference
 
@@ -78,16 +79,37 @@ class Doors:
         for statement in table.statements:
             name = f"{SCHEMA}.{table.name}"
             self.spark.sql(statement.format(t=f"{self.direct}.{name}", c=self.direct, n=name))
-        truth = self.truth(table.name)
-        for delta, refusal in ((False, table.parquet), (True, table.delta)):
-            self._same_to_recipients(table.name, truth, refusal, delta=delta)
-        for read in (self.by_pyiceberg, self.by_spark):
-            found = difference(truth, read(table.name))
+        self.compare(table.name, table.parquet)
+
+    def compare(self, name: str, parquet: str | None = None) -> None:
+        """Fail where a door has other rows than Spark has directly.
+
+        Args:
+            name: The table.
+            parquet: What the refusal of parquet format names; empty where it has the rows, and `None`
+                where it may be either.
+        """
+        truth = self.truth(name)
+        for read in (self.by_delta_format, self.by_pyiceberg, self.by_spark):
+            found = difference(truth, read(name))
             assert found is None, f"{read.__name__}: {found}"
+        answered = self._in_parquet_format(name)
+        if isinstance(answered, Refusal):
+            assert answered.status == 400, answered
+            assert parquet != "", answered
+            assert (parquet or "cannot be answered in parquet format") in answered.message
+        else:
+            assert not parquet
+            found = difference(truth, answered)
+            assert found is None, f"parquet format: {found}"
 
     def truth(self, name: str) -> pa.Table:
         """What Spark reads without the gateway."""
         return self.spark.table(f"{self.direct}.{SCHEMA}.{name}").toArrow()
+
+    def by_delta_format(self, name: str) -> pd.DataFrame:
+        """Through the Delta Sharing door, by the official client."""
+        return self.recipient.read(name, use_delta_format=True)
 
     def by_spark(self, name: str) -> pd.DataFrame:
         """Through the Iceberg door."""
@@ -97,15 +119,12 @@ class Doors:
         """Through the Iceberg door."""
         return self.client.load_table((SCHEMA, name)).scan().to_arrow().to_pandas()
 
-    def _same_to_recipients(self, name: str, truth: pa.Table, refusal: str, *, delta: bool) -> None:
-        """Fail where the official client gets other rows, or no refusal where one is due."""
-        if refusal:
-            refused = refusal_of(lambda: self.recipient.read(name, use_delta_format=delta))
-            assert refused.status == 400
-            assert refusal in refused.message
-        else:
-            found = difference(truth, self.recipient.read(name, use_delta_format=delta))
-            assert found is None, f"{'delta' if delta else 'parquet'} format: {found}"
+    def _in_parquet_format(self, name: str) -> pd.DataFrame | Refusal:
+        try:
+            return self.recipient.read(name, use_delta_format=False)
+        except requests.HTTPError as error:
+            body = error.response.json()
+            return Refusal(error.response.status_code, body["errorCode"], body["message"])
 
 
 def spark_catalog(spark: SparkSession, settings: Mapping[str, str]) -> str:

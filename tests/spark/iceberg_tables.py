@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_MERGE_ON_READ = ", ".join(
+MERGE_ON_READ = ", ".join(
     f"'write.{change}.mode' = 'merge-on-read'" for change in ("delete", "update", "merge")
 )
 _ORDERS = "CREATE TABLE {t} (id BIGINT, city STRING, price DOUBLE) USING iceberg"
@@ -34,13 +34,11 @@ class Written:
     Attributes:
         statements: In their order; `{t}` is the table, `{c}` its catalog.
         parquet: What the refusal of parquet format names; empty where it has the rows.
-        delta: The same of delta format.
     """
 
     name: str
     statements: tuple[str, ...]
     parquet: str = ""
-    delta: str = ""
 
 
 def _created(version: int, *more: str) -> str:
@@ -62,17 +60,17 @@ _PLACED = "CREATE TABLE {t} (id INT, place STRUCT<city: STRING, zip: INT>, rate 
 
 IN_ANY_CATALOG = [
     Written("copy_on_write", (_created(2), *_FIRST, *_CHANGES)),
-    Written("merge_on_read", (_created(2, _MERGE_ON_READ), *_FIRST, *_CHANGES), "deletionVectors"),
+    Written("merge_on_read", (_created(2, MERGE_ON_READ), *_FIRST, *_CHANGES), "deletionVectors"),
     Written("evolved", (_created(2), *_FIRST, *_EVOLUTION), "columnMapping"),
     Written(
         "evolved_and_deleted",
-        (_created(2, _MERGE_ON_READ), *_FIRST, *_EVOLUTION, "DELETE FROM {t} WHERE cost > 1"),
+        (_created(2, MERGE_ON_READ), *_FIRST, *_EVOLUTION, "DELETE FROM {t} WHERE cost > 1"),
         "columnMapping",
     ),
     Written(
         "compacted",
         (
-            _created(2, _MERGE_ON_READ),
+            _created(2, MERGE_ON_READ),
             *_FIRST,
             *_CHANGES,
             "CALL {c}.system.rewrite_data_files(table => '{n}', options => map('rewrite-all', 'true'))",
@@ -89,7 +87,7 @@ IN_ANY_CATALOG = [
     Written(
         "by_text",
         (
-            f"{_ORDERS} PARTITIONED BY (city) TBLPROPERTIES ({_MERGE_ON_READ})",
+            f"{_ORDERS} PARTITIONED BY (city) TBLPROPERTIES ({MERGE_ON_READ})",
             *_FIRST,
             "INSERT INTO {t} VALUES (20, 'a b/c=d%e+f', 1), (21, '__null__', 3)",
             "DELETE FROM {t} WHERE id IN (1, 20)",
@@ -161,7 +159,7 @@ _VALUES = (
 
 def _by_value(name: str, by: str, version: int) -> Written:
     created = _BY_VALUE.replace("{by}", by).replace(
-        "{with}", f"'format-version' = '{version}', {_MERGE_ON_READ}"
+        "{with}", f"'format-version' = '{version}', {MERGE_ON_READ}"
     )
     return Written(name, (created, *_VALUES), "deletionVectors")
 
@@ -179,16 +177,16 @@ IN_A_FULL_CATALOG = [
         "by_every_time",
         (
             f"{_MOMENTS} PARTITIONED BY (years(y), months(m), days(d), hours(h)) "
-            f"TBLPROPERTIES ({_MERGE_ON_READ})",
+            f"TBLPROPERTIES ({MERGE_ON_READ})",
             *_BY_TIME,
         ),
         "deletionVectors",
     ),
-    Written("vectors", (_created(3, _MERGE_ON_READ), *_FIRST, *_CHANGES), "deletionVectors"),
+    Written("vectors", (_created(3, MERGE_ON_READ), *_FIRST, *_CHANGES), "deletionVectors"),
     Written(
         "evolved_vectors",
         (
-            _created(3, _MERGE_ON_READ),
+            _created(3, MERGE_ON_READ),
             _FIRST[0],
             _CHANGES[0],
             *_EVOLUTION,
@@ -201,7 +199,7 @@ IN_A_FULL_CATALOG = [
         (
             _created(1),
             *_FIRST,
-            f"ALTER TABLE {{t}} SET TBLPROPERTIES ('format-version' = '2', {_MERGE_ON_READ})",
+            f"ALTER TABLE {{t}} SET TBLPROPERTIES ('format-version' = '2', {MERGE_ON_READ})",
             *_CHANGES,
             "ALTER TABLE {t} SET TBLPROPERTIES ('format-version' = '3')",
             "DELETE FROM {t} WHERE id = 50 OR id = 5",

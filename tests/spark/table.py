@@ -12,25 +12,18 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from histories.generate import FEED
 from histories.history import (
-    AddColumn,
     Checkpoint,
-    Delete,
-    DropColumn,
     History,
-    Insert,
-    Merge,
     Operation,
     Optimize,
     Overwrite,
-    RenameColumn,
-    Rows,
     SetFeed,
-    Update,
     Vacuum,
     columns_after,
 )
 from histories.oracle import TIMESTAMP, FeedOff, Gone, NoAnswer, delta_columns
-from spark.sql import declared, quoted, select
+from spark.sql import declared, select
+from spark.statements import statement
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -135,53 +128,17 @@ class SparkTable:
             f"{f'PARTITIONED BY ({partitions})' if partitions else ''} TBLPROPERTIES ({listed})"
         )
 
-    def _select(self, rows: Rows) -> str:
-        return select(rows, self._columns)
-
     @singledispatchmethod
     def _apply(self, operation: Operation) -> None:
-        raise NotImplementedError(f"Spark has no {operation}")
-
-    @_apply.register
-    def _(self, insert: Insert) -> None:
-        self._sql(f"INSERT INTO {self._name} {self._select(insert.rows)}")
-
-    @_apply.register
-    def _(self, update: Update) -> None:
-        value = f"'{update.value}'" if isinstance(update.value, str) else str(update.value)
-        self._sql(f"UPDATE {self._name} SET {quoted(update.column)} = {value} WHERE {update.where}")
-
-    @_apply.register
-    def _(self, delete: Delete) -> None:
-        self._sql(f"DELETE FROM {self._name} WHERE {delete.where}")
-
-    @_apply.register
-    def _(self, merge: Merge) -> None:
-        self._sql(
-            f"MERGE INTO {self._name} old USING ({self._select(merge.rows)}) new ON old.id = new.id "
-            "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
-        )
+        self._sql(statement(operation, self._name, self._columns))
 
     @_apply.register
     def _(self, overwrite: Overwrite) -> None:
-        rows, part = self._select(overwrite.rows), overwrite.part
-        if part is None:
-            self._sql(f"INSERT OVERWRITE {self._name} {rows}")
+        if overwrite.part is None:
+            self._sql(statement(overwrite, self._name, self._columns))
         else:
-            self._sql(f"INSERT INTO {self._name} REPLACE WHERE part = '{part}' {rows}")
-
-    @_apply.register
-    def _(self, add: AddColumn) -> None:
-        self._sql(f"ALTER TABLE {self._name} ADD COLUMNS ({declared([add.column])})")
-
-    @_apply.register
-    def _(self, rename: RenameColumn) -> None:
-        old, new = quoted(rename.old), quoted(rename.new)
-        self._sql(f"ALTER TABLE {self._name} RENAME COLUMN {old} TO {new}")
-
-    @_apply.register
-    def _(self, drop: DropColumn) -> None:
-        self._sql(f"ALTER TABLE {self._name} DROP COLUMN {quoted(drop.name)}")
+            rows = select(overwrite.rows, self._columns)
+            self._sql(f"INSERT INTO {self._name} REPLACE WHERE part = '{overwrite.part}' {rows}")
 
     @_apply.register
     def _(self, feed: SetFeed) -> None:

@@ -11,9 +11,8 @@ from pyiceberg.transforms import BucketTransform, TruncateTransform
 from pyiceberg.types import StringType
 from spark.iceberg_doors import REST, Doors
 from spark.iceberg_tables import IN_A_FULL_CATALOG, IN_ANY_CATALOG, Written
-from support.iceberg_java import gateway_with_storage, java_catalog, store_properties, writer_of
+from support.iceberg_java import store_properties
 from support.iceberg_rest import SCHEMA, WAREHOUSE, gateway_of, written_by
-from support.spark import require_spark
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
@@ -22,50 +21,29 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.xdist_group("iceberg"),  # one worker has the catalogs
     pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning"),
     pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning"),
 ]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
-    require_spark()
-    with SeaweedFS.start(tmp_path_factory.mktemp("seaweedfs"), warehouse=WAREHOUSE) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def vending(
-    spark: SparkSession, server: SeaweedFS, tmp_path_factory: pytest.TempPathFactory
+    spark: SparkSession, iceberg_server: SeaweedFS, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Doors]:
     """SeaweedFS' catalog, which vends the credentials of its tables."""
     folder, options = tmp_path_factory.mktemp("vending"), {"access_modes": ["url", "dir"]}
-    with gateway_of(folder, server, server.iceberg_uri, options) as (gateway, recipient):
-        admin = server.admin
+    uri, admin = iceberg_server.iceberg_uri, iceberg_server.admin
+    with gateway_of(folder, iceberg_server, uri, options) as (gateway, recipient):
         direct = {
             **REST,
-            **store_properties(server),
-            "uri": server.iceberg_uri,
+            **store_properties(iceberg_server),
+            "uri": uri,
             "warehouse": WAREHOUSE,
             "credential": f"{admin.access_key_id}:{admin.secret_access_key}",
-            "oauth2-server-uri": f"{server.iceberg_uri}/v1/oauth/tokens",
+            "oauth2-server-uri": f"{uri}/v1/oauth/tokens",
         }
-        yield Doors.of(spark, written_by(server), direct, gateway, recipient)
-        assert "Traceback" not in gateway.log
-
-
-@pytest.fixture(scope="module")
-def full(
-    spark: SparkSession, server: SeaweedFS, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Doors]:
-    """Iceberg's own catalog, which takes tables of every kind."""
-    folder = tmp_path_factory.mktemp("full")
-    with (
-        java_catalog(folder, server) as uri,
-        gateway_with_storage(folder, server, uri) as (gateway, recipient),
-    ):
-        direct = {"type": "rest", **store_properties(server), "uri": uri}
-        yield Doors.of(spark, writer_of(uri, server), direct, gateway, recipient)
+        yield Doors.of(spark, written_by(iceberg_server), direct, gateway, recipient)
         assert "Traceback" not in gateway.log
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyiceberg.manifest import DataFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.types import DoubleType, IntegerType, LongType, NestedField, StringType
 from support.iceberg_deletes import delete_positions
 
@@ -135,6 +136,17 @@ class IcebergHistory:
         current = self._table.current_snapshot()
         if current and current.parent_snapshot_id:
             self._table.manage_snapshots().set_current_snapshot(current.parent_snapshot_id).commit()
+
+
+def numbered_snapshots(table: Table) -> list[tuple[int, Snapshot]]:
+    """The current snapshot and those that led to it, ascending, each with its sequence number."""
+    found, snapshot = [], table.current_snapshot()
+    while snapshot is not None:
+        assert snapshot.sequence_number is not None
+        found.append((snapshot.sequence_number, snapshot))
+        parent = snapshot.parent_snapshot_id
+        snapshot = None if parent is None else table.snapshot_by_id(parent)
+    return found[::-1]
 
 
 def _first_id(file: DataFile) -> int:

@@ -103,7 +103,7 @@ def shared_lake(folder: Path, *, tables: int = 240) -> Iterator[SharedLake]:
     )
     with running_gateway(folder) as gateway:
         profiles = {name: gateway.profile(name) for name in (ACME, RIVAL)}
-        clients = {name: asking(gateway, profile) for name, profile in profiles.items()}
+        clients = {name: asking(profile) for name, profile in profiles.items()}
         try:
             yield SharedLake(gateway, clients, profiles, iter(names), lake)
         finally:
@@ -112,8 +112,8 @@ def shared_lake(folder: Path, *, tables: int = 240) -> Iterator[SharedLake]:
         assert "Traceback" not in gateway.log
 
 
-def asking(gateway: RunningGateway, profile: Path) -> httpx.Client:
-    """An HTTP client that asks by a profile, with addresses below the endpoint."""
-    token = json.loads(profile.read_text())["bearerToken"]
-    headers = {"Authorization": f"Bearer {token}"}
-    return httpx.Client(base_url=gateway.endpoint, headers=headers, timeout=60)
+def asking(profile: Path) -> httpx.Client:
+    """An HTTP client that asks by a profile, with addresses below its endpoint."""
+    told = json.loads(profile.read_text())
+    headers = {"Authorization": f"Bearer {told['bearerToken']}"}
+    return httpx.Client(base_url=told["endpoint"], headers=headers, timeout=60)
