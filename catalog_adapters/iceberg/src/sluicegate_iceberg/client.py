@@ -164,6 +164,17 @@ class IcebergClient:
             return None
         return (await self.rest.ask(settings.generic_table(table), LoadedGenericTable)).table
 
+    async def drop(self, table: TableName) -> None:
+        """Take an Iceberg table out of the catalog, which is told to keep its files.
+
+        Raises:
+            Refused: There is no such table, or it may not be dropped.
+            Unavailable: The catalog does not answer.
+        """
+        url = (await self.settings()).table(table)
+        await self.rest.delete(f"{url}?purgeRequested=false")
+        self._kept.pop(table, None)
+
     async def aclose(self) -> None:
         """Close the connections."""
         await self.rest.aclose()

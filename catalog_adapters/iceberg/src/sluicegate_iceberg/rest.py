@@ -58,9 +58,11 @@ class Rest:
             Refused: The catalog answers another status than 200 or 204.
             Unavailable: It does not answer.
         """
-        answer = await self._send(HttpRequest("POST", url, json=document))
-        if answer.status not in (200, 204):
-            raise Refused(self._catalog, url, answer)
+        await self._change(HttpRequest("POST", url, json=document))
+
+    async def delete(self, url: str) -> None:
+        """Delete something; raises as `post` does."""
+        await self._change(HttpRequest("DELETE", url))
 
     async def ask(
         self, url: str, model: type[_Model], headers: Mapping[str, str] | None = None
@@ -106,6 +108,11 @@ class Rest:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._http.aclose()
+
+    async def _change(self, request: HttpRequest) -> None:
+        answer = await self._send(request)
+        if answer.status not in (200, 204):
+            raise Refused(self._catalog, request.url, answer)
 
     async def _send(self, request: HttpRequest) -> HttpAnswer:
         own = {name: value.get_secret_value() for name, value in self._headers.items()}

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 from sluicegate.api import DelegatedTask, TaskFailed, TaskResult, TaskRun
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.purge.chain import old_metadata
+from sluicegate_spark.purge.entry import catalog_of, drop_entry
 from sluicegate_spark.purge.history import History, others_beside, read_history
 from sluicegate_spark.purge.stages import LISTS, MANIFESTS, METADATA, OLD_METADATA, Stages
 from sluicegate_spark.purge.tally import Tally
@@ -29,6 +30,10 @@ class PurgeProperties(Properties):
         description="`skip` purges the rest where manifests or lists of them are missing or broken; "
         "what they alone named stays.",
     )
+    drop_catalog_entry: bool = Field(
+        default=False,
+        description="The table is dropped from its catalog in the end, for catalogs that do not do it.",
+    )
 
 
 async def purge(work: Work) -> TaskResult:
@@ -41,13 +46,25 @@ async def purge(work: Work) -> TaskResult:
     task, access = work.task, work.access
     told = parse(PurgeProperties, task.properties)
     location = _metadata_location(work)
+    if told.drop_catalog_entry:
+        catalog_of(access.table)
     tally = Tally.resumed(task, work.run)
     history = await read_history(await access.objects(), location)
     if history is None:
         if not gone_with_table(task):
             await _check_purged(work, location)
-        return _result(tally, "purged" if task.stages else "already purged")
-    _check(history, task)
+    else:
+        _check(history, task)
+        await _delete(work, told, tally, location, history)
+    if told.drop_catalog_entry:
+        await drop_entry(access.table)
+    return _result(tally, "purged" if history or task.stages else "already purged")
+
+
+async def _delete(
+    work: Work, told: PurgeProperties, tally: Tally, location: str, history: History
+) -> None:
+    task, access = work.task, work.access
     stages = Stages(access, work.run, tally, task.stages)
     old = await old_metadata(access, history)
     if stages.is_due(MANIFESTS):
@@ -62,7 +79,6 @@ async def purge(work: Work) -> TaskResult:
     hint = f"{location.rpartition('/')[0]}/{_HINT}"
     await stages.here(OLD_METADATA, (*old.files, hint), last=old.links)
     await stages.here(METADATA, (location,))
-    return _result(tally, "purged")
 
 
 def _metadata_location(work: Work) -> str:

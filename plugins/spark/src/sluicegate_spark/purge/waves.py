@@ -29,6 +29,7 @@ _GIVEN_IN_PART = 16  # manifest lists, each of which takes a while to read
 _FIRST_WIDTH = 8
 _WIDEST = 1_024
 _WAVE_SECONDS = 15.0
+_GIVEN = "path string, part int"
 _DELETION = "seen long, deleted long, size long, left long, example string, reason string"
 
 
@@ -80,7 +81,7 @@ class Waves:
         paths = sorted(set(locations))
         parts = [number // _GIVEN_IN_PART for number in range(len(paths))]
         table = pa.table([pa.array(paths, pa.string()), pa.array(parts, pa.int32())], ["path", "part"])
-        rows = await self._session.run(lambda spark: spark.createDataFrame(table))
+        rows = await self._session.run(lambda spark: spark.createDataFrame(table, _GIVEN))
         return Sorted(rows, len(paths), -(-len(paths) // _GIVEN_IN_PART))
 
     async def sort(self, paths: Sequence[DataFrame]) -> Sorted:
