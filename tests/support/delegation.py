@@ -248,7 +248,8 @@ def base_of(desk: Desk, executor: TaskExecutor, **changed: Any) -> Base:
     }
     settings = Settings.model_validate({"delegation": delegation, "signing_key": KEY.decode() * 2})
     kind = TaskExecutorType("folder", (PURGE,), _NoConfig, lambda config, context: executor)
-    configured = ConfiguredInstances((), (), (), (ConfiguredExecutor("folder-1", kind, _NoConfig()),))
+    executors = (ConfiguredExecutor("folder-1", kind, _NoConfig()),)
+    configured = ConfiguredInstances((), (), (), executors=executors)
     return Base(settings, Registry([]), configured, desk.store, desk.seal, desk.queue)
 
 
