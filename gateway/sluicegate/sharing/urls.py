@@ -60,27 +60,31 @@ class Urls:
         """
         if column.null_count == len(column):
             return {}
-        root = self._table.source.location
-        stored: dict[int, str] = {}
-        derived: dict[int, DerivedFile] = {}
-        for row, vector in enumerate(column.to_pylist()):
-            if vector is None:
-                continue
-            if vector["storageType"] == DERIVED:
-                derived[row] = DerivedFile.parse(vector["pathOrInlineDv"])
-            elif (location := vector_location(root, vector)) is not None:
-                stored[row] = location
-        found: dict[int, tuple[str, str]] = {}
+        stored, derived = _placed(self._table.source.location, column)
+        signed: list[tuple[int, str, str]] = []
         if stored:
             urls = (await self.of_each(list(stored.values()))).urls
-            found |= zip(stored, zip(stored.values(), urls, strict=True), strict=True)
+            signed += zip(stored, stored.values(), urls, strict=True)
         if derived:
             urls = self.of_derived(list(derived.values())).urls
-            digests = (file.digest for file in derived.values())
-            found |= zip(derived, zip(digests, urls, strict=True), strict=True)
-        return found
+            signed += zip(derived, (file.digest for file in derived.values()), urls, strict=True)
+        return {row: (name, url) for row, name, url in signed}
 
     def _note(self, signed: Presigned) -> None:
         if signed.urls:
             self._record.add(len(signed.urls), signed.expires_at)
         self.expires_at = min(self.expires_at or signed.expires_at, signed.expires_at)
+
+
+def _placed(root: str, column: pa.ChunkedArray) -> tuple[dict[int, str], dict[int, DerivedFile]]:
+    """The vectors of a column that are files, by row: those in a store, and those that are made."""
+    stored: dict[int, str] = {}
+    derived: dict[int, DerivedFile] = {}
+    for row, vector in enumerate(column.to_pylist()):
+        if vector is None:
+            continue
+        if vector["storageType"] == DERIVED:
+            derived[row] = DerivedFile.parse(vector["pathOrInlineDv"])
+        elif (location := vector_location(root, vector)) is not None:
+            stored[row] = location
+    return stored, derived
