@@ -2,6 +2,7 @@
 
     from sluicegate.testing.catalog import CatalogBehaviour
     from sluicegate.testing.storage import StorageBehaviour
+    from sluicegate.testing.executors import TaskExecutorBehaviour
     from sluicegate.testing.fakes import FakeContext
 
 Install it with `pip install 'sluicegate[testing]'`. Nothing of the gateway imports it.
@@ -13,4 +14,6 @@ from contextlib import suppress
 with suppress(ImportError):
     import pytest
 
-    pytest.register_assert_rewrite("sluicegate.testing.catalog", "sluicegate.testing.storage")
+    pytest.register_assert_rewrite(
+        "sluicegate.testing.catalog", "sluicegate.testing.executors", "sluicegate.testing.storage"
+    )

@@ -1,0 +1,142 @@
+"""What every task executor must do, as a suite that its author's tests inherit.
+
+class TestMyExecutor(TaskExecutorBehaviour):
+    @pytest.fixture
+    def executor(self) -> TaskExecutor: ...
+    @pytest.fixture
+    def task(self) -> DelegatedTask: ...
+    @pytest.fixture
+    def wrong_task(self) -> DelegatedTask: ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import anyio
+import anyio.lowlevel
+import pytest
+import pytest_asyncio
+
+from sluicegate.api import DelegatedTask, TaskExecutor, TaskFailed, TaskProgress, TaskResult
+
+_STOP_SECONDS = 60
+
+
+@dataclass
+class RecordedRun:
+    """A `TaskRun` without a service: it remembers what an executor tells.
+
+    Attributes:
+        stages: Those that are finished, earlier attempts' included.
+        reports: Progress, in order.
+        renewed: The credentials that a repeated request brought.
+        stop_after: With so many finished stages the attempt is cancelled.
+        scope: What is cancelled.
+    """
+
+    stages: list[str] = field(default_factory=list)
+    reports: list[TaskProgress] = field(default_factory=list)
+    renewed: Mapping[str, str] | None = None
+    stop_after: int | None = None
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+    def report(self, progress: TaskProgress) -> None:
+        """Remember how far the task is; see `TaskRun.report`."""
+        self.reports.append(progress)
+
+    async def finish_stage(self, stage: str) -> None:
+        """Remember a finished stage; cancel the attempt where it was the last one allowed."""
+        self.stages.append(stage)
+        if self.stop_after is not None and len(self.stages) >= self.stop_after:
+            self.scope.cancel()
+        await anyio.lowlevel.checkpoint()
+
+    async def renewed_config(self) -> Mapping[str, str] | None:
+        """See `TaskRun.renewed_config`."""
+        return self.renewed
+
+
+@pytest.mark.asyncio
+class TaskExecutorBehaviour:
+    """Inherit it as `Test…`, and give the fixtures `executor`, `task` and `wrong_task`."""
+
+    @pytest.fixture
+    def executor(self) -> TaskExecutor:
+        """The executor under test; the suite closes it."""
+        raise NotImplementedError("give a fixture 'executor'")
+
+    @pytest.fixture
+    def task(self) -> DelegatedTask:
+        """A task that succeeds, in a place of its own for each test."""
+        raise NotImplementedError("give a fixture 'task'")
+
+    @pytest.fixture
+    def wrong_task(self) -> DelegatedTask:
+        """A task that can never succeed: its payload is wrong."""
+        raise NotImplementedError("give a fixture 'wrong_task'")
+
+    @pytest_asyncio.fixture(autouse=True)
+    async def _closed(self, executor: TaskExecutor) -> AsyncIterator[None]:
+        yield
+        await executor.aclose()
+
+    async def test_a_task_succeeds_and_says_what_it_did(
+        self, executor: TaskExecutor, task: DelegatedTask
+    ) -> None:
+        result = await attempt(executor, task, RecordedRun())
+        assert result.summary
+        for figure in (result.files_deleted, result.bytes_deleted):
+            assert figure is None or figure >= 0
+
+    async def test_progress_never_goes_back_or_beyond_its_total(
+        self, executor: TaskExecutor, task: DelegatedTask
+    ) -> None:
+        run = RecordedRun()
+        await attempt(executor, task, run)
+        before = TaskProgress("")
+        for progress in run.reports:
+            assert before.files_done <= progress.files_done
+            assert before.bytes_done <= progress.bytes_done
+            assert progress.files_total is None or progress.files_done <= progress.files_total
+            before = progress
+
+    async def test_a_finished_task_is_safe_to_run_again(
+        self, executor: TaskExecutor, task: DelegatedTask
+    ) -> None:
+        """Its end was not recorded, as the worker died right before; nothing counts twice."""
+        run = RecordedRun()
+        first = await attempt(executor, task, run)
+        again = await attempt(executor, resumed(task, run), RecordedRun(list(run.stages)))
+        assert (again.files_deleted or 0) <= (first.files_deleted or 0)
+        assert (again.bytes_deleted or 0) <= (first.bytes_deleted or 0)
+
+    async def test_a_cancelled_attempt_stops_and_the_next_one_ends_the_task(
+        self, executor: TaskExecutor, task: DelegatedTask
+    ) -> None:
+        run = RecordedRun(stop_after=1)
+        with anyio.fail_after(_STOP_SECONDS), run.scope:
+            await attempt(executor, task, run)
+        assert len(run.stages) <= 1, "it went on after it was cancelled"
+        whole = RecordedRun(list(run.stages))
+        await attempt(executor, resumed(task, run), whole)
+        assert len(whole.stages) == len(set(whole.stages)), "a finished stage was done again"
+
+    async def test_a_wrong_payload_is_terminal(
+        self, executor: TaskExecutor, wrong_task: DelegatedTask
+    ) -> None:
+        with pytest.raises(TaskFailed) as failed:
+            await attempt(executor, wrong_task, RecordedRun())
+        assert (failed.value.error_code, failed.value.retryable) == ("INVALID_PAYLOAD", False)
+
+
+async def attempt(executor: TaskExecutor, task: DelegatedTask, run: RecordedRun) -> TaskResult:
+    """One attempt, as a worker makes it."""
+    return await executor.run(task, await executor.acquire(task), run)
+
+
+def resumed(task: DelegatedTask, run: RecordedRun) -> DelegatedTask:
+    """The task as the next attempt gets it."""
+    progress = run.reports[-1] if run.reports else None
+    return replace(task, attempt=task.attempt + 1, stages=tuple(run.stages), progress=progress)
