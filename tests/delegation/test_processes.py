@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -174,6 +175,12 @@ def test_tasks_are_listed_cancelled_and_tried_again(lake: Lake, capsys: Capture)
     assert (listed["task_id"], listed["error_code"]) == (task_id, "TASK_CANCELLED")
     assert command(capsys, "tasks", "retry", task_id) == "SUBMITTED"
     assert command(capsys, "tasks", "list", "--realm", "elsewhere").split() == header.split()
+    assert command(capsys, "tasks", "prune", "--older-than", "0s") == "pruned 0 tasks"
+    other = submit(lake, capsys, "T2")
+    command(capsys, "tasks", "cancel", other)
+    assert command(capsys, "tasks", "prune") == "pruned 0 tasks"
+    time.sleep(0.01)
+    assert command(capsys, "tasks", "prune", "--older-than", "0s") == "pruned 1 tasks"
     (lake.folder / "payload.json").write_text("{}")
     for arguments, told in (
         (("submit", "payload.json"), "common_payload: field required"),

@@ -11,6 +11,7 @@ import click
 
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
+from sluicegate.cli.durations import DURATION
 from sluicegate.cli.tabular import columns
 
 if TYPE_CHECKING:
@@ -103,6 +104,21 @@ def retry(ctx: click.Context, task_id: str) -> None:
     click.echo(run_async(_retry(load_settings(ctx), task_id)).status)
 
 
+@tasks.command()
+@click.option(
+    "--older-than",
+    type=DURATION,
+    metavar="AGE",
+    help="Ended so long ago (90d).  [default: delegation.retention]",
+)
+@click.pass_context
+def prune(ctx: click.Context, older_than: int | None) -> None:
+    """Delete tasks that ended long ago, with their histories; the service does so each hour."""
+    settings = load_settings(ctx)
+    age = settings.delegation.retention if older_than is None else older_than
+    click.echo(f"pruned {run_async(_prune(settings, age))} tasks")
+
+
 @asynccontextmanager
 async def _queue(settings: Settings) -> AsyncIterator[TaskQueue]:
     from sluicegate.delegation.queue import TaskQueue
@@ -138,6 +154,13 @@ async def _show(settings: Settings, task_id: str) -> dict[str, Any]:
 async def _cancel(settings: Settings, task_id: str) -> TaskRecord:
     async with _queue(settings) as queue:
         return await queue.cancel(task_id)
+
+
+async def _prune(settings: Settings, seconds: int) -> int:
+    from sluicegate.delegation.retention import Retention
+
+    async with open_store(settings) as store:
+        return await Retention(store, seconds).prune()
 
 
 async def _retry(settings: Settings, task_id: str) -> TaskRecord:

@@ -162,6 +162,11 @@ class DelegationSettings(SettingsModel):
         default_factory=dict, description="What is different for an operation, such as `TABLE_PURGE`."
     )
     worker: WorkerSettings = Field(default=WorkerSettings(), description="The workers of a process.")
+    retention: Duration = Field(
+        default=90 * _DAY,
+        ge=_DAY,
+        description="How long tasks are kept after their end, with their histories.",
+    )
     callback: CallbackSettings | None = Field(
         default=None, description="Where the final state of tasks is pushed to."
     )

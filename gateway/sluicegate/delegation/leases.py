@@ -60,21 +60,21 @@ class Leases:
         Raises:
             Unavailable: The database does not answer.
         """
-        now = self._now()
         full: set[str] = set()
-        async with self._store.append() as connection:
-            while True:
-                query = _candidate(now, operations, full)
+        while True:
+            now = self._now()
+            # A transaction for each candidate: one that held two realms could wait for another's.
+            async with self._store.append() as connection:
+                query = candidate(now, operations, full)
                 row = (await connection.execute(query)).one_or_none()
                 if row is None:
                     return None
                 task = TaskRecord.of(row)
                 if await self._end_hopeless(connection, task, now):
                     continue
-                if not await self._has_room(connection, task.realm, now):
-                    full.add(task.realm)
-                    continue
-                return await self._lease(connection, task, worker, now)
+                if await self._has_room(connection, task.realm, now):
+                    return await self._lease(connection, task, worker, now)
+                full.add(task.realm)
 
     async def start(self, task: TaskRecord) -> TaskRecord:
         """Resources are there: the task is RUNNING.
@@ -297,7 +297,7 @@ def _reported(progress: TaskProgress | None) -> dict[str, Any]:
     return {} if progress is None else {"progress": asdict(progress)}
 
 
-def _candidate(now: int, operations: Collection[str], full: Collection[str]) -> Select[Any]:
+def candidate(now: int, operations: Collection[str], full: Collection[str]) -> Select[Any]:
     """New tasks, scheduled retries and lost ones: `due_at` tells all three."""
     return (
         select(tasks)

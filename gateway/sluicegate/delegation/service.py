@@ -24,6 +24,7 @@ from sluicegate.delegation.gauges import QueueGauges
 from sluicegate.delegation.leases import Leases
 from sluicegate.delegation.openapi import document
 from sluicegate.delegation.queue import TaskQueue
+from sluicegate.delegation.retention import Retention
 from sluicegate.delegation.routes import TaskRoutes
 from sluicegate.delegation.sealing import Seal
 from sluicegate.delegation.tokens import ServiceTokens
@@ -115,7 +116,10 @@ class Base:
         app.router.redirect_slashes = False
         try:
             gauges = QueueGauges(self.store, operations)
-            async with _background(watcher.run), _background(gauges.run):
+            retention = Retention(self.store, delegation.retention)
+            async with AsyncExitStack() as stack:
+                for run in (watcher.run, gauges.run, retention.run):
+                    await stack.enter_async_context(_background(run))
                 yield RequestTelemetry(app)
         finally:
             await callers.aclose()

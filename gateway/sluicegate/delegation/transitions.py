@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import insert, update
+from sqlalchemy import Insert, Update, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from sluicegate.delegation.records import TaskRecord, TaskVersion
@@ -13,6 +13,7 @@ from sluicegate.delegation.states import ENDED, Status, may_follow
 from sluicegate.errors import SluicegateError
 from sluicegate.store.tables import task_versions, tasks
 
+_VERSION = tuple(each.name for each in fields(TaskVersion))
 _FORGOTTEN: dict[str, Any] = {"sealed": None, "subject": None, "due_at": None}
 
 
@@ -29,8 +30,8 @@ async def create(connection: AsyncConnection, values: dict[str, Any]) -> TaskRec
     Raises:
         IntegrityError: There is a task of the same correlation id, or for the same subject.
     """
-    row = (await connection.execute(insert(tasks).values(values).returning(tasks))).one()
-    return await _recorded(connection, TaskRecord.of(row))
+    [created] = await _recorded(connection, insert(tasks).values(values))
+    return created
 
 
 async def move(
@@ -58,19 +59,23 @@ async def move(
         **changes,
         **(_FORGOTTEN | {"callback_due_at": now} if ends else {}),
     }
-    statement = (
-        update(tasks)
-        .where(tasks.c.id == task.id, tasks.c.version == task.version)
-        .values(values)
-        .returning(tasks)
-    )
-    row = (await connection.execute(statement)).one_or_none()
-    if row is None:
+    same = update(tasks).where(tasks.c.id == task.id, tasks.c.version == task.version)
+    moved = await _recorded(connection, same.values(values))
+    if not moved:
         raise TaskMovedOn("the task has changed meanwhile; read it again")
-    return await _recorded(connection, TaskRecord.of(row))
+    return moved[0]
 
 
-async def _recorded(connection: AsyncConnection, task: TaskRecord) -> TaskRecord:
-    version = {each.name: getattr(task, each.name) for each in fields(TaskVersion)}
-    await connection.execute(insert(task_versions).values(task_id=task.id, **version))
-    return task
+async def _recorded(connection: AsyncConnection, change: Insert | Update) -> list[TaskRecord]:
+    """Change a task, if it is still there to be changed, and add the version that it has now."""
+    if connection.dialect.name == "postgresql":
+        # One statement: others wait for a lease that is being taken no longer than they must.
+        changed = change.returning(tasks).cte("changed")
+        version = select(changed.c.id, *(changed.c[name] for name in _VERSION))
+        added = insert(task_versions).from_select(["task_id", *_VERSION], version).cte("added")
+        return [TaskRecord.of(row) for row in await connection.execute(select(changed).add_cte(added))]
+    found = [TaskRecord.of(row) for row in await connection.execute(change.returning(tasks))]
+    for task in found:
+        values = {name: getattr(task, name) for name in _VERSION}
+        await connection.execute(insert(task_versions).values(task_id=task.id, **values))
+    return found

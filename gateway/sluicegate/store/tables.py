@@ -188,6 +188,7 @@ tasks = Table(
     Column("callback_due_at", BigInteger),
     UniqueConstraint("realm", "correlation_id"),
     Index("ix_tasks_priority", "priority", "due_at", **_partial("due_at")),
+    Index("ix_tasks_realm_due_at", "realm", "due_at", "status", **_partial("due_at")),
     Index("ix_tasks_callback_due_at", "callback_due_at", **_partial("callback_due_at")),
     Index("ix_tasks_received_at", "received_at"),
 )

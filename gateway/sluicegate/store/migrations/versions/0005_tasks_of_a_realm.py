@@ -1,0 +1,21 @@
+"""An index that counts a realm's running tasks, however many wait."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Create the index."""
+    where = sa.text("due_at IS NOT NULL")
+    op.create_index(
+        "ix_tasks_realm_due_at",
+        "tasks",
+        ["realm", "due_at", "status"],
+        postgresql_where=where,
+        sqlite_where=where,
+    )
