@@ -85,8 +85,8 @@ def _metadata_location(work: Work) -> str:
     location = work.access.table.metadata_location
     if location is None:
         raise TaskFailed(
-            "only Iceberg tables can be purged, and nothing says where this one's metadata file is: the "
-            "payload needs metadata_location",
+            "only Iceberg tables can be purged, and nothing says where this one's metadata file is: "
+            "the payload needs metadata_location",
             error_code="INVALID_PAYLOAD",
         )
     return location
