@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+import sys
 from collections import Counter
 from dataclasses import replace
 
@@ -22,28 +25,49 @@ def with_settings(desk: Desk, **changed: object) -> Desk:
     return replace(desk, settings=DelegationSettings.model_validate(changed))
 
 
+WORKER = """
+import asyncio, sys
+from sluicegate.api import TaskResult
+from sluicegate.config.delegation import DelegationSettings
+from sluicegate.delegation.leases import Leases
+from sluicegate.store import Store
+
+async def work(url, name):
+    store = await Store.open(url)
+    leases = Leases(store, DelegationSettings(realm_limit=1000))
+    print("ready", flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    while (task := await leases.acquire(name, ["TABLE_PURGE"])) is not None:
+        print(task.id, flush=True)
+        await leases.succeed(await leases.start(task), TaskResult("done"))
+    await store.aclose()
+
+asyncio.run(work(*sys.argv[1:]))
+"""
+
+
 async def test_two_workers_never_hold_one_lease(
     database_url: str, store: Store, clock: RunningClock
 ) -> None:
-    desk = Desk(store, DelegationSettings(realm_limit=1000), clock)
+    desk = Desk(store, DelegationSettings(), clock)
     tasks = [await desk.queue.submit(payload(f"T{number}"), "polaris") for number in range(500)]
-    taken: Counter[str] = Counter()
-
-    async def work(name: str) -> None:
-        # A process of its own has a store of its own.
-        own = await Store.open(database_url)
-        try:
-            leases = Desk(own, desk.settings, clock).leases
-            while (task := await leases.acquire(name, [PURGE])) is not None:
-                taken[task.id] += 1
-                await leases.succeed(await leases.start(task), TaskResult("done"))
-        finally:
-            await own.aclose()
-
-    async with anyio.create_task_group() as group:
-        for number in range(8):
-            group.start_soon(work, f"worker-{number}")
-    assert taken == Counter(task.id for task in tasks)
+    workers = [
+        await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", WORKER, database_url, f"worker-{number}"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+        )
+        for number in range(8)
+    ]
+    for worker in workers:
+        assert worker.stdout is not None
+        assert await worker.stdout.readline() == b"ready\n"
+    said = await asyncio.gather(*(worker.communicate(b"go\n") for worker in workers))
+    assert [worker.returncode for worker in workers] == [0] * 8
+    taken = [output.decode().split() for output, _ in said]
+    assert Counter(itertools.chain(*taken)) == Counter(task.id for task in tasks)
+    assert sum(map(bool, taken)) > 1, "one worker has taken all"
+    assert {len(await desk.queue.history(task.id)) for task in tasks} == {4}
 
 
 async def test_the_most_urgent_task_is_first_and_then_the_oldest(
