@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -28,7 +29,7 @@ from support.spark_tasks import CATALOG, SparkTasks, spark_tasks, task
 from sluicegate.testing.secrets import keep_secret
 
 PURGE = "TABLE_PURGE"
-SOON = {"retry": {"initial_backoff": 2, "backoff_multiplier": 1, "max_attempts": 100}}
+SOON: dict[str, Any] = {"retry": {"initial_backoff": 2, "backoff_multiplier": 1, "max_attempts": 100}}
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +145,25 @@ def test_a_missing_manifest_stops_the_purge_unless_it_is_to_be_skipped(
     assert left.keys() == {f"eu/holed/data/000-{number:03}.parquet" for number in range(2)}
 
 
+def test_the_catalogs_entry_is_dropped_in_the_end_where_that_is_wanted(tasks: SparkTasks) -> None:
+    make(tasks.writer, "dropped", snapshots=1)
+    payload = task(PURGE, "dropped", properties={"drop_catalog_entry": "true"})
+    assert counted(tasks.execute(payload))[0] > 4
+    assert not tasks.writer.table_exists("eu.dropped")
+    assert below(objects_of(tasks.server, "warehouse"), "eu/dropped") == {}
+
+
+def test_an_entry_of_a_catalog_that_is_not_known_cannot_be_dropped(
+    tasks: SparkTasks, catalog: SqlCatalog
+) -> None:
+    table = make(catalog, "kept", snapshots=1)
+    before = objects_of(tasks.server)
+    parameters = handed_over(table, config_of(tasks.server))
+    payload = task(PURGE, "kept", **parameters, properties={"drop_catalog_entry": "true"})
+    assert "drop_catalog_entry" in refusal(tasks.execute(payload), 400, "INVALID_PAYLOAD")
+    assert objects_of(tasks.server) == before
+
+
 def test_files_that_may_be_another_tables_are_not_deleted(
     tasks: SparkTasks, catalog: SqlCatalog
 ) -> None:
@@ -187,3 +207,14 @@ def test_an_empty_table_is_purged(tasks: SparkTasks) -> None:
     ours = below(objects_of(tasks.server, "warehouse"), "eu/empty")
     assert counted(tasks.execute(task(PURGE, "empty"))) == (len(ours), sum(ours.values()))
     assert below(objects_of(tasks.server, "warehouse"), "eu/empty") == {}
+
+
+def test_credentials_that_end_meanwhile_are_renewed(tmp_path: Path) -> None:
+    """They are renewed at half of their life, and Spark alone takes longer to start than that."""
+    require_spark()
+    with spark_tasks(tmp_path, session_seconds=12, **SOON) as tasks:
+        make(tasks.writer, "short", snapshots=1, files=2)
+        answer = tasks.execute(task(PURGE, "short"))
+        assert counted(answer)[0] > 5
+        assert below(objects_of(tasks.server, "warehouse"), "eu/short") == {}
+        assert tasks.record(answer.json()["delegation_task_id"])["attempt_count"] == 1

@@ -132,14 +132,19 @@ def logged_in(address: str) -> Iterator[httpx.Client]:
 
 
 @contextmanager
-def spark_tasks(folder: Path, **delegation: Any) -> Iterator[SparkTasks]:
+def spark_tasks(
+    folder: Path, *, session_seconds: int | None = None, **delegation: Any
+) -> Iterator[SparkTasks]:
     """Serve tasks on Spark until the block ends; Spark itself starts with the first of them.
 
     Args:
         folder: For everything.
+        session_seconds: Longest life of the credentials that the catalog vends.
         delegation: Further settings of the service.
     """
-    with SeaweedFS.start(folder / "store", warehouse=WAREHOUSE) as server:
+    with SeaweedFS.start(
+        folder / "store", session_seconds=session_seconds, warehouse=WAREHOUSE
+    ) as server:
         written_by(server).create_namespace_if_not_exists("eu")
         write_delegation(folder / "service", executor_section(server, folder), **delegation)
         with (

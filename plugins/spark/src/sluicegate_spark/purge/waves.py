@@ -100,10 +100,17 @@ class Waves:
         """
         listed: list[DataFrame] = []
         async for wave, objects in self._waves(sources):
-            rows = wave.mapInArrow(Listing(objects, parse), LISTED)
-            judge(await self._session.run(partial(self._read, rows)))
+            rows, problems = await self._listed(wave, Listing(objects, parse))
+            if problems.refused and _ended(objects):
+                again = Listing(await self._access.objects(), parse)
+                rows, problems = await self._listed(wave, again)
+            judge(problems)
             listed.append(rows.where("path IS NOT NULL").select("path"))
         return listed
+
+    async def _listed(self, wave: DataFrame, listing: Listing) -> tuple[DataFrame, Problems]:
+        rows = wave.mapInArrow(listing, LISTED)
+        return rows, await self._session.run(partial(self._read, rows))
 
     def _read(self, rows: DataFrame, spark: SparkSession) -> Problems:
         """Keep what is listed, and say what could not be."""
