@@ -34,9 +34,12 @@ _EXTENSIONS = (
 SECRET_NAMES = "(?i)secret|password|token|access[.-]?key|credential"  # noqa: S105 (a pattern)
 _EVERYWHERE = {
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.redaction.options.regex": SECRET_NAMES,
+}
+# Fixed when Spark starts: a Spark Connect server has its own.
+_STARTED = {
     "spark.ui.showConsoleProgress": "false",
     "spark.redaction.regex": SECRET_NAMES,
-    "spark.sql.redaction.options.regex": SECRET_NAMES,
 }
 _HERE = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -180,7 +183,7 @@ class Engine:
         return self._config.master.startswith("local")
 
     def _settings(self) -> dict[str, str]:
-        settings = dict(_EVERYWHERE)
+        settings = _EVERYWHERE | _STARTED
         if self._is_local:
             settings |= _HERE
         if self._config.jars is not None or self._config.packages:
