@@ -25,6 +25,11 @@ Rows = list[dict[str, Any]]
 _DELTA: Final[Mapping[str, str]] = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 }
+_NO_TABLE: Final = (
+    "[DELTA_MISSING_DELTA_TABLE",
+    "[DELTA_TABLE_NOT_FOUND",
+    "[DELTA_PATH_DOES_NOT_EXIST",
+)
 _APACHE: Final = "software.amazon.awssdk.http.apache5.Apache5HttpClient"
 
 
@@ -101,7 +106,12 @@ async def delta_table(work: Work, settings: Mapping[str, str]) -> AsyncIterator[
     async with work.engine.session(
         work.task.id, {**SETTINGS, **_DELTA, **settings, **opened}
     ) as session:
-        yield OpenTable(work, session, f"delta.{identifier(hadoop_location(table.location))}")
+        try:
+            yield OpenTable(work, session, f"delta.{identifier(hadoop_location(table.location))}")
+        except TaskFailed as failed:
+            if (failed.detail or "").startswith(_NO_TABLE):
+                raise _unfit(f"there is no Delta table at {table.location}") from failed
+            raise
 
 
 def _choose_http_client(spark: SparkSession) -> None:

@@ -30,4 +30,4 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 
 # Where the payload says where such a table is, the catalog is not asked for it.
-OF_DELTA_TABLES: Final = frozenset((CONVERT_TO_ICEBERG,))
+OF_DELTA_TABLES: Final = frozenset((CONVERT_TO_ICEBERG, TABLE_VACUUM))

@@ -1,0 +1,91 @@
+"""Delta tables of tasks: what says that they are some, and what opens them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from sluicegate.api import DelegatedTask, TableIdentity, TaskFailed
+from sluicegate.testing.servers.catalog_http import Reply, Request, serve
+from sluicegate_spark.config import SparkConfig
+from sluicegate_spark.executor import SparkExecutor
+from sluicegate_spark.tables import TableAccess
+
+GENERIC = "/polaris/v1/lake/namespaces/eu/generic-tables/orders"
+KEYS = {"s3.access-key-id": "id", "s3.secret-access-key": "key"}
+HADOOP = {"spark.hadoop.fs.s3a.access.key": "of-spark"}
+
+
+@contextmanager
+def polaris(generic: Mapping[str, str]) -> Iterator[str]:
+    """A catalog without Iceberg tables and with one generic one; its address."""
+    addresses: list[str] = []
+
+    def answer(request: Request) -> Reply:
+        if request.path == "/v1/config":
+            routes = ["GET polaris/v1/{prefix}/namespaces/{namespace}/generic-tables"]
+            return Reply(200, {"overrides": {"prefix": "lake"}, "endpoints": routes})
+        if request.path == GENERIC:
+            return Reply(200, {"table": {"name": "orders", **generic}})
+        return Reply(404, {"error": {"type": "NoSuchTableException", "message": "no", "code": 404}})
+
+    def at(port: int) -> Callable[[Request], Reply]:
+        addresses.append(f"http://127.0.0.1:{port}")
+        return answer
+
+    with serve(at):
+        yield addresses[0]
+
+
+def task(catalog: str = "lake", table: str = "orders", **given: Any) -> DelegatedTask:
+    identity = TableIdentity("7", catalog, ("eu",), table)
+    return DelegatedTask("t", "TABLE_COMPACTION", "prod", identity, **given)
+
+
+async def acquired(section: Mapping[str, Any], task: DelegatedTask) -> TableAccess:
+    executor = SparkExecutor(SparkConfig.model_validate(section))
+    try:
+        found = await executor.acquire(task)
+    finally:
+        await executor.aclose()
+    assert found is not None
+    return found
+
+
+async def test_a_generic_table_of_the_catalog_is_a_delta_table() -> None:
+    with polaris({"format": "DELTA", "base-location": "s3://lake/orders/"}) as uri:
+        found = await acquired({"catalogs": {"lake": {"uri": uri}}}, task(config=KEYS))
+    assert (found.table.format, found.table.location) == ("delta", "s3://lake/orders")
+
+
+@pytest.mark.parametrize(
+    ("generic", "table", "message"),
+    [
+        ({"format": "csv", "base-location": "s3://lake/orders"}, "orders", "no Delta table"),
+        ({"format": "delta"}, "orders", "no Delta table with a location"),
+        ({"format": "delta"}, "others", "shows no such table"),
+    ],
+)
+async def test_what_is_no_table_of_tasks_is_refused(
+    generic: dict[str, str], table: str, message: str
+) -> None:
+    with polaris(generic) as uri, pytest.raises(TaskFailed, match=message) as failed:
+        await acquired({"catalogs": {"lake": {"uri": uri}}}, task(table=table, config=KEYS))
+    assert not failed.value.retryable
+
+
+async def test_sparks_own_configuration_opens_a_delta_table_that_comes_without_credentials() -> None:
+    told = task("none", properties={"format": "delta", "location": "s3://lake/orders"})
+    found = await acquired({"conf": HADOOP}, told)
+    assert await found.handed_over() is None
+    with pytest.raises(TaskFailed, match="no credentials for the table's files"):
+        await acquired({}, told)
+
+
+async def test_an_iceberg_table_needs_credentials_all_the_same() -> None:
+    told = task("none", metadata_location="s3://lake/orders/metadata/1.metadata.json")
+    with pytest.raises(TaskFailed, match="no credentials for the table's files"):
+        await acquired({"conf": HADOOP}, told)
