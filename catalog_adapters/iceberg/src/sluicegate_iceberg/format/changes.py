@@ -21,7 +21,7 @@ from sluicegate.formats import (
     Snapshot,
     TableState,
 )
-from sluicegate_iceberg.format.known_steps import KnownSteps, Step, step_key
+from sluicegate_iceberg.format.known_steps import KnownSteps, Step, reading_of, step_key
 from sluicegate_iceberg.format.lineage import Lineage, Version
 from sluicegate_iceberg.format.loading import Loaded, Loader
 from sluicegate_iceberg.format.metadata import IcebergMetadata
@@ -62,9 +62,10 @@ async def changes_between(
         StorageError: The store does not answer or refuses.
     """
     before, versions = _run(lineage, start, end)
+    reading = reading_of(table_id, metadata)
     steps = []
     for version in versions:
-        key = step_key(table_id, metadata, before, version)
+        key = step_key(reading, before, version)
         step = known.get(key)
         if step is None:
             step = await _step(snapshots, before, version)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from sluicegate_iceberg.format.metadata import IcebergMetadata
 
 _MOST_BYTES: Final = 64 << 20
+# What every commit changes.
+_MOVING: Final = frozenset(("last_updated", "snapshots", "current_snapshot_id"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +61,26 @@ class KnownSteps:
             self._steps[key] = step
 
 
-def step_key(
-    table_id: str, metadata: IcebergMetadata, before: Version | None, version: Version
-) -> Hashable:
-    """All that a step depends on: its snapshots, and the schemas that say how their files are read.
+def reading_of(table_id: str, metadata: IcebergMetadata) -> Hashable:
+    """All but the snapshots that says how a table's files are read: its schemas, for example.
 
     Args:
         table_id: The catalog's, for tables without a UUID.
         metadata: What the newest metadata file says.
+    """
+    texts = (
+        repr(getattr(metadata, each.name)) for each in fields(metadata) if each.name not in _MOVING
+    )
+    return table_id, *texts
+
+
+def step_key(reading: Hashable, before: Version | None, version: Version) -> Hashable:
+    """All that a step depends on.
+
+    Args:
+        reading: How files are read.
         before: The version before, if there is any.
         version: The version.
     """
     earlier = before.snapshot.id if before and before.snapshot else None
-    return (
-        metadata.table_uuid or table_id,
-        earlier,
-        version.number,
-        version.snapshot.id if version.snapshot else None,
-        metadata.current_schema_id,
-        frozenset(metadata.schemas),
-        metadata.all_schemas,
-        metadata.name_mapping,
-    )
+    return reading, earlier, version.number, version.snapshot.id if version.snapshot else None
