@@ -6,11 +6,14 @@ import json
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.manifest import ManifestFile
 from pyiceberg.schema import Schema
+from pyiceberg.table import Table
 from pyiceberg.types import FixedType, LongType, NestedField, StringType, TimeType
 from support.iceberg_deletes import change_entries
 from support.iceberg_sharing import IcebergSharing
@@ -134,6 +137,40 @@ def test_files_that_were_added_without_field_ids(lake: IcebergSharing) -> None:
     assert (refused.status, "lack field ids" in refused.message) == (400, True)
 
 
+@pytest.mark.parametrize("counted", [True, False])
+def test_files_that_lack_what_they_are_partitioned_by_are_refused(
+    lake: IcebergSharing, counted: bool
+) -> None:
+    name, table = lake.table(SIMPLE.schema)
+    with table.update_spec() as spec:
+        spec.add_identity("name")
+    with table.transaction() as transaction:
+        mapping = '[{"field-id": 2, "names": ["name"]}]'
+        transaction.set_properties({"schema.name-mapping.default": mapping})
+    table.append(SIMPLE)
+    if counted:
+        assert_same_rows(SIMPLE, lake.recipient.read(name))
+        return
+    change_entries(only_manifest(table), null_value_counts=[])
+    refused = refusal_of(lambda: lake.recipient.read(name))
+    assert refused.status == 400
+    assert "lack columns that it is partitioned by (name)" in refused.message
+
+
+def test_a_column_whose_files_call_it_otherwise_is_found_by_its_field_id(lake: IcebergSharing) -> None:
+    name, table = lake.table(SIMPLE.schema)
+    with table.transaction() as transaction:
+        mapping = '[{"field-id": 1, "names": ["col-1"]}]'
+        transaction.set_properties({"schema.name-mapping.default": mapping})
+    table.append(SIMPLE)
+    (task,) = table.scan().plan_files()
+    path = task.file.file_path.removeprefix("file://")
+    written = pq.read_table(path)
+    pq.write_table(written.rename_columns(["col-1", "name", "price"]), path)
+    change_entries(only_manifest(table), file_size_in_bytes=Path(path).stat().st_size)
+    assert_same_rows(SIMPLE, lake.recipient.read(name))
+
+
 def test_a_name_mapping_does_no_harm_where_all_files_have_field_ids(lake: IcebergSharing) -> None:
     inner = pa.struct([pa.field("city", pa.string()), pa.field("codes", pa.list_(pa.int64()))])
     rows = pa.table(
@@ -198,3 +235,10 @@ def test_added_columns_are_null_where_files_lack_them(lake: IcebergSharing) -> N
     for use_delta_format in (False, True):
         found = lake.recipient.read(name, use_delta_format=use_delta_format)
         assert_same_rows(table.scan().to_arrow(), found)
+
+
+def only_manifest(table: Table) -> ManifestFile:
+    snapshot = table.refresh().current_snapshot()
+    assert snapshot is not None
+    (manifest,) = snapshot.manifests(table.io)
+    return manifest

@@ -26,7 +26,7 @@ from sluicegate_iceberg.format.manifests import (
 )
 from sluicegate_iceberg.format.metadata import IcebergMetadata
 from sluicegate_iceberg.format.objects import TableObjects
-from sluicegate_iceberg.format.schema import Struct, parse_struct
+from sluicegate_iceberg.format.schema import Struct, parse_struct, places
 from sluicegate_iceberg.format.shape import Shape, shape_of
 
 _MIN_READER, _MIN_WRITER = 3, 7  # the versions that name their features
@@ -171,18 +171,32 @@ class Loader:
         return shape_of(
             schema,
             [*self._metadata.schemas.values(), *(parse_struct(orjson.loads(text)) for text in written)],
-            known=self._metadata.all_schemas,
+            known=self._metadata.all_schemas and self._called_as_mapped(schema),
         )
+
+    def _called_as_mapped(self, schema: Struct) -> bool:
+        """Files without field ids, if there are any, call the columns by their names."""
+        mapped = self._metadata.mapped_names
+        names = ((place.field.name, mapped.get(place.field.id)) for place in places(schema))
+        return all(known in (None, (name,)) for name, known in names)
 
     def _files(
         self, manifests: Sequence[Manifest], fetched: Mapping[str, bytes], shape: Shape
     ) -> dict[str, KeptManifest]:
         """One manifest after the other: decoded, its entries take a hundred times its bytes."""
         metrics = metrics_of(shape.columns, shape.physical)
+        declared = {column.id: column.name for column in shape.columns}
+        imported = {
+            id_: declared[id_]
+            for id_ in self._metadata.partitioned_by & declared.keys()
+            if self._metadata.name_mapping
+        }
         return {
             manifest.path: KeptManifest(
                 schema_of(content),
-                data_files(entries_of(manifest, content), self._objects, metrics, self._timestamps),
+                data_files(
+                    entries_of(manifest, content), self._objects, metrics, self._timestamps, imported
+                ),
             )
             for manifest in manifests
             if (content := fetched.get(manifest.path)) is not None

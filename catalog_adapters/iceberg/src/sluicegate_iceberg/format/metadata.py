@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from sluicegate_iceberg.format.schema import Struct, parse_struct
 
 _VERSIONS = (1, 2, 3)
 _GZIP = b"\x1f\x8b"
+_NAME_MAPPING = "schema.name-mapping.default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class IcebergMetadata:
         schemas: By id.
         all_schemas: No schema that the table ever had is missing, as far as the ids tell.
         name_mapping: Files without field ids are read by the names of a mapping.
+        mapped_names: What it calls fields, by id.
+        partitioned_by: Ids of the fields whose values, as they are, files were ever partitioned by.
     """
 
     format_version: int
@@ -58,6 +61,8 @@ class IcebergMetadata:
     snapshots: Mapping[int, IcebergSnapshot]
     current_snapshot_id: int | None
     name_mapping: bool
+    mapped_names: Mapping[int, tuple[str, ...]]
+    partitioned_by: frozenset[int]
 
     def schema_of(self, snapshot: IcebergSnapshot | None) -> Struct:
         """The schema of a snapshot where it names one, else the table's."""
@@ -108,6 +113,7 @@ def _parse(version: int, value: Mapping[str, Any]) -> IcebergMetadata:
         current = None
     if current is not None and current not in snapshots:
         raise KeyError("current-snapshot-id")
+    mapping = (value.get("properties") or {}).get(_NAME_MAPPING)
     return IcebergMetadata(
         format_version=version,
         table_uuid=value.get("table-uuid"),
@@ -117,8 +123,23 @@ def _parse(version: int, value: Mapping[str, Any]) -> IcebergMetadata:
         all_schemas="schemas" in value and set(schemas) == set(range(len(schemas))),
         snapshots=snapshots,
         current_snapshot_id=current,
-        name_mapping="schema.name-mapping.default" in (value.get("properties") or {}),
+        name_mapping=mapping is not None,
+        mapped_names=dict(_mapped_names(orjson.loads(mapping or b"[]"))),
+        partitioned_by=frozenset(
+            int(field["source-id"])
+            for spec in value.get("partition-specs") or [{"fields": value.get("partition-spec") or ()}]
+            for field in spec["fields"]
+            if field["transform"] == "identity"
+        ),
     )
+
+
+def _mapped_names(fields: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Of a name mapping (Iceberg specification, "Name Mapping Serialization")."""
+    for field in fields:
+        if "field-id" in field:
+            yield int(field["field-id"]), tuple(field["names"])
+        yield from _mapped_names(field.get("fields") or ())
 
 
 def _snapshot(value: Mapping[str, Any]) -> IcebergSnapshot:
