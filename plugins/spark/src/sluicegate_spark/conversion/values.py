@@ -11,7 +11,7 @@ import re
 import struct
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
-from decimal import Context, InvalidOperation
+from decimal import Context, Inexact, InvalidOperation
 from typing import Any
 
 from sluicegate.api import TableUnreadable, UnsupportedOperation
@@ -19,7 +19,7 @@ from sluicegate.api import TableUnreadable, UnsupportedOperation
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1)
 _DECIMAL = re.compile(r"decimal\((\d+), (\d+)\)")
-_EXACT = Context(prec=80)
+_EXACT = Context(prec=80, traps=[Inexact, InvalidOperation])
 _PACKED: Mapping[str, str] = {
     "int": "<i",
     "long": "<q",
@@ -54,7 +54,7 @@ def bound(value: Any, type_: str, *, upper: bool) -> bytes | None:
         if (layout := _PACKED.get(type_)) is None:
             return None
         return struct.pack(layout, _number(value, type_, upper=upper))
-    except (ValueError, TypeError, OverflowError, InvalidOperation, struct.error):
+    except (ValueError, TypeError, ArithmeticError, struct.error):
         return None
 
 
@@ -69,7 +69,7 @@ def partition_value(text: str | None, type_: str, column: str) -> Any:
         return None
     try:
         return _partition_value(text, type_, column)
-    except (KeyError, ValueError, OverflowError, InvalidOperation) as error:
+    except (KeyError, ValueError, ArithmeticError) as error:
         raise TableUnreadable(
             f"a value of the partition column '{column}' is no {type_}", detail=ascii(text[:100])
         ) from error
