@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from typing import Any, Literal
 
-from sqlalchemy import Select, func, select, update
+from sqlalchemy import BindParameter, Select, bindparam, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from sluicegate.clock import epoch_ms
@@ -22,6 +22,9 @@ from sluicegate.store import Store
 from sluicegate.store.tables import tasks
 
 log = logging.getLogger(__name__)
+
+# As literals, which show the databases that their index of leased tasks serves the query.
+_LEASED: BindParameter[str] = bindparam("leased", sorted(LEASED), expanding=True, literal_execute=True)
 
 Beat = Literal["held", "cancelled", "lost"]
 
@@ -66,6 +69,8 @@ class Leases:
             # A transaction for each candidate: one that held two realms could wait for another's.
             async with self._store.append() as connection:
                 query = candidate(now, operations, full)
+                if connection.dialect.name == "postgresql":
+                    query = _with_its_realm(query)
                 row = (await connection.execute(query)).one_or_none()
                 if row is None:
                     return None
@@ -244,15 +249,10 @@ class Leases:
 
     async def _has_room(self, connection: AsyncConnection, realm: str, now: int) -> bool:
         """Whether a realm has not all its tasks running that it may have."""
-        if connection.dialect.name == "postgresql":
-            # Without it, two workers would count before either has leased.
-            await connection.execute(
-                select(func.pg_advisory_xact_lock(func.hashtextextended(realm, 0)))
-            )
         running = (
             select(func.count())
             .select_from(tasks)
-            .where(tasks.c.due_at > now, tasks.c.status.in_(LEASED), tasks.c.realm == realm)
+            .where(tasks.c.due_at > now, tasks.c.status.in_(_LEASED), tasks.c.realm == realm)
         )
         limit = self._settings.realm_limits.get(realm, self._settings.realm_limit)
         return int((await connection.execute(running)).scalar_one()) < limit
@@ -310,3 +310,10 @@ def candidate(now: int, operations: Collection[str], full: Collection[str]) -> S
         .limit(1)
         .with_for_update(skip_locked=True)
     )
+
+
+def _with_its_realm(query: Select[Any]) -> Select[Any]:
+    """The candidate and a lock on its realm: else two would count before either has leased."""
+    picked = query.subquery("picked")
+    lock = func.pg_advisory_xact_lock(func.hashtextextended(picked.c.realm, 0))
+    return select(picked, lock.label("realm_lock"))

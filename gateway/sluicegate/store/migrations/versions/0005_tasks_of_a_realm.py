@@ -11,11 +11,11 @@ depends_on = None
 
 def upgrade() -> None:
     """Create the index."""
-    where = sa.text("due_at IS NOT NULL")
+    where = sa.text("status IN ('ACQUIRING_RESOURCES', 'RUNNING')")
     op.create_index(
-        "ix_tasks_realm_due_at",
+        "ix_tasks_leased",
         "tasks",
-        ["realm", "due_at", "status"],
+        ["realm", "due_at"],
         postgresql_where=where,
         sqlite_where=where,
     )

@@ -1,0 +1,64 @@
+"""Delegated tasks on PostgreSQL, in a table with a million ended ones, beside a bare queue."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from functools import partial
+
+import asyncpg
+from support.postgres import PostgresServer, running_postgres
+
+from benchmarks import _bare_queue, _task_queue, _task_table
+from benchmarks._processes import Work, rate
+from benchmarks._report import Figures, Report
+from benchmarks._scale import SHA256, sha256_per_cpu_second
+from sluicegate.store import Store
+
+_TASKS_A_REALM = 16
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Options of this benchmark."""
+    parser.add_argument("--ended", type=int, default=1_000_000, help="ended tasks (default 1000000)")
+    parser.add_argument("--tasks", type=int, default=4000, help="handed over (default 4000)")
+    parser.add_argument("--workers", type=int, default=8, help="processes (default 8)")
+
+
+def run(options: argparse.Namespace) -> Report:
+    """Both queues begin with as many ended tasks, and neither runs while the other is measured."""
+    with running_postgres() as server:
+        ours, bare = asyncio.run(_prepared(server, options))
+        figures = asyncio.run(_task_table.sizes(ours, options.ended))
+        each = options.tasks // options.workers
+        realms = max(1, each // _TASKS_A_REALM)
+
+        def measured(name: str, work: Work, url: str = ours) -> Figures:
+            done = rate(work, url, options.workers)
+            return {f"{name}_per_second": done.per_second, f"{name}_cpu_seconds": done.cpu_seconds}
+
+        figures |= measured("submitted", partial(_task_queue.submit, count=each, realms=realms))
+        figures["lease_query_ms"] = asyncio.run(_task_table.lease_query(ours))
+        figures |= measured("acquired", _task_queue.acquire)
+        figures |= measured("heartbeats", _task_queue.beat)
+        rate(partial(_task_queue.submit, count=each, realms=1), ours, options.workers)
+        figures |= measured("acquired_of_one_realm", _task_queue.acquire)
+        figures["pruned_per_second"] = asyncio.run(_task_queue.prune(ours))
+        peer = dict(measured("submitted", partial(_bare_queue.submit, tasks=each), bare))
+        peer |= measured("acquired", _bare_queue.acquire, bare)
+        peer |= measured("heartbeats", partial(_bare_queue.beat, of=options.workers), bare)
+        peer["pruned_per_second"] = asyncio.run(_bare_queue.prune(bare))
+    return Report(figures | {SHA256: sha256_per_cpu_second()}, {"bare_queue": peer})
+
+
+async def _prepared(server: PostgresServer, options: argparse.Namespace) -> tuple[str, str]:
+    ours, bare = server.new_database(), server.new_database()
+    await (await Store.open(ours)).aclose()
+    await _task_table.fill(ours, options.ended)
+    connection = await asyncpg.connect(bare)
+    await connection.execute(_bare_queue.CREATE)
+    await connection.execute(_bare_queue.FILL, options.ended, timeout=600)
+    await connection.execute("VACUUM ANALYZE bare_tasks", timeout=600)
+    await connection.execute("CHECKPOINT", timeout=600)
+    await connection.close()
+    return ours, bare
