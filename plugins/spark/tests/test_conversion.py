@@ -9,15 +9,21 @@ from typing import Any
 import orjson
 import pyarrow as pa
 import pytest
+from obstore.store import LocalStore
 from pyiceberg.conversions import from_bytes
 from pyiceberg.schema import Schema
 from pyiceberg.types import PrimitiveType
 
-from sluicegate.api import TableUnreadable, UnsupportedOperation
+from sluicegate.api import (
+    ObjectDirectory,
+    TableUnreadable,
+    TaskFailed,
+    UnsupportedOperation,
+)
 from sluicegate.formats import FILE_SCHEMA, FileChunk, FileSet
 from sluicegate_spark.conversion.agreement import agrees
 from sluicegate_spark.conversion.columns import columns_of, joined, places_in
-from sluicegate_spark.conversion.delta_log import adds, removes
+from sluicegate_spark.conversion.delta_log import adds, commit, removes
 from sluicegate_spark.conversion.difference import difference
 from sluicegate_spark.conversion.to_delta import ToDelta
 from sluicegate_spark.conversion.to_iceberg import ToIceberg
@@ -184,6 +190,15 @@ def test_a_file_with_other_deleted_rows_is_another_one() -> None:
     assert paths(difference(before, after)) == ["b", "c"]
     without_a = before.where(pa.array([False, True, True]))
     assert paths(difference(after, without_a)) == ["a", "b"]
+
+
+async def test_a_commit_never_overwrites_another(tmp_path: Path) -> None:
+    directory = ObjectDirectory(LocalStore(str(tmp_path)), "orders")
+    await commit(directory, 3, b"first")
+    with pytest.raises(TaskFailed, match="another writer made version 3") as failed:
+        await commit(directory, 3, b"second")
+    assert failed.value.retryable
+    assert (tmp_path / "orders/_delta_log/00000000000000000003.json").read_bytes() == b"first"
 
 
 def paths(files: FileSet) -> list[str]:

@@ -86,7 +86,8 @@ class Writing:
 
     async def write(self, entries: Iterable[Row]) -> None:
         """Write entries into manifests of their own."""
-        for some in _batches(entries):
+        batches = _batches(entries)
+        while some := await anyio.to_thread.run_sync(next, batches, None):
             content = await anyio.to_thread.run_sync(manifest, self.layout, some)
             path = await self._put(f"{self._name}-m{len(self._rows)}.avro", content)
             self._rows.append(self._row(path, len(content), some))
