@@ -6,7 +6,7 @@ Sources: Iceberg's documentation, "Spark procedures", `rewrite_data_files`; Delt
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pydantic import Field
 
@@ -16,6 +16,9 @@ from sluicegate_spark.maintenance.sql import identifier
 from sluicegate_spark.maintenance.values import Text
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.work import Work
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class IcebergCompaction(Properties):
@@ -61,6 +64,7 @@ class IcebergCompaction(Properties):
         return {name: str(value).lower() for name, value in given.items()}
 
 
+_TARGET: Final = "spark.databricks.delta.optimize.maxFileSize"
 _ARGUMENTS: Final = {"location", "format", "strategy", "sort_order", "where", "branch"}
 
 
@@ -115,8 +119,9 @@ async def _optimize(work: Work) -> TaskResult:
     settings = {} if told.target_bytes is None else {_TARGET: str(told.target_bytes)}
     async with delta_table(work, settings) as table:
         statement = f"OPTIMIZE {table.name}"
-        if told.where is not None:
-            statement += f" WHERE {await table.run('where', lambda spark: _condition(told.where))}"
+        if (where := told.where) is not None:
+            await table.run("where", lambda spark: _read_condition(spark, where))
+            statement += f" WHERE {where}"
         if told.zorder_by is not None:
             statement += f" ZORDER BY ({_columns(told.zorder_by)})"
         (row,) = await table.sql("OPTIMIZE", statement)
@@ -133,15 +138,11 @@ async def _optimize(work: Work) -> TaskResult:
     )
 
 
-_TARGET: Final = "spark.databricks.delta.optimize.maxFileSize"
-
-
-def _condition(text: str | None) -> str:
-    """The same, once Spark has read it as a condition and nothing more: no other clause is in it."""
-    from pyspark.sql.functions import expr
-
-    expr(str(text))
-    return str(text)
+def _read_condition(spark: SparkSession, text: str) -> None:
+    """Let Spark read a condition alone: no other clause may be in it. Spark Connect cannot do it."""
+    if hasattr(spark, "_jsparkSession"):
+        parser: Any = spark._jsparkSession.sessionState().sqlParser()
+        parser.parseExpression(text)
 
 
 def _columns(text: str) -> str:

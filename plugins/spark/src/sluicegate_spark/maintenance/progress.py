@@ -50,14 +50,16 @@ async def _report(work: Work, session: TaskSession, stage: str) -> None:
     while hasattr(session.spark, "_jsparkSession"):
         await anyio.sleep(_SECONDS)
         try:
-            done, known = await anyio.to_thread.run_sync(_tasks, session.spark, abandon_on_cancel=True)
+            done, known = await anyio.to_thread.run_sync(
+                finished_tasks, session.spark, abandon_on_cancel=True
+            )
         except Exception as error:
             log.debug("Spark does not tell how far it is: %s", type(error).__name__)
             continue
         work.run.report(TaskProgress(f"{stage}: {done} of {known} Spark tasks so far"))
 
 
-def _tasks(spark: SparkSession) -> tuple[int, int]:
+def finished_tasks(spark: SparkSession) -> tuple[int, int]:
     """Tasks that are done, and all that are known, of the session's jobs."""
     # PySpark's own tracker knows no tags.
     tracker: Any = spark.sparkContext._jsc.sc().statusTracker()

@@ -28,6 +28,7 @@ _DELTA: Final[Mapping[str, str]] = {
 _NO_TABLE: Final = (
     "[DELTA_MISSING_DELTA_TABLE",
     "[DELTA_TABLE_NOT_FOUND",
+    "[DELTA_TABLE_ONLY_OPERATION",
     "[DELTA_PATH_DOES_NOT_EXIST",
 )
 _APACHE: Final = "software.amazon.awssdk.http.apache5.Apache5HttpClient"

@@ -1,0 +1,198 @@
+"""Delta tables are maintained on Spark through the service's API: equal rows before and after."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pyarrow as pa
+import pytest
+from spark.maintained import objects, refusal_of, result_of
+from support.delegation import API
+from support.recipient import Recipient
+from support.s3_lake import s3_lake, storage_of
+from support.spark_tasks import SparkTasks, task
+
+from sluicegate.demo.rows import difference
+from sluicegate.testing.servers.seaweedfs import Identity
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("spark_tasks"),
+    pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning"),
+]
+
+TABLE = "orders"
+_VECTORS = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+
+
+@dataclass(frozen=True)
+class DeltaTables:
+    """Delta tables in an ordinary bucket, which no catalog knows.
+
+    Attributes:
+        spark: Writes and reads, without the service.
+        recipient: Reads through the gateway.
+    """
+
+    tasks: SparkTasks
+    spark: SparkSession
+    recipient: Recipient
+
+    def sql(self, statement: str) -> pa.Table:
+        """What Spark answers; `{t}` is the table."""
+        location = f"s3a://{self.tasks.server.bucket}/{TABLE}"
+        return self.spark.sql(statement.format(t=f"delta.`{location}`")).toArrow()
+
+    def run(self, operation: str, table: str = TABLE, **properties: str) -> httpx.Response:
+        """Hand a task over, with the administrator's credentials, and wait for its end."""
+        return self.tasks.execute(self.payload(operation, self.tasks.server.admin, table, **properties))
+
+    def payload(
+        self, operation: str, identity: Identity, table: str = TABLE, **properties: str
+    ) -> dict[str, Any]:
+        """A task with somebody's credentials."""
+        server = self.tasks.server
+        config = {
+            "s3.access-key-id": identity.access_key_id,
+            "s3.secret-access-key": identity.secret_access_key,
+            "s3.endpoint": server.endpoint,
+            "s3.path-style-access": "true",
+            "client.region": server.region,
+        }
+        told = {"format": "delta", "location": f"s3://{server.bucket}/{table}", **properties}
+        return task(operation, table, catalog="none", config=config, properties=told)
+
+    def check(self, rows: pa.Table) -> None:
+        """Fail where Spark or a recipient reads other rows."""
+        self.spark.sql(f"REFRESH TABLE delta.`s3a://{self.tasks.server.bucket}/{TABLE}`")
+        by_recipient = self.recipient.read(TABLE, use_delta_format=True)
+        for read in (self.sql("SELECT * FROM {t}").to_pandas(), by_recipient):
+            found = difference(rows, read)
+            assert found is None, found
+
+    def objects(self) -> dict[str, int]:
+        """The objects of the table, without its log."""
+        found = objects(self.tasks.server, self.tasks.server.bucket, TABLE)
+        return {path: size for path, size in found.items() if "/_delta_log/" not in path}
+
+
+@pytest.fixture(scope="module")
+def tables(
+    spark_tasks: SparkTasks, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[DeltaTables]:
+    server = spark_tasks.server
+    session = spark.newSession()
+    for name, value in {
+        "fs.s3a.access.key": server.admin.access_key_id,
+        "fs.s3a.secret.key": server.admin.secret_access_key,
+        "fs.s3a.endpoint": server.endpoint,
+        "fs.s3a.endpoint.region": server.region,
+        "fs.s3a.path.style.access": "true",
+        "fs.s3a.connection.ssl.enabled": "false",
+        "fs.s3a.impl.disable.cache": "true",
+    }.items():
+        session.conf.set(name, value)
+    folder = tmp_path_factory.mktemp("gateway")
+    with s3_lake(folder, storage_of(server), [TABLE]) as lake:
+        found = DeltaTables(spark_tasks, session, lake.recipient)
+        found.sql(f"CREATE TABLE {{t}} (id BIGINT, city STRING) USING delta {_VECTORS}")
+        for start in (0, 10, 20):
+            found.sql(f"INSERT INTO {{t}} SELECT /*+ COALESCE(1) */ id + {start}, 'c' FROM range(10)")
+        found.sql("DELETE FROM {t} WHERE id % 10 = 3")
+        yield found
+
+
+@pytest.fixture(scope="module")
+def compacted(tables: DeltaTables) -> pa.Table:
+    """The rows of the table, which was compacted."""
+    rows = tables.sql("SELECT * FROM {t}")
+    tables.check(rows)
+    done = result_of(tables.run("TABLE_COMPACTION"))
+    assert (done["rewritten_data_files"], done["added_data_files"]) == (3, 1)
+    assert done["removed_deletion_vectors"] == 3
+    assert done["rewritten_bytes"] > 0
+    tables.check(rows)
+    return rows
+
+
+def test_compaction_joins_files_and_takes_deleted_rows_out(
+    tables: DeltaTables, compacted: pa.Table
+) -> None:
+    again = result_of(tables.run("TABLE_COMPACTION", zorder_by="id"))
+    assert again["added_data_files"] <= 1
+    tables.check(compacted)
+
+
+def test_vacuum_deletes_what_the_log_has_not_needed_for_a_while(
+    tables: DeltaTables, compacted: pa.Table
+) -> None:
+    held = tables.objects()
+    assert result_of(tables.run("TABLE_VACUUM"))["files_deleted"] == 0
+    assert "less than 168" in refusal_of(tables.run("TABLE_VACUUM", retain_hours="0"))
+    told = {"retain_hours": "0", "force": "true"}
+    shown = result_of(tables.run("TABLE_VACUUM", **told, dry_run="true"))
+    assert tables.objects() == held
+    done = result_of(tables.run("TABLE_VACUUM", **told))
+    gone = {path: size for path, size in held.items() if path not in tables.objects()}
+    assert done["files_deleted"] == shown["unneeded_files"] == len(gone) >= 4
+    assert any(path.endswith(".bin") for path in gone)
+    assert done["bytes_deleted"] == sum(gone.values())
+    tables.check(compacted)
+    assert result_of(tables.run("TABLE_VACUUM", **told))["files_deleted"] == 0
+
+
+def test_files_of_an_iceberg_table_are_not_vacuumed(tables: DeltaTables, compacted: pa.Table) -> None:
+    import obstore
+
+    server = tables.tasks.server
+    obstore.put(server.store(), f"{TABLE}/metadata/00000-a.metadata.json", b"{}")
+    refused = refusal_of(tables.run("TABLE_VACUUM"))
+    assert "an Iceberg table is in the table's directory" in refused
+    obstore.delete(server.store(), f"{TABLE}/metadata/00000-a.metadata.json")
+
+
+@pytest.mark.parametrize(
+    ("operation", "properties", "code", "message"),
+    [
+        ("TABLE_COMPACTION", {"z_order": "id"}, "INVALID_PAYLOAD", "the nearest that is known is"),
+        ("TABLE_COMPACTION", {"where": "id = 1"}, "ENGINE_FAILED", "non-partition column 'id'"),
+        ("TABLE_COMPACTION", {"where": "1 = 1 ZORDER BY (id)"}, "ENGINE_FAILED", "PARSE_SYNTAX_ERROR"),
+        ("TABLE_COMPACTION", {"zorder_by": "no`pe"}, "ENGINE_FAILED", "no`pe does not exist"),
+        ("TABLE_VACUUM", {"retain_hours": "a week"}, "INVALID_PAYLOAD", "'retain_hours': input should"),
+        ("SNAPSHOT_EXPIRY", {}, "INVALID_PAYLOAD", "properties: 'format'"),
+    ],
+)
+def test_what_cannot_be_is_told(
+    tables: DeltaTables,
+    compacted: pa.Table,
+    operation: str,
+    properties: dict[str, str],
+    code: str,
+    message: str,
+) -> None:
+    assert message in refusal_of(tables.run(operation, **properties), code)
+
+
+@pytest.mark.parametrize("operation", ["TABLE_COMPACTION", "TABLE_VACUUM"])
+def test_a_table_that_is_not_there_is_told(tables: DeltaTables, operation: str) -> None:
+    message = refusal_of(tables.run(operation, "missing`table"))
+    assert message == "there is no Delta table at s3://lake/missing`table"
+
+
+def test_another_tasks_credentials_open_nothing(tables: DeltaTables, compacted: pa.Table) -> None:
+    assert result_of(tables.run("TABLE_COMPACTION"))["rewritten_data_files"] == 0
+    nobody = tables.payload("TABLE_COMPACTION", tables.tasks.server.nobody, where="true")
+    task_id = tables.tasks.http.post(f"{API}/v1/tasks", json=nobody).json()["delegation_task_id"]
+    ends = time.monotonic() + 120
+    while (record := tables.tasks.record(task_id))["status"] != "RETRY_SCHEDULED":
+        assert time.monotonic() < ends, record
+        time.sleep(1)
+    assert record["error_code"] == "ENGINE_FAILED"
+    tables.tasks.http.post(f"{API}/v1/tasks/{task_id}/cancel").raise_for_status()

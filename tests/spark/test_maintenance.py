@@ -1,0 +1,199 @@
+"""Iceberg tables are maintained on Spark through the service's API: equal rows before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+from spark.maintained import IcebergTables, refusal_of, result_of
+from support.iceberg_rest import gateway_of
+from support.spark_tasks import SparkTasks, task
+
+from sluicegate_spark.maintenance.progress import finished_tasks
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("spark_tasks"),
+    pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning"),
+]
+
+NOW = "0s"
+
+
+@pytest.fixture(scope="module")
+def tables(
+    spark_tasks: SparkTasks, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[IcebergTables]:
+    server, folder = spark_tasks.server, tmp_path_factory.mktemp("gateway")
+    with gateway_of(folder, server, server.iceberg_uri) as (_, recipient):
+        yield IcebergTables.of(spark_tasks, spark, recipient)
+
+
+@pytest.fixture(scope="module")
+def compacted(tables: IcebergTables) -> tuple[str, int]:
+    """A table with deleted rows that was compacted, and its snapshot of before."""
+    tables.write("compacted", "DELETE FROM {t} WHERE id % 10 = 3")
+    before, rows = tables.table("compacted").current_snapshot(), tables.rows("compacted")
+    assert before is not None
+    assert (len(tables.files("compacted")), len(tables.files("compacted", 1))) == (4, 4)
+    tables.check("compacted", rows)
+    done = result_of(
+        tables.run(
+            "TABLE_COMPACTION", "compacted", **{"delete-file-threshold": "1", "min-input-files": "2"}
+        )
+    )
+    assert done["rewritten_data_files"] == done["removed_delete_files"] == 4
+    assert done["added_data_files"] == 1
+    assert done["rewritten_bytes"] > 0
+    tables.check("compacted", rows)
+    return "compacted", before.snapshot_id
+
+
+def test_compaction_joins_files_and_takes_deleted_rows_out(
+    tables: IcebergTables, compacted: tuple[str, int]
+) -> None:
+    name, before = compacted
+    assert (len(tables.files(name)), tables.files(name, 1)) == (1, [])
+    assert tables.rows(name, before).num_rows == 36
+    again = result_of(tables.run("TABLE_COMPACTION", name))
+    assert (again["rewritten_data_files"], again["added_data_files"]) == (0, 0)
+
+
+def test_compaction_takes_what_it_is_told(tables: IcebergTables) -> None:
+    tables.write("sorted")
+    rows = tables.rows("sorted")
+    told = {"strategy": "sort", "sort_order": "zorder(id, city)", "where": 'city = "it\'s" OR id < 20'}
+    done = result_of(tables.run("TABLE_COMPACTION", "sorted", **told, **{"rewrite-all": "true"}))
+    assert done["rewritten_data_files"] == 2
+    tables.check("sorted", rows)
+
+
+def test_expiry_deletes_what_only_expired_snapshots_need(
+    tables: IcebergTables, compacted: tuple[str, int]
+) -> None:
+    name, before = compacted
+    rows, held = tables.rows(name), tables.objects(name)
+    kept = result_of(tables.run("SNAPSHOT_EXPIRY", name))
+    assert kept["files_deleted"] == 0
+    done = result_of(tables.run("SNAPSHOT_EXPIRY", name, older_than=NOW, retain_last="1"))
+    gone = held.keys() - tables.objects(name).keys()
+    assert done["files_deleted"] == len(gone) > 0
+    assert (done["deleted_data_files"], done["deleted_position_delete_files"]) == (4, 4)
+    assert [each.snapshot_id for each in tables.table(name).snapshots()] != [before]
+    with pytest.raises(Exception, match="Cannot find snapshot"):
+        tables.rows(name, before)
+    tables.check(name, rows)
+    again = result_of(tables.run("SNAPSHOT_EXPIRY", name, older_than=NOW, retain_last="1"))
+    assert again["files_deleted"] == 0
+
+
+def test_orphans_are_removed_and_nothing_else(tables: IcebergTables) -> None:
+    name = "with_orphans"
+    tables.write(name, "DELETE FROM {t} WHERE id = 3")
+    rows, held = tables.rows(name), tables.objects(name)
+    tables.put(f"{name}/data/or phan%20.parquet", b"nobody knows me")
+    tables.put(f"{name}/_hidden/notes.txt", b"somebody's own")
+    young = result_of(tables.run("ORPHAN_FILE_REMOVAL", name))
+    assert young["files_deleted"] == 0
+    too_young = refusal_of(tables.run("ORPHAN_FILE_REMOVAL", name, older_than="2h"))
+    assert "older_than is less than 24 hours ago" in too_young
+    told = {"older_than": NOW, "force": "true"}
+    shown = result_of(tables.run("ORPHAN_FILE_REMOVAL", name, **told, dry_run="true"))
+    assert (shown["orphan_files"], shown["examples"]) == (1, "data/or phan%20.parquet")
+    done = result_of(tables.run("ORPHAN_FILE_REMOVAL", name, **told))
+    assert (done["files_deleted"], done["bytes_deleted"]) == (1, len(b"nobody knows me"))
+    assert tables.objects(name).keys() == {*held, f"eu/{name}/_hidden/notes.txt"}
+    tables.check(name, rows)
+    assert result_of(tables.run("ORPHAN_FILE_REMOVAL", name, **told))["files_deleted"] == 0
+
+
+def test_a_delta_table_in_the_directory_is_no_orphan(tables: IcebergTables) -> None:
+    tables.write("both", files=1)
+    tables.put("both/_delta_log/00000000000000000000.json", b"{}")
+    refused = refusal_of(tables.run("ORPHAN_FILE_REMOVAL", "both"))
+    assert "it has '_delta_log/00000000000000000000.json'" in refused
+
+
+@pytest.mark.parametrize(
+    ("operation", "properties", "message"),
+    [
+        ("TABLE_COMPACTION", {"min-input-file": "2"}, "the nearest that is known is 'min-input-files'"),
+        (
+            "TABLE_COMPACTION",
+            {"min-input-files": "few"},
+            "'min-input-files': input should be a",
+        ),
+        (
+            "TABLE_COMPACTION",
+            {"strategy": "shuffle"},
+            "'strategy': input should be 'binpack'",
+        ),
+        ("SNAPSHOT_EXPIRY", {"older_than": "yesterday"}, "expected a time like 2026-11-01T00:00:00Z"),
+        ("SNAPSHOT_EXPIRY", {"retain_last": "0"}, "'retain_last': input should be greater"),
+        ("TABLE_VACUUM", {}, "TABLE_VACUUM is for Delta tables, and this is an Iceberg table"),
+    ],
+)
+def test_wrong_properties_are_told(
+    tables: IcebergTables,
+    compacted: tuple[str, int],
+    operation: str,
+    properties: dict[str, str],
+    message: str,
+) -> None:
+    answer = tables.run(operation, compacted[0], **properties)
+    assert answer.status_code == 400
+    assert message in refusal_of(answer)
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ({"where": "nope = 1"}, "Cannot parse predicates in where option: nope = 1"),
+        ({"where": "id = 1'); DROP TABLE x --"}, "Cannot parse predicates in where option"),
+        ({"strategy": "sort", "sort_order": "nope"}, "Cannot find field 'nope'"),
+        ({"where": "city = '${spark.sql.catalog.task_credentials.credential}' AND no = 1"}, "'${spark"),
+    ],
+)
+def test_a_statement_that_cannot_be_is_not_tried_again(
+    tables: IcebergTables, compacted: tuple[str, int], properties: dict[str, str], message: str
+) -> None:
+    answer = tables.run("TABLE_COMPACTION", compacted[0], **properties)
+    assert message in refusal_of(answer, "ENGINE_FAILED")
+    assert tables.tasks.record(answer.json()["delegation_task_id"])["attempt_count"] == 1
+
+
+def test_what_the_catalog_does_not_show_is_not_maintained(tables: IcebergTables) -> None:
+    missing = tables.run("TABLE_COMPACTION", "missing")
+    assert "shows no such table" in refusal_of(missing, "CREDENTIAL_VENDING_FAILED")
+    payload = task(
+        "TABLE_COMPACTION", "elsewhere", catalog="unknown", config=_CONFIG, properties=_THERE
+    )
+    assert "'unknown' is not configured for the executor" in refusal_of(tables.tasks.execute(payload))
+
+
+def test_names_are_only_names(tables: IcebergTables) -> None:
+    name = "not-a-name"  # without quotes
+    tables.tasks.writer.create_table(("eu", name), schema=pa.schema([("id", pa.int64())]))
+    assert result_of(tables.run("TABLE_COMPACTION", name))["rewritten_data_files"] == 0
+
+
+def test_spark_tells_which_tasks_of_a_session_are_done(spark: SparkSession) -> None:
+    session = spark.newSession()
+    assert finished_tasks(session) == (0, 0)
+    session.range(0, 100, 1, 4).count()
+    done, known = finished_tasks(session)
+    assert done == known >= 4
+
+
+def test_nothing_secret_is_logged(tables: IcebergTables, compacted: tuple[str, int]) -> None:
+    assert tables.tasks.server.admin.secret_access_key not in tables.tasks.log
+    assert "Traceback" not in tables.tasks.log
+
+
+_CONFIG = {"s3.access-key-id": "a", "s3.secret-access-key": "b", "s3.session-token": "c"}
+_THERE = {"location": "s3://warehouse/eu/elsewhere"}
