@@ -1,0 +1,160 @@
+"""Workers are killed at each stage of a purge, a hundred times: every task ends once, and as it should.
+
+Source: polaris-delegation-service.md, "Task Resiliency and Lease Management", "Order Of Deletion".
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import anyio
+import orjson
+import psutil
+import pytest
+from support.databases import postgres
+from support.delegation import KEY, Desk
+from support.doomed_tables import DoomedTables, contents, doomed_tables
+from support.forked_workers import Nursery
+from support.iceberg_rest import WAREHOUSE
+from support.killed_workers import Killings, connected, fates, killed_in_the_end
+from support.postgres import PostgresServer
+from support.spark import require_spark
+from support.spark_connect import spark_connect
+from support.spark_tasks import catalogs_of, executor_section, write_delegation
+from support.worker_gates import PARTS, build_gates
+
+from sluicegate.clock import epoch_ms
+from sluicegate.config.delegation import DelegationSettings
+from sluicegate.delegation.payload import TaskPayload
+from sluicegate.delegation.records import TaskRecord
+from sluicegate.store import Store
+from sluicegate.testing.secrets import keep_secret
+from sluicegate.testing.servers.seaweedfs import SeaweedFS
+
+__all__ = ["postgres"]
+
+pytestmark = pytest.mark.xdist_group("killed_workers")
+
+AT_RECORDS, AFTER_RECORDS, ANYWHERE = 8, 4, 20
+KILLS = len(PARTS) * AT_RECORDS + (len(PARTS) - 1) * AFTER_RECORDS + ANYWHERE
+AT_ONCE = 4
+TABLES = 20
+_SECONDS = 1_800
+IMPATIENT: Mapping[str, Any] = {
+    "lease": {"lost_timeout": 5, "heartbeat": 1},
+    "retry": {"max_attempts": 1000, "initial_backoff": 0},
+    "realm_limit": 1000,
+    "worker": {"poll_interval": 1, "concurrency": 1},
+    "encryption_keys": [KEY.decode()],
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
+    require_spark()
+    with SeaweedFS.start(tmp_path_factory.mktemp("store"), warehouse=WAREHOUSE) as running:
+        keep_secret(running.admin.secret_access_key)
+        yield running
+
+
+async def submitted(store: Store, doomed: DoomedTables) -> list[str]:
+    """Ids of tasks that purge the tables, in their order."""
+    queue = Desk(store, DelegationSettings(), epoch_ms).queue
+    payloads = [TaskPayload.parse(orjson.dumps(each)) for each in doomed.payloads.values()]
+    return [(await queue.submit(payload, "polaris")).id for payload in payloads]
+
+
+async def ended(nursery: Nursery, store: Store, task_ids: list[str]) -> list[TaskRecord]:
+    """What a worker that nobody kills makes of the tasks that are left."""
+    queue = Desk(store, DelegationSettings(), epoch_ms).queue
+    with killed_in_the_end(nursery):
+        while len(await queue.ended(task_ids)) < len(task_ids):  # noqa: ASYNC110 (other processes)
+            await anyio.sleep(0.2)
+    return [await queue.get(each) for each in task_ids]
+
+
+async def check_history(store: Store, task: TaskRecord) -> None:
+    """A task has succeeded once, at its end, and each attempt began with a lease of its own."""
+    versions = await Desk(store, DelegationSettings(), epoch_ms).queue.history(task.id)
+    assert [each.version for each in versions] == list(range(1, len(versions) + 1))
+    statuses = [each.status for each in versions]
+    assert statuses[-1] == task.status == "SUCCESS", task
+    assert statuses.count("SUCCESS") == 1
+    assert statuses.count("ACQUIRING_RESOURCES") == task.attempt_count
+    for before, after in pairwise(versions):
+        assert before.leased_by == after.leased_by or after.status == "ACQUIRING_RESOURCES"
+    assert task.sealed is None
+
+
+def runs_python(worker: psutil.Process) -> bool:
+    """Whether Spark, a child of a worker, has started a Python of its own to list or delete files."""
+    with suppress(psutil.NoSuchProcess):
+        return any(
+            "pyspark.daemon" in each.cmdline()
+            for java in worker.children()
+            for each in java.children(recursive=True)
+        )
+    return False
+
+
+async def test_a_hundred_killed_workers_leave_no_file_and_take_no_other(
+    server: SeaweedFS, postgres: PostgresServer, tmp_path: Path
+) -> None:
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    database, nursery = postgres.new_database(), Nursery(tmp_path)
+    doomed = await anyio.to_thread.run_sync(doomed_tables, server, tmp_path, TABLES)
+    plan = fates(
+        random.Random(seed), at_records=AT_RECORDS, after_records=AFTER_RECORDS, anywhere=ANYWHERE
+    )
+    killings = Killings(nursery, database, plan)
+    store = await Store.open(database)
+    try:
+        with spark_connect(tmp_path / "connect") as remote:
+            executor = {"type": "spark", "remote": remote, "catalogs": catalogs_of(server)}
+            write_delegation(tmp_path, executor, database=database, **IMPATIENT)
+            task_ids = await submitted(store, doomed)
+            async with connected(database) as connection:
+                await build_gates(connection)
+                with anyio.fail_after(_SECONDS):
+                    await killings.carry_out(AT_ONCE)
+                    print(killings.tally)
+                    tasks = await ended(nursery, store, task_ids)
+                taken = await connection.fetch("SELECT lost_at, taken_at FROM takeovers")
+        for task in tasks:
+            await check_history(store, task)
+    finally:
+        await store.aclose()
+    assert killings.tally.kills == KILLS
+    assert all(killings.tally.at_records[part] >= AT_RECORDS for part in PARTS)
+    assert taken
+    assert all(each["lost_at"] <= each["taken_at"] for each in taken)
+    assert contents(server) == doomed.beside
+    counted = [(task.result or {})["files_deleted"] for task in tasks]
+    had = list(doomed.files.values())
+    print(f"{len(taken)} leases taken over, {sum(counted)} of {sum(had)} files counted")
+    assert all(known <= files for known, files in zip(counted, had, strict=True))
+
+
+async def test_spark_ends_with_its_killed_worker(server: SeaweedFS, tmp_path: Path) -> None:
+    write_delegation(tmp_path, executor_section(server, tmp_path, master="local[1]"), **IMPATIENT)
+    doomed = await anyio.to_thread.run_sync(doomed_tables, server, tmp_path, 2)
+    store = await Store.open(f"sqlite:///{tmp_path}/tasks.db")
+    try:
+        await submitted(store, doomed)
+    finally:
+        await store.aclose()
+    with killed_in_the_end(Nursery(tmp_path)) as worker:
+        alive = psutil.Process(worker.pid)
+        with anyio.fail_after(_SECONDS):
+            while not runs_python(alive):  # noqa: ASYNC110 (other processes)
+                await anyio.sleep(0.1)
+        descendants = alive.children(recursive=True)
+        worker.kill()
+        _, left = psutil.wait_procs(descendants, timeout=60)
+    assert left == []
