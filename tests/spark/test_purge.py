@@ -94,7 +94,8 @@ def test_a_table_of_a_catalog_is_purged_by_credentials_of_its_own(tasks: SparkTa
     assert counted(answer) == (len(ours), sum(ours.values()))
     assert objects_of(tasks.server, "warehouse").keys() == before.keys() - ours.keys()
     record = tasks.record(answer.json()["delegation_task_id"])
-    assert record["stages"] == ["content", "manifests", "manifest-lists", "old-metadata", "metadata"]
+    stages = [stage.partition(" of ")[0] for stage in record["stages"]]
+    assert stages == ["content", "manifests", "manifest-lists", "old-metadata", "metadata"]
     again = tasks.execute(task(PURGE, "orders", correlation_id="drop-2"))
     assert counted(again) == (0, 0)
     assert "already purged" in again.json()["message"]

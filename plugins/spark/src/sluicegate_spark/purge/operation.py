@@ -11,7 +11,7 @@ from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.purge.chain import old_metadata
 from sluicegate_spark.purge.entry import catalog_of, drop_entry
 from sluicegate_spark.purge.history import History, others_beside, read_history
-from sluicegate_spark.purge.stages import LISTS, MANIFESTS, METADATA, OLD_METADATA, Stages
+from sluicegate_spark.purge.stages import LISTS, MANIFESTS, METADATA, OLD_METADATA, Stages, stage_of
 from sluicegate_spark.purge.tally import Tally
 from sluicegate_spark.purge.waves import Waves
 from sluicegate_spark.work import Work
@@ -65,7 +65,7 @@ async def _delete(
     work: Work, told: PurgeProperties, tally: Tally, location: str, history: History
 ) -> None:
     task, access = work.task, work.access
-    stages = Stages(access, work.run, tally, task.stages)
+    stages = Stages(access, work.run, tally, location, task.stages)
     old = await old_metadata(access, history)
     if stages.is_due(MANIFESTS):
         tally.report("listing")
@@ -125,7 +125,7 @@ async def _check_purged(work: Work, location: str) -> None:
 
 def gone_with_table(task: DelegatedTask) -> bool:
     """Whether earlier attempts have deleted so much that the catalog may show no table any more."""
-    return task.operation == TABLE_PURGE and OLD_METADATA in task.stages
+    return task.operation == TABLE_PURGE and OLD_METADATA in map(stage_of, task.stages)
 
 
 def purged_with_table(task: DelegatedTask, run: TaskRun) -> TaskResult:

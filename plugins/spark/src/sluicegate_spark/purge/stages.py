@@ -19,6 +19,7 @@ from sluicegate_spark.tables import TableAccess
 
 CONTENT, MANIFESTS, LISTS = "content", "manifests", "manifest-lists"
 OLD_METADATA, METADATA = "old-metadata", "metadata"
+_OF = " of "
 
 
 class Stages:
@@ -28,20 +29,28 @@ class Stages:
         access: Gives credentials.
         run: Stores that a stage is finished.
         tally: Counts.
-        finished: Stages that earlier attempts have finished.
+        metadata: The current metadata file. Stages count for this one alone: another one may name
+            files that those of before did not.
+        finished: What earlier attempts have recorded.
     """
 
     def __init__(
-        self, access: TableAccess, run: TaskRun, tally: Tally, finished: Sequence[str]
+        self,
+        access: TableAccess,
+        run: TaskRun,
+        tally: Tally,
+        metadata: str,
+        finished: Sequence[str],
     ) -> None:
         self._access = access
         self._run = run
         self._tally = tally
+        self._of = metadata.rpartition("/")[2]
         self._finished = set(finished)
 
     def is_due(self, stage: str) -> bool:
         """Whether no earlier attempt has finished it."""
-        return stage not in self._finished
+        return recorded(stage, self._of) not in self._finished
 
     async def on_spark(
         self, waves: Waves, history: History, old: OldMetadata, *, skip_missing: bool
@@ -89,5 +98,16 @@ class Stages:
 
     async def _finish(self, stage: str) -> None:
         self._tally.report(stage)
-        await self._run.finish_stage(stage)
-        self._finished.add(stage)
+        name = recorded(stage, self._of)
+        await self._run.finish_stage(name)
+        self._finished.add(name)
+
+
+def recorded(stage: str, metadata: str) -> str:
+    """The name that a finished stage of a metadata file is recorded by."""
+    return f"{stage}{_OF}{metadata}"
+
+
+def stage_of(record: str) -> str:
+    """The stage of a recorded name."""
+    return record.partition(_OF)[0]
