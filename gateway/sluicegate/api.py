@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import pluggy
 from pydantic import SecretStr
 
-from sluicegate.authorized_client import AuthorizedClient
 from sluicegate.delegation_tokens import MarshalledCredentials, TokenBinding, TokenIssuingPolicy
-from sluicegate.endpoints import canonical_endpoint_url
 from sluicegate.errors import (
     ConfigurationError,
     InvalidRequest,
@@ -40,8 +38,15 @@ from sluicegate.executors import (
     TaskResult,
     TaskRun,
 )
-from sluicegate.fresh import Expiring, Fresh
-from sluicegate.http_client import HttpAnswer, HttpClient, HttpRequest, NoAnswer
+from sluicegate.kit.authorized_client import AuthorizedClient
+from sluicegate.kit.endpoints import canonical_endpoint_url
+from sluicegate.kit.fresh import Expiring, Fresh
+from sluicegate.kit.http_client import HttpAnswer, HttpClient, HttpRequest, NoAnswer
+from sluicegate.kit.oauth_client import AccessToken, AccessTokens, OAuth2Client
+from sluicegate.kit.object_keys import ObjectKeys
+from sluicegate.kit.object_stores import ObjectStores, client_options, retry_config
+from sluicegate.kit.percent import quote_keys
+from sluicegate.kit.presigning import batches, signed_lifetime
 from sluicegate.nouns import (
     AccessMode,
     CatalogCommit,
@@ -60,10 +65,6 @@ from sluicegate.nouns import (
     SharedTable,
     TemporaryCredentials,
 )
-from sluicegate.oauth_client import AccessToken, AccessTokens, OAuth2Client
-from sluicegate.object_keys import ObjectKeys
-from sluicegate.object_stores import ObjectStores, client_options, retry_config
-from sluicegate.percent import quote_keys
 from sluicegate.plugin_config import CatalogConfig, PluginConfig, StorageConfig
 from sluicegate.plugin_types import (
     AuthenticatorType,
@@ -73,7 +74,6 @@ from sluicegate.plugin_types import (
     StorageType,
     TaskExecutorType,
 )
-from sluicegate.presigning import batches, signed_lifetime
 from sluicegate.units import Duration
 
 if TYPE_CHECKING:

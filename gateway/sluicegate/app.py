@@ -22,11 +22,11 @@ from sluicegate.config import Settings
 from sluicegate.content.links import ContentLinks
 from sluicegate.content.routes import content_routes
 from sluicegate.errors import SluicegateError
+from sluicegate.http.responses import as_sluicegate_error, error_response, json_response
 from sluicegate.iceberg_rest.door import iceberg_routes
 from sluicegate.keyring import KeyRing
 from sluicegate.keys import load_keys
 from sluicegate.registry import Instances, Registry, configure
-from sluicegate.responses import as_sluicegate_error, error_response, json_response
 from sluicegate.sharing.door import sharing_routes
 from sluicegate.sharing.plugin_capabilities import PluginCapabilities
 from sluicegate.store import Store

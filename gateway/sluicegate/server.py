@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
-from sluicegate.serving import address_of, bind, serve_app
+from sluicegate.http.serving import address_of, bind, serve_app
 
 
 async def serve_gateway(

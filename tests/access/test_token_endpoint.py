@@ -29,8 +29,8 @@ from sluicegate.access.oauth.requests import OAuthError, TokenRequest
 from sluicegate.access.recipients import Recipients
 from sluicegate.access.web_tokens import TokenJudge, VerifiedTokens, WebTokens
 from sluicegate.errors import PayloadTooLarge
+from sluicegate.http.responses import as_sluicegate_error, error_response
 from sluicegate.keyring import KeyRing
-from sluicegate.responses import as_sluicegate_error, error_response
 from sluicegate.store import Store
 
 from .conftest import Apply

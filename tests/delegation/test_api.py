@@ -26,8 +26,8 @@ from support.delegation import (
 from sluicegate.api import TaskFailed
 from sluicegate.delegation.sealing import Seal
 from sluicegate.delegation.tasks import open_task
+from sluicegate.http.serving import address_of, bind, serve_app
 from sluicegate.keyring import KeyRing
-from sluicegate.serving import address_of, bind, serve_app
 from sluicegate.store import Store
 from sluicegate.store.tables import task_versions, tasks
 

@@ -13,7 +13,7 @@ from support.delegation import API, SECRET, Desk, Waiting, base_of, body, runnin
 from support.issuer import AUDIENCE, running_issuer
 
 from sluicegate.delegation.queue import TaskFilter
-from sluicegate.serving import Tls, address_of, bind, serve_app
+from sluicegate.http.serving import Tls, address_of, bind, serve_app
 from sluicegate.testing.servers._certificate import make_certificate
 
 CLAIMS: dict[str, tuple[dict[str, Any], int]] = {

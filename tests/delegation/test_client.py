@@ -29,7 +29,7 @@ from sluicegate.api import (
     Unavailable,
 )
 from sluicegate.delegation.client import TaskClientConfig, TaskStrategy, task_strategy
-from sluicegate.serving import address_of, bind, serve_app
+from sluicegate.http.serving import address_of, bind, serve_app
 
 TASK = DelegatedTask(
     id="", operation=PURGE, realm="prod", table=TableIdentity("entity", "prod", ("NS1",), "T1")

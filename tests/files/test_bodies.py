@@ -6,8 +6,8 @@ import pytest
 from starlette.requests import Request
 from starlette.types import Message
 
-from sluicegate.bodies import read_body
 from sluicegate.errors import MalformedRequest, PayloadTooLarge
+from sluicegate.http.bodies import read_body
 
 
 def arriving(*messages: Message) -> Request:

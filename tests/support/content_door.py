@@ -19,8 +19,8 @@ from starlette.responses import Response
 from sluicegate.api import LinkSigner, ObjectDirectory, Storage
 from sluicegate.content import ContentLinks, content_routes
 from sluicegate.errors import SluicegateError
+from sluicegate.http.responses import as_sluicegate_error, error_response
 from sluicegate.keyring import KeyRing
-from sluicegate.responses import as_sluicegate_error, error_response
 from sluicegate_file.config import FileConfig
 from sluicegate_file.storage import FileStorage
 

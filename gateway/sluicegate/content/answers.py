@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from sluicegate.content.conditions import Outcome, UnsatisfiableRange, Validators, wanted_range
-from sluicegate.responses import json_response
+from sluicegate.http.responses import json_response
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from sluicegate.delegation.queue import TaskConflict
 from sluicegate.delegation.records import TaskRecord, TaskVersion
 from sluicegate.delegation.states import asynchronous_name
 from sluicegate.errors import MethodNotAllowed, NotAuthenticated, SluicegateError, Unauthenticated
-from sluicegate.responses import RETRY_AFTER_SECONDS, as_sluicegate_error, json_response
+from sluicegate.http.responses import RETRY_AFTER_SECONDS, as_sluicegate_error, json_response
 
 PREFIX = "/delegation-service/api"
 _TIMES = (

@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sluicegate.bodies import read_body
 from sluicegate.delegation import answers
 from sluicegate.delegation.callers import Caller, Callers
 from sluicegate.delegation.payload import TaskPayload
@@ -21,7 +20,8 @@ from sluicegate.delegation.records import TaskRecord
 from sluicegate.delegation.states import STATUSES
 from sluicegate.delegation.waiting import Watcher
 from sluicegate.errors import InvalidRequest, NotFound, UnsupportedOperation
-from sluicegate.responses import json_response
+from sluicegate.http.bodies import read_body
+from sluicegate.http.responses import json_response
 
 # Metadata of wide tables with many snapshots goes with the payload.
 _MAX_BODY = 64_000_000

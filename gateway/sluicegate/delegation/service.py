@@ -32,11 +32,11 @@ from sluicegate.delegation.waiting import Watcher
 from sluicegate.delegation.worker import Worker
 from sluicegate.errors import SluicegateError
 from sluicegate.executors import TaskExecutor
+from sluicegate.http.responses import json_response
+from sluicegate.http.serving import Tls, bind, serve_app
 from sluicegate.keys import load_keys
 from sluicegate.registry import ConfiguredInstances, Instances, Registry, configure
 from sluicegate.registry.contexts import NoLinks
-from sluicegate.responses import json_response
-from sluicegate.serving import Tls, bind, serve_app
 from sluicegate.store import Store
 from sluicegate.telemetry.middleware import RequestTelemetry
 

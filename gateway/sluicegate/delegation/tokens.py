@@ -17,10 +17,10 @@ from sluicegate.access.oauth.requests import OAuthError, TokenRequest
 from sluicegate.access.oauth.signing import PeriodicKeys
 from sluicegate.access.signatures import Expectations, verify_claims
 from sluicegate.access.web_tokens import WebToken
-from sluicegate.bodies import read_body
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.delegation.callers import SCOPE
 from sluicegate.errors import Unauthenticated
+from sluicegate.http.bodies import read_body
 from sluicegate.keyring import KeyRing
 
 _ALGORITHM = "HS256"

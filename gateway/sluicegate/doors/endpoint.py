@@ -10,8 +10,8 @@ from starlette.types import Receive, Scope, Send
 
 from sluicegate.access.authentication import Authentication
 from sluicegate.errors import SluicegateError
+from sluicegate.http.responses import as_sluicegate_error, error_response
 from sluicegate.nouns import Principal
-from sluicegate.responses import as_sluicegate_error, error_response
 from sluicegate.telemetry import name_recipient
 
 Handler = Callable[[Request, Principal], Awaitable[Response]]

@@ -12,7 +12,7 @@ from typing import Any
 from starlette.responses import Response
 
 from sluicegate import errors
-from sluicegate.responses import error_response
+from sluicegate.http.responses import error_response
 
 
 class NoSuchWarehouse(errors.NotFound):

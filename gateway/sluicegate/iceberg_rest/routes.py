@@ -26,7 +26,6 @@ from sluicegate.api import (
     Schema,
     SharedTable,
 )
-from sluicegate.bodies import read_body
 from sluicegate.doors.endpoint import Endpoint, Handler
 from sluicegate.doors.iceberg_offers import IcebergOffers
 from sluicegate.doors.learnt import LearntTables
@@ -34,6 +33,8 @@ from sluicegate.doors.paging import Page, PageRequest, page
 from sluicegate.doors.parameters import integer, json_object, text
 from sluicegate.doors.resolve import Resolver
 from sluicegate.doors.tokens import TokenSigner
+from sluicegate.http.bodies import read_body
+from sluicegate.http.responses import JSON, json_response
 from sluicegate.iceberg_rest import addresses
 from sluicegate.iceberg_rest.errors import (
     NoSuchNamespace,
@@ -43,7 +44,6 @@ from sluicegate.iceberg_rest.errors import (
     refuse,
 )
 from sluicegate.iceberg_rest.loading import DELEGATION_HEADER, VENDED, LoadRequest, TableLoader
-from sluicegate.responses import JSON, json_response
 
 Noun = TypeVar("Noun", Schema, SharedTable)
 

@@ -21,8 +21,8 @@ import orjson
 
 from sluicegate.api import Principal, SharedTable
 from sluicegate.errors import InvalidRequest, NotFound, SluicegateError
+from sluicegate.http.responses import log_error
 from sluicegate.keyring import KeyRing
-from sluicegate.responses import log_error
 from sluicegate.sharing import capabilities
 from sluicegate.sharing.answer import VERSION_HEADER, Answer
 from sluicegate.sharing.answers import TableAnswers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 
 from sluicegate.errors import SluicegateError
-from sluicegate.responses import log_error
+from sluicegate.http.responses import log_error
 from sluicegate.sharing.lines import line, present
 
 

@@ -12,12 +12,12 @@ from starlette.routing import Route
 
 from sluicegate.access.authentication import Authentication
 from sluicegate.api import Principal, SharedTable
-from sluicegate.bodies import read_body
 from sluicegate.doors.endpoint import Endpoint
 from sluicegate.doors.parameters import json_object, text
 from sluicegate.doors.resolve import Resolver
 from sluicegate.errors import InvalidRequest
-from sluicegate.responses import json_response
+from sluicegate.http.bodies import read_body
+from sluicegate.http.responses import json_response
 from sluicegate.sharing.routes import PREFIX, TABLE
 from sluicegate.sharing.table_credentials import TableCredentials
 from sluicegate.vending.hadoop.bindings import TokenBindings

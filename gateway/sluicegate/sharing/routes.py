@@ -13,14 +13,14 @@ from starlette.routing import Route
 from sluicegate.access.authentication import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.api import PolicyAction, Principal, Schema, Share, SharedTable
-from sluicegate.bodies import read_body
 from sluicegate.doors.endpoint import Endpoint, Handler
 from sluicegate.doors.paging import Page, PageRequest, page
 from sluicegate.doors.parameters import json_object, text, timestamp
 from sluicegate.doors.resolve import Resolver
 from sluicegate.doors.tokens import TokenSigner
+from sluicegate.http.bodies import read_body
+from sluicegate.http.responses import json_response, ndjson_response
 from sluicegate.late import Late
-from sluicegate.responses import json_response, ndjson_response
 from sluicegate.sharing import listing
 from sluicegate.sharing.answer import VERSION_HEADER, Answer
 from sluicegate.sharing.change_question import ChangesRequest

@@ -14,9 +14,9 @@ from sluicegate.access.oauth.clients import Clients
 from sluicegate.access.oauth.penalty import Penalty
 from sluicegate.access.oauth.requests import OAuthError, TokenRequest
 from sluicegate.access.profile import ICEBERG_PATH, TOKEN_ENDPOINT_PATH
-from sluicegate.bodies import read_body
 from sluicegate.clock import epoch_ms
-from sluicegate.responses import json_response
+from sluicegate.http.bodies import read_body
+from sluicegate.http.responses import json_response
 from sluicegate.telemetry import name_recipient
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Iterable
 
 from sluicegate import errors
-from sluicegate.responses import JSON, NDJSON
+from sluicegate.http.responses import JSON, NDJSON
 from sluicegate.sharing.answer import VERSION_HEADER
 from sluicegate.sharing.capabilities import HEADER
 from sluicegate.sharing.openapi.pieces import Schema, choice, record, schema_ref, text, whole

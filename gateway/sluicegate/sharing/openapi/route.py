@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sluicegate.responses import JSON
+from sluicegate.http.responses import JSON
 from sluicegate.sharing.openapi.document import DOCUMENT, document
 
 

@@ -17,8 +17,8 @@ from urllib.parse import quote_plus
 from pydantic import Field, SecretStr
 
 from sluicegate.errors import Unavailable
-from sluicegate.fresh import Fresh
-from sluicegate.http_client import HttpClient, HttpRequest, NoAnswer
+from sluicegate.kit.fresh import Fresh
+from sluicegate.kit.http_client import HttpClient, HttpRequest, NoAnswer
 from sluicegate.plugin_config import PluginConfig
 
 _LONGEST_REASON: Final = 100

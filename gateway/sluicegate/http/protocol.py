@@ -7,7 +7,7 @@ import asyncio
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from sluicegate.errors import MalformedRequest
-from sluicegate.responses import error_response
+from sluicegate.http.responses import error_response
 
 
 class JsonHttpProtocol(HttpToolsProtocol):

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from pydantic import SecretStr
 
-from sluicegate.http_client import HttpAnswer, HttpClient, HttpRequest
-from sluicegate.oauth_client import AccessTokens
+from sluicegate.kit.http_client import HttpAnswer, HttpClient, HttpRequest
+from sluicegate.kit.oauth_client import AccessTokens
 
 
 class AuthorizedClient:

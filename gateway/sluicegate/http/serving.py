@@ -15,7 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from sluicegate.errors import ConfigurationError
-from sluicegate.http_protocol import JsonHttpProtocol
+from sluicegate.http.protocol import JsonHttpProtocol
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""HTTP as every application of the gateway speaks it: bodies, answers, serving."""
