@@ -19,6 +19,7 @@ SOURCES = (
     "plugins/gcs/src",
     "plugins/r2/src",
     "plugins/s3/src",
+    "plugins/spark/src",
 )
 MESSAGES = re.findall(r"^\| `(.*?)` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
 
