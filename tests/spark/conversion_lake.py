@@ -12,10 +12,15 @@ import httpx
 import obstore
 import pyarrow as pa
 from pyiceberg.catalog.rest import RestCatalog
-from spark.iceberg_doors import spark_catalog
+from spark.iceberg_doors import shared_catalog, spark_catalog
 from support.delegation import API
 from support.gateway import running_gateway, write_configuration
-from support.iceberg_java import java_catalog, store_properties, writer_of
+from support.iceberg_java import (
+    gateway_with_storage,
+    java_catalog,
+    store_properties,
+    writer_of,
+)
 from support.recipient import Recipient
 from support.s3_lake import storage_of
 from support.spark_tasks import (
@@ -43,6 +48,8 @@ class ConversionLake:
     Attributes:
         iceberg: Spark's name of the catalog; its namespace is `eu`.
         recipient: Reads the directories of the converted tables as Delta tables.
+        of_iceberg: Reads the catalog's tables at the gateway's Delta Sharing door.
+        door: PyIceberg at the gateway's Iceberg door.
     """
 
     server: SeaweedFS
@@ -50,6 +57,8 @@ class ConversionLake:
     iceberg: str
     writer: RestCatalog
     recipient: Recipient
+    of_iceberg: Recipient
+    door: RestCatalog
     service: httpx.Client = field(repr=False)
 
     def run(self, *statements: str, **names: str) -> None:
@@ -99,6 +108,10 @@ class ConversionLake:
         """What Spark reads of an Iceberg table."""
         return self.spark.table(self.iceberg_table(name)).toArrow()
 
+    def rows_at_the_door(self, name: str) -> pa.Table:
+        """What PyIceberg reads of an Iceberg table at the gateway's door."""
+        return self.door.load_table((NAMESPACE, name)).scan().to_arrow()
+
 
 def same_rows(expected: pa.Table, *found: pa.Table) -> None:
     """Fail where rows differ; types may be spelled otherwise."""
@@ -132,11 +145,13 @@ def conversion_lake(
             running_service(folder / "service", "--with-worker") as address,
             logged_in(address) as service,
             running_gateway(folder / "gateway") as gateway,
+            gateway_with_storage(folder / "doors", server, uri) as (doors, of_iceberg),
         ):
             name = spark_catalog(spark, {"type": "rest", **store_properties(server), "uri": uri})
             recipient = Recipient(gateway.profile("acme"), SHARE, NAMESPACE)
-            yield ConversionLake(server, spark, name, writer, recipient, service)
-            assert "Traceback" not in gateway.log
+            door = RestCatalog("share", **shared_catalog(doors, of_iceberg))
+            yield ConversionLake(server, spark, name, writer, recipient, of_iceberg, door, service)
+            assert "Traceback" not in gateway.log + doors.log
 
 
 def _share(folder: Path, server: SeaweedFS, directories: Mapping[str, str]) -> None:

@@ -63,8 +63,7 @@ class Doors:
             recipient: May read it.
         """
         writer.create_namespace(SCHEMA)
-        token = json.loads(recipient.profile.read_text())["bearerToken"]
-        shared = {"uri": f"{gateway.address}/iceberg", "warehouse": SHARE, "token": token}
+        shared = shared_catalog(gateway, recipient)
         return cls(
             spark,
             writer,
@@ -125,6 +124,12 @@ class Doors:
         except requests.HTTPError as error:
             body = error.response.json()
             return Refusal(error.response.status_code, body["errorCode"], body["message"])
+
+
+def shared_catalog(gateway: RunningGateway, recipient: Recipient) -> dict[str, str]:
+    """The properties of a gateway's Iceberg door, for a recipient of its share."""
+    token = json.loads(recipient.profile.read_text())["bearerToken"]
+    return {"uri": f"{gateway.address}/iceberg", "warehouse": SHARE, "token": token}
 
 
 def spark_catalog(spark: SparkSession, settings: Mapping[str, str]) -> str:

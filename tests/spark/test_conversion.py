@@ -172,6 +172,7 @@ def test_a_delta_table_is_an_iceberg_table_and_stays_up_to_date(lake: Conversion
         assert lake.data_files(directory) == files
         by_pyiceberg = lake.writer.load_table((NAMESPACE, "of_typed")).scan().to_arrow()
         same_rows(lake.rows_of_delta(directory), lake.rows_of_iceberg("of_typed"), by_pyiceberg)
+    same_rows(lake.rows_of_delta(directory), lake.rows_at_the_door("of_typed"))
     again = lake.convert(TO_ICEBERG, "of_typed", location=f"s3://converted/{directory}")
     assert again["message"] == "the Iceberg table shows this version already"
 
@@ -192,6 +193,22 @@ def test_renamed_columns_of_a_delta_table_are_found_by_their_field_ids(lake: Con
     lake.convert(TO_ICEBERG, "of_mapped", location=f"s3://converted/{directory}")
     by_pyiceberg = lake.writer.load_table((NAMESPACE, "of_mapped")).scan().to_arrow()
     same_rows(lake.rows_of_delta(directory), lake.rows_of_iceberg("of_mapped"), by_pyiceberg)
+
+
+def test_a_converted_delta_table_is_shared_at_every_door(lake: ConversionLake) -> None:
+    directory, delta = "delta/shared", "delta.`s3a://converted/delta/shared`"
+    lake.run(
+        "CREATE TABLE {d} (id BIGINT, city STRING, place STRUCT<zip: INT>) USING delta "
+        "TBLPROPERTIES ('delta.columnMapping.mode' = 'id')",
+        "INSERT INTO {d} VALUES (1, 'Ulm', named_struct('zip', 89073)), (2, NULL, NULL)",
+        "ALTER TABLE {d} RENAME COLUMN city TO town",
+        "INSERT INTO {d} VALUES (3, 'Bonn', named_struct('zip', NULL))",
+        d=delta,
+    )
+    lake.convert(TO_ICEBERG, "of_shared", location=f"s3://converted/{directory}")
+    truth = lake.rows_of_delta(directory)
+    same_rows(truth, lake.rows_at_the_door("of_shared"))
+    assert difference(truth, lake.of_iceberg.read("of_shared", use_delta_format=True)) is None
 
 
 def test_rows_are_found_by_the_statistics_and_partitions_that_were_converted(

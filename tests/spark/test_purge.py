@@ -28,6 +28,9 @@ from support.spark_tasks import CATALOG, SparkTasks, spark_tasks, task
 
 from sluicegate.testing.secrets import keep_secret
 
+# One worker of the run has the service, and with it a JVM.
+pytestmark = pytest.mark.xdist_group("purge")
+
 PURGE = "TABLE_PURGE"
 SOON: dict[str, Any] = {"retry": {"initial_backoff": 2, "backoff_multiplier": 1, "max_attempts": 100}}
 
