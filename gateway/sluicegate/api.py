@@ -47,6 +47,7 @@ from sluicegate.kit.object_keys import ObjectKeys
 from sluicegate.kit.object_stores import ObjectStores, client_options, retry_config
 from sluicegate.kit.percent import quote_keys
 from sluicegate.kit.presigning import batches, signed_lifetime
+from sluicegate.kit.redaction import without_queries
 from sluicegate.nouns import (
     AccessMode,
     CatalogCommit,
@@ -157,6 +158,7 @@ __all__ = [
     "quote_keys",
     "retry_config",
     "signed_lifetime",
+    "without_queries",
 ]
 
 hookimpl = pluggy.HookimplMarker("sluicegate")

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
 from sluicegate.errors import ObjectMissing, StorageError
+from sluicegate.kit.redaction import without_queries
 
 _REFUSALS = (PermissionDeniedError, UnauthenticatedError, PermissionError)
 # Refused listings and local files are generic errors to obstore, and so is a missing bucket.
 _REFUSAL_TEXT = re.compile(r"status(?: code)?:? 40[13]\b|os error 13\b")
 _MISSING_TEXT = re.compile(r"status(?: code)?:? 404\b")
-_QUERY = re.compile(r"\?[^\s\"'<>)]*")
 
 
 @contextmanager
@@ -44,4 +44,4 @@ def store_errors(what: str, kind: str = "log") -> Iterator[None]:
 def _private(what: str, error: Exception) -> str:
     """The store's own words in one line, without query strings, which may hold signatures."""
     words, _, _ = str(error).partition("\n\nDebug source")
-    return _QUERY.sub("?…", f"{what}: {type(error).__name__}: {' '.join(words.split())}")
+    return without_queries(f"{what}: {type(error).__name__}: {' '.join(words.split())}")

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from sluicegate.api import TaskFailed
+from sluicegate.api import TaskFailed, without_queries
 
-_QUERY = re.compile(r"\?[^\s\"'<>)]*")
 _LENGTH = 500
 # The statement cannot succeed as it is: a table that is none, an option that is not known.
 _WRONG = frozenset({"AnalysisException", "ParseException", "IllegalArgumentException"})
 _PREAMBLE = "An error occurred while calling"  # py4j, before Java's own words
 _ENGINE = ("pyspark.", "py4j.", "grpc")
-
-
 # Iceberg says so of what cannot be, and of what another writer has changed meanwhile.
 _JAVA = re.compile(r"^: ([\w.$]+)", re.MULTILINE)
 _VALIDATION = "org.apache.iceberg.exceptions.ValidationException"
@@ -59,4 +56,4 @@ def _first_words(error: Exception, secrets: Collection[str]) -> str:
     line = next(said, "")
     for secret in secrets:
         line = line.replace(secret, "…")
-    return _QUERY.sub("?…", line)[:_LENGTH]
+    return without_queries(line)[:_LENGTH]

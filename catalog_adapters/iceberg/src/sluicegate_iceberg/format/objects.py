@@ -10,12 +10,11 @@ import anyio
 import obstore
 from obstore.exceptions import BaseError
 
-from sluicegate.api import CatalogTable, ObjectDirectory, StorageError, TableUnreadable
+from sluicegate.api import CatalogTable, ObjectDirectory, StorageError, TableUnreadable, without_queries
 
 _CONCURRENT_READS = 16
 _ONE_SLASH = re.compile(r"^file:/(?!//)")
 _HADOOP = re.compile(r"^s3[an]://")
-_QUERY = re.compile(r"\?[^\s\"'<>)]*")
 
 
 def literal_location(path: str) -> str:
@@ -68,7 +67,7 @@ class TableObjects:
         except (BaseError, OSError) as error:
             raise StorageError(
                 "the table's storage does not answer or refuses; try again later",
-                detail=_QUERY.sub("?…", f"{key}: {type(error).__name__}: {error}"),
+                detail=without_queries(f"{key}: {type(error).__name__}: {error}"),
             ) from None
 
     async def read_all(

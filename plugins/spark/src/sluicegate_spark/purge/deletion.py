@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import obstore
 from obstore.exceptions import BaseError
 
+from sluicegate.api import without_queries
 from sluicegate_iceberg.format.objects import literal_location
 from sluicegate_spark.objects import ObjectAccess
 
@@ -31,7 +31,6 @@ _KEYS_OF_REQUEST: Mapping[str, int] = {"aws": 1_000, "azure": 256, "gcp": 1}
 # Azure cannot begin a listing in the middle.
 _LISTS_FROM_KEY = frozenset({"aws", "gcp"})
 _LENGTH = 300
-_QUERY = re.compile(r"\?[^\s\"'<>)]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,4 +217,4 @@ def _side_by_side(work: Callable[[_Given], _Made], items: Sequence[_Given]) -> l
 def reason_of(error: Exception) -> str:
     """Why a store did not do something: its first line, without what may sign a URL."""
     line = next(filter(None, (line.strip() for line in str(error).splitlines())), "")
-    return f"{type(error).__name__}: {_QUERY.sub('?…', line)}"[:_LENGTH]
+    return f"{type(error).__name__}: {without_queries(line)}"[:_LENGTH]
