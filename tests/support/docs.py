@@ -18,7 +18,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import socket
 import subprocess
 import sys
 import tomllib
@@ -30,6 +29,8 @@ from pathlib import Path
 import orjson
 from support.gateway import running_gateway
 from support.installs import install
+
+from sluicegate.testing.servers.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
@@ -102,7 +103,7 @@ class Reader:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._port = _free_port()
+        self._port = free_port()
         self._places = {
             "/srv/tables": str(folder / "tables"),
             "/run/secrets": str(folder / "secrets"),
@@ -226,10 +227,3 @@ def _compare(block: Block, expected: str, printed: str) -> None:
     pattern = ".*".join(re.escape(part) for part in expected.strip().split("…"))
     found = re.fullmatch(pattern, printed.strip(), re.DOTALL)
     assert found, f"{block.place}: expected\n{expected}\nbut it printed\n{printed}"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from support.spark import QUIET, SMALL_TABLES
 
+from sluicegate.testing.servers.ports import free_port
+
 _START_SECONDS = 240
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
@@ -30,7 +32,7 @@ def spark_connect(folder: Path) -> Iterator[str]:
     import pyspark
 
     folder.mkdir(parents=True, exist_ok=True)
-    port, home = _free_port(), Path(pyspark.__file__).parent
+    port, home = free_port(), Path(pyspark.__file__).parent
     settings = {
         **SMALL_TABLES,
         **QUIET,
@@ -71,10 +73,3 @@ def _await(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
                 return
         time.sleep(0.2)
     raise RuntimeError(f"the Spark Connect server did not start:\n{log.read_text()}")
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port

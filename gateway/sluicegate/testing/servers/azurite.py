@@ -11,13 +11,12 @@ import base64
 import hmac
 import os
 import secrets
-import socket
 import ssl
 import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,6 +28,7 @@ import jwt
 from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers._azurite_install import AzuriteMissing, installed_azurite
 from sluicegate.testing.servers._certificate import CertificateFiles, make_certificate
+from sluicegate.testing.servers.ports import free_port
 
 if TYPE_CHECKING:
     from obstore.store import AzureStore
@@ -168,7 +168,7 @@ def _start(directory: Path, container: str) -> Azurite:
     account = f"acct{secrets.token_hex(6)}"
     key = base64.b64encode(secrets.token_bytes(64)).decode()
     for _ in range(_START_ATTEMPTS):
-        port = _free_port()
+        port = free_port()
         process = _spawn([*command, f"--blobPort={port}"], directory, files, f"{account}:{key}")
         endpoint = f"https://127.0.0.1:{port}/{account}"
         server = Azurite(account, key, container, endpoint, files.authority, process)
@@ -230,10 +230,3 @@ def _account_sas(server: Azurite) -> str:
     digest = hmac.digest(base64.b64decode(server.account_key), "\n".join(lines).encode(), "sha256")
     signed = {**fields, "sv": _SAS_VERSION, "sig": base64.b64encode(digest).decode()}
     return urlencode({name: value for name, value in signed.items() if value})
-
-
-def _free_port() -> int:
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -9,7 +9,6 @@ from __future__ import annotations
 import http.client
 import json
 import secrets
-import socket
 import subprocess
 import threading
 import time
@@ -25,6 +24,7 @@ from urllib.parse import quote, urlsplit
 from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers._google_apis import Account, GoogleApis
 from sluicegate.testing.servers._google_signatures import SignatureCheck
+from sluicegate.testing.servers.ports import free_port
 
 __all__ = ["FakeGCS"]
 
@@ -172,7 +172,7 @@ class _Door(BaseHTTPRequestHandler):
 def _started(directory: Path, bucket: str) -> tuple[subprocess.Popen[bytes], str]:
     directory.mkdir(parents=True, exist_ok=True)
     for _ in range(_START_ATTEMPTS):
-        port = _free_port()
+        port = free_port()
         process, store = _spawn(directory, port), f"http://127.0.0.1:{port}"
         if _ready(process, store, bucket):
             return process, store
@@ -224,10 +224,3 @@ def _ready(process: subprocess.Popen[bytes], store: str, bucket: str) -> bool:
 def _post(url: str, data: bytes) -> None:
     with urllib.request.urlopen(url, data, timeout=10) as answer:  # noqa: S310 - our own loopback server
         answer.read()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
