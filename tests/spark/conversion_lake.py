@@ -73,7 +73,7 @@ class ConversionLake:
     def convert(
         self, operation: str, name: str, status: int = 200, **properties: str
     ) -> dict[str, Any]:
-        """Hand a conversion over; the service's answer, which has this status."""
+        """Hand an operation over; the service's answer, which has this status."""
         told: dict[str, Any] = {"properties": properties, "config": self.credentials}
         if operation == "CONVERT_TO_DELTA":
             told["metadata_location"] = self.metadata_location(name)
@@ -95,10 +95,15 @@ class ConversionLake:
         location: str = self.writer.load_table((NAMESPACE, name)).metadata_location
         return location
 
-    def data_files(self, directory: str) -> dict[str, str | None]:
-        """The Parquet files below a directory of the bucket, with what tells their content."""
+    def objects(self, directory: str) -> dict[str, str | None]:
+        """What is below a directory of the bucket, with what tells its content."""
         listed = obstore.list(self.server.store(), prefix=directory).collect()
-        return {each["path"]: each["e_tag"] for each in listed if each["path"].endswith(".parquet")}
+        return {each["path"]: each["e_tag"] for each in listed}
+
+    def data_files(self, directory: str) -> dict[str, str | None]:
+        """The Parquet files among them."""
+        found = self.objects(directory)
+        return {path: tag for path, tag in found.items() if path.endswith(".parquet")}
 
     def rows_of_delta(self, directory: str) -> pa.Table:
         """What Spark reads of the Delta table in a directory of the bucket."""

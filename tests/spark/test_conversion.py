@@ -272,3 +272,20 @@ def test_a_converted_iceberg_table_is_neither_purged_nor_overwritten(lake: Conve
 def test_properties_are_checked(lake: ConversionLake, properties: dict[str, str], said: str) -> None:
     lake.writer.create_table_if_not_exists((NAMESPACE, "checked"), pa.schema([("id", pa.int64())]))
     assert said in refused(lake, TO_DELTA, "checked", **properties)
+
+
+def test_a_table_of_version_3_with_vectors_of_spark_is_purged(lake: ConversionLake) -> None:
+    name = lake.iceberg_table("purged")
+    lake.run(
+        "CREATE TABLE {t} (id BIGINT) USING iceberg TBLPROPERTIES ('format-version' = '3', {m})",
+        "INSERT INTO {t} SELECT /*+ COALESCE(1) */ id FROM range(10)",
+        "DELETE FROM {t} WHERE id IN (2, 3)",
+        "DELETE FROM {t} WHERE id = 5",
+        t=name,
+        m=MERGE_ON_READ,
+    )
+    files = lake.objects(f"warehouse/{NAMESPACE}/purged")
+    assert sum(path.endswith(".puffin") for path in files) == 2
+    answer = lake.convert("TABLE_PURGE", "purged")
+    assert answer["execution_result"]["files_deleted"] == len(files)
+    assert lake.objects(f"warehouse/{NAMESPACE}/purged") == {}
