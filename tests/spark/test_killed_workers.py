@@ -54,7 +54,7 @@ IMPATIENT: Mapping[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
     require_spark()
     with SeaweedFS.start(tmp_path_factory.mktemp("store"), warehouse=WAREHOUSE) as running:
