@@ -19,7 +19,7 @@ import pytest
 from support.databases import postgres
 from support.delegation import KEY, Desk
 from support.doomed_tables import DoomedTables, contents, doomed_tables
-from support.forked_workers import Nursery
+from support.forked_workers import LOG, Nursery
 from support.iceberg_rest import WAREHOUSE
 from support.killed_workers import Killings, connected, fates, killed_in_the_end
 from support.postgres import PostgresServer
@@ -44,7 +44,7 @@ AT_RECORDS, AFTER_RECORDS, ANYWHERE = 8, 4, 20
 KILLS = len(PARTS) * AT_RECORDS + (len(PARTS) - 1) * AFTER_RECORDS + ANYWHERE
 AT_ONCE = 4
 TABLES = 20
-_SECONDS = 1_800
+_SECONDS, _START_SECONDS = 1_800, 300
 IMPATIENT: Mapping[str, Any] = {
     "lease": {"lost_timeout": 5, "heartbeat": 1},
     "retry": {"max_attempts": 1000, "initial_backoff": 0},
@@ -91,15 +91,16 @@ async def check_history(store: Store, task: TaskRecord) -> None:
     assert task.sealed is None
 
 
-def runs_python(worker: psutil.Process) -> bool:
-    """Whether Spark, a child of a worker, has started a Python of its own to list or delete files."""
+def python_of(worker: psutil.Process) -> list[psutil.Process]:
+    """The Pythons that Spark, a descendant of a worker, has started to list or delete files."""
+    return [each for each in worker.children(recursive=True) if "pyspark.daemon" in words_of(each)]
+
+
+def words_of(process: psutil.Process) -> list[str]:
+    """A process's command; nothing of one that has ended, which Java may leave as a zombie for long."""
     with suppress(psutil.NoSuchProcess):
-        return any(
-            "pyspark.daemon" in each.cmdline()
-            for java in worker.children()
-            for each in java.children(recursive=True)
-        )
-    return False
+        return process.cmdline()
+    return []
 
 
 async def test_a_hundred_killed_workers_leave_no_file_and_take_no_other(
@@ -151,10 +152,11 @@ async def test_spark_ends_with_its_killed_worker(server: SeaweedFS, tmp_path: Pa
         await store.aclose()
     with killed_in_the_end(Nursery(tmp_path)) as worker:
         alive = psutil.Process(worker.pid)
-        with anyio.fail_after(_SECONDS):
-            while not runs_python(alive):  # noqa: ASYNC110 (other processes)
+        with anyio.fail_after(_START_SECONDS):
+            while not python_of(alive):
+                assert worker.is_alive(), (tmp_path / LOG).read_text()
                 await anyio.sleep(0.1)
         descendants = alive.children(recursive=True)
         worker.kill()
         _, left = psutil.wait_procs(descendants, timeout=60)
-    assert left == []
+    assert [each for each in left if words_of(each)] == []

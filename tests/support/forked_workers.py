@@ -11,6 +11,7 @@ import os
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
+LOG = "workers.gateway.log"
 _IMPORTED = [
     "asyncpg",
     "fastavro",
@@ -28,7 +29,7 @@ class Nursery:
     """Starts workers in a folder that holds a configuration.
 
     Args:
-        folder: Their working directory; what they say is in `workers.gateway.log` in it.
+        folder: Their working directory; what they say is in `LOG` in it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -48,7 +49,7 @@ def _work(folder: Path) -> None:
     from sluicegate.cli.main import main
 
     os.chdir(folder)
-    log = os.open("workers.gateway.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    log = os.open(LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for stream in (1, 2):
         os.dup2(log, stream)
     main(["delegation", "worker"])
