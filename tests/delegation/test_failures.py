@@ -26,6 +26,7 @@ from sluicegate.api import InvalidRequest, StorageError, TaskExecutor, TaskFaile
 
 SYNCHRONOUS = "/execute/synchronous"
 VENDING = TaskFailed("the catalog vends nothing", error_code="CREDENTIAL_VENDING_FAILED")
+SIGNED = "https://lake/t?sv=1&sig=c2lnbmVk"
 SECRET_WORDS = RuntimeError("cannot log in with password hunter2")
 
 
@@ -145,13 +146,13 @@ CASES: dict[str, tuple[Exception, int, str, int]] = {
     ),
     "a refusal of the core": (InvalidRequest("no such format"), 400, "INVALID_PAYLOAD", 1),
     "the store, for ever": (
-        StorageError("the store is away", detail="connection to 10.0.0.7 refused"),
+        StorageError("the store is away", detail=f"connection to 10.0.0.7 refused ({SIGNED})"),
         502,
         "STORAGE_FAILED",
         5,
     ),
     "the engine, for ever": (
-        TaskFailed("no cluster", error_code="ENGINE_FAILED", retryable=True),
+        TaskFailed(f"no cluster at {SIGNED}", error_code="ENGINE_FAILED", retryable=True),
         502,
         "ENGINE_FAILED",
         5,
@@ -161,7 +162,7 @@ CASES: dict[str, tuple[Exception, int, str, int]] = {
 
 
 DETAILS = {
-    "the store, for ever": "connection to 10.0.0.7 refused",
+    "the store, for ever": "connection to 10.0.0.7 refused (https://lake/t?sv=1&sig=***",
     "what nobody foresaw": "RuntimeError",
 }
 
@@ -180,7 +181,7 @@ async def test_failures_of_executors(desk: Desk, case: str) -> None:
     assert (await desk.queue.get(task_id)).result_extended == DETAILS.get(case)
     assert (answer.status_code, answer.json()["error_code"]) == (status, code)
     assert failing.attempts == list(range(1, attempts + 1))
-    for private in ("hunter2", "10.0.0.7", "RuntimeError"):
+    for private in ("hunter2", "10.0.0.7", "c2lnbmVk", "RuntimeError"):
         assert private not in answer.text + shown
 
 

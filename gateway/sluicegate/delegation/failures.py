@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sluicegate.errors import SluicegateError, Unavailable
 from sluicegate.executors import TaskFailed
+from sluicegate.telemetry.redaction import redact
 
 TASK_CANCELLED = "TASK_CANCELLED"
 WORKER_LOST = "WORKER_LOST"
@@ -39,18 +40,27 @@ class Failure:
 
 
 def failure_of(error: Exception) -> Failure:
-    """What an executor's exception means; the words of what nobody foresaw may hold secrets."""
+    """What an executor's exception means.
+
+    It is kept in the database, and a store's or an engine's own words in it may hold a signed URL:
+    secrets are taken out. The words of what nobody foresaw are not kept at all.
+    """
     match error:
         case TaskFailed():
-            return Failure(error.error_code, error.message, error.retryable, error.detail)
+            return _failure(error, error.error_code, retryable=error.retryable)
         case Unavailable():
-            return Failure("STORAGE_FAILED", error.message, True, error.detail)
+            return _failure(error, "STORAGE_FAILED", retryable=True)
         case SluicegateError():
             code = "INVALID_PAYLOAD" if error.status == 400 else "INTERNAL_ERROR"
-            return Failure(code, error.message, False, error.detail)
+            return _failure(error, code, retryable=False)
         case _:
             kind = type(error).__name__
             return Failure("INTERNAL_ERROR", "an unexpected error stopped the task", True, kind)
+
+
+def _failure(error: SluicegateError, code: str, *, retryable: bool) -> Failure:
+    detail = None if error.detail is None else redact(error.detail)
+    return Failure(code, redact(error.message), retryable, detail)
 
 
 def status_of(error_code: str | None) -> int:

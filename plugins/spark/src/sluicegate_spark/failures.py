@@ -1,4 +1,4 @@
-"""What a failure of Spark means for a task: the cluster's is tried again, a wrong statement is not."""
+"""What a failure means for a task: the cluster's is tried again, a wrong statement is not."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Collection
 from sluicegate.api import TaskFailed, without_queries
 
 _LENGTH = 500
+_REASON_LENGTH = 300
 # The statement cannot succeed as it is: a table that is none, an option that is not known.
 _WRONG = frozenset({"AnalysisException", "ParseException", "IllegalArgumentException"})
 _PREAMBLE = "An error occurred while calling"  # py4j, before Java's own words
@@ -49,7 +50,12 @@ def _is_wrong(error: Exception) -> bool:
     return thrown is not None and thrown[1] == _VALIDATION and _COMMIT not in text
 
 
-def _first_words(error: Exception, secrets: Collection[str]) -> str:
+def reason_of(error: Exception) -> str:
+    """Why a store did not do something: its first line, without what may sign a URL."""
+    return f"{type(error).__name__}: {_first_words(error)}"[:_REASON_LENGTH]
+
+
+def _first_words(error: Exception, secrets: Collection[str] = ()) -> str:
     """The first line that says what happened, without secrets and without what may sign a URL."""
     lines = (line.strip().removeprefix(": ") for line in str(error).splitlines())
     said = (line for line in lines if line and not line.startswith(_PREAMBLE))

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate.api import StorageError, TaskFailed
+from sluicegate_spark.failures import reason_of
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.tables import Table
 
@@ -54,7 +55,7 @@ async def old_files(access: ObjectAccess, table: Table, before: datetime, *, sha
             sizes = listed["size"].cast(pa.int64())
             found.append(pa.record_batch([located, sizes], schema=FILES).filter(old))
     except obstore.exceptions.BaseError as error:
-        raise StorageError("the table's directory cannot be listed", detail=str(error)) from error
+        raise StorageError("the table's directory cannot be listed", detail=reason_of(error)) from error
     return pa.Table.from_batches(found, FILES)
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 import obstore
 from obstore.exceptions import BaseError
 
-from sluicegate.api import without_queries
 from sluicegate_iceberg.format.objects import literal_location
+from sluicegate_spark.failures import reason_of
 from sluicegate_spark.objects import ObjectAccess
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ _AT_ONCE = 16
 _KEYS_OF_REQUEST: Mapping[str, int] = {"aws": 1_000, "azure": 256, "gcp": 1}
 # Azure cannot begin a listing in the middle.
 _LISTS_FROM_KEY = frozenset({"aws", "gcp"})
-_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +211,3 @@ def _side_by_side(work: Callable[[_Given], _Made], items: Sequence[_Given]) -> l
         return [work(each) for each in items]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         return list(pool.map(work, items))
-
-
-def reason_of(error: Exception) -> str:
-    """Why a store did not do something: its first line, without what may sign a URL."""
-    line = next(filter(None, (line.strip() for line in str(error).splitlines())), "")
-    return f"{type(error).__name__}: {without_queries(line)}"[:_LENGTH]

@@ -16,8 +16,8 @@ from obstore.exceptions import BaseError
 
 from sluicegate.api import TaskFailed
 from sluicegate_iceberg.format.objects import literal_location
+from sluicegate_spark.failures import reason_of
 from sluicegate_spark.objects import ObjectAccess
-from sluicegate_spark.purge.deletion import reason_of
 
 _GZIP = b"\x1f\x8b"
 _METADATA = (".metadata.json", ".metadata.json.gz")
@@ -93,7 +93,7 @@ async def read_history(objects: ObjectAccess, location: str) -> History | None:
         raise TaskFailed(
             f"the table's metadata file '{location}' is broken; nothing was deleted with this attempt",
             error_code="INVALID_PAYLOAD",
-            detail=str(error),
+            detail=reason_of(error),
         ) from error
 
 

@@ -17,8 +17,8 @@ from obstore.exceptions import BaseError
 
 from sluicegate.api import TaskFailed
 from sluicegate_iceberg.format.objects import literal_location
+from sluicegate_spark.failures import reason_of
 from sluicegate_spark.objects import ObjectAccess
-from sluicegate_spark.purge.deletion import reason_of
 
 # Of a row, either `path` is named by the object `source`, or that has a `problem`.
 LISTED = "path string, source string, problem string, reason string"
