@@ -13,8 +13,8 @@ from sluicegate.delegation.failures import status_of
 from sluicegate.delegation.queue import TaskConflict
 from sluicegate.delegation.records import TaskRecord, TaskVersion
 from sluicegate.delegation.states import asynchronous_name
-from sluicegate.errors import MethodNotAllowed, NotAuthenticated, SluicegateError, Unauthenticated
-from sluicegate.http.responses import RETRY_AFTER_SECONDS, as_sluicegate_error, json_response
+from sluicegate.errors import SluicegateError
+from sluicegate.http.responses import as_sluicegate_error, error_response, json_response
 
 PREFIX = "/delegation-service/api"
 _TIMES = (
@@ -103,16 +103,11 @@ def history(versions: Iterable[TaskVersion]) -> list[dict[str, Any]]:
 
 async def refused(request: Request, error: Exception) -> Response:
     """The answer to a request that failed; every error has this form."""
-    known: SluicegateError = as_sluicegate_error(error)
-    body = {"error_code": known.code, "message": known.message}
-    if isinstance(known, TaskConflict) and known.task_id is not None:
-        body["delegation_task_id"] = known.task_id
-    headers: dict[str, str] = {}
-    if isinstance(known, Unauthenticated):
-        missing = isinstance(known, NotAuthenticated)
-        headers["WWW-Authenticate"] = "Bearer" if missing else 'Bearer error="invalid_token"'
-    elif isinstance(known, MethodNotAllowed):
-        headers["Allow"] = known.allowed
-    elif known.status == 503:
-        headers["Retry-After"] = RETRY_AFTER_SECONDS
-    return json_response(body, known.status, headers)
+    return error_response(as_sluicegate_error(error), _error_body)
+
+
+def _error_body(error: SluicegateError) -> dict[str, Any]:
+    body = {"error_code": error.code, "message": error.message}
+    if isinstance(error, TaskConflict) and error.task_id is not None:
+        body["delegation_task_id"] = error.task_id
+    return body
