@@ -17,6 +17,21 @@ __all__ = ["no_secret_leaks"]
 Connect = Callable[..., IcebergCatalog]
 
 
+class Clock:
+    """Seconds that pass when told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
 @pytest.fixture
 def polaris() -> Iterator[Polaris]:
     """A catalog with two namespaces, one within the other, and a table in each."""

@@ -14,25 +14,12 @@ from sluicegate_iceberg.auth import client_tokens
 from sluicegate_iceberg.catalog import IcebergCatalog
 from sluicegate_iceberg.config import IcebergConfig, OAuth2Config
 
+from .conftest import Clock
+
 Connect = Callable[..., IcebergCatalog]
 Client = Callable[..., AccessTokens]
 
 TOKENS = "/oauth/tokens"
-
-
-class Clock:
-    """Seconds that pass when told to."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest_asyncio.fixture

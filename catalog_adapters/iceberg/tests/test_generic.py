@@ -13,27 +13,12 @@ from sluicegate_iceberg.catalog import IcebergCatalog
 from sluicegate_iceberg.client import IcebergClient
 from sluicegate_iceberg.generic import GenericTables
 
-from .conftest import section
+from .conftest import Clock, section
 
 Connect = Callable[..., IcebergCatalog]
 
 CLICKS = "/generic-tables/clicks"
 FINE = ["clicks", "visits"]
-
-
-class Clock:
-    """Seconds that pass when told to."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture(autouse=True)
