@@ -99,7 +99,7 @@ def python_of(worker: psutil.Process) -> list[psutil.Process]:
 def words_of(process: psutil.Process) -> list[str]:
     """A process's command; nothing of one that has ended, which Java may leave as a zombie for long."""
     with suppress(psutil.NoSuchProcess):
-        return process.cmdline()
+        return list(process.cmdline())
     return []
 
 
