@@ -9,8 +9,8 @@ import orjson
 from sqlalchemy.dialects import postgresql
 
 from benchmarks._task_queue import document
-from sluicegate.delegation.leases import candidate
 from sluicegate.delegation.payload import PURGE
+from sluicegate.delegation.statements import candidate
 
 _ENDED = """
 INSERT INTO tasks (id, version, operation, realm, correlation_id, submitted_by, digest, priority,
@@ -63,9 +63,14 @@ async def sizes(url: str, tasks: int) -> dict[str, float]:
 
 async def lease_query(url: str) -> float:
     """Milliseconds of the lease query, as the server counts them."""
-    query = candidate(1 << 60, [PURGE], ()).compile(
-        dialect=postgresql.dialect(),  # type: ignore[no-untyped-call]
-        compile_kwargs={"literal_binds": True},
+    given = {"now": 1 << 60, "operations": [PURGE], "full": []}
+    query = (
+        candidate("sqlite")
+        .params(given)
+        .compile(
+            dialect=postgresql.dialect(),  # type: ignore[no-untyped-call]
+            compile_kwargs={"literal_binds": True},
+        )
     )
     connection = await asyncpg.connect(url)
     plans = [

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from typing import Any, Literal
 
-from sqlalchemy import BindParameter, Select, bindparam, func, select, update
+from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from sluicegate.clock import epoch_ms
@@ -15,6 +15,7 @@ from sluicegate.config.delegation import DelegationSettings
 from sluicegate.delegation.failures import TASK_CANCELLED, WORKER_LOST, Failure
 from sluicegate.delegation.records import TaskRecord
 from sluicegate.delegation.retries import RetryPolicies
+from sluicegate.delegation.statements import RUNNING_OF_REALM, candidate
 from sluicegate.delegation.states import LEASED
 from sluicegate.delegation.transitions import move
 from sluicegate.executors import TaskProgress, TaskResult
@@ -22,9 +23,6 @@ from sluicegate.store import Store
 from sluicegate.store.tables import tasks
 
 log = logging.getLogger(__name__)
-
-# As literals, which show the databases that their index of leased tasks serves the query.
-_LEASED: BindParameter[str] = bindparam("leased", sorted(LEASED), expanding=True, literal_execute=True)
 
 Beat = Literal["held", "cancelled", "lost"]
 
@@ -68,10 +66,9 @@ class Leases:
             now = self._now()
             # A transaction for each candidate: one that held two realms could wait for another's.
             async with self._store.append() as connection:
-                query = candidate(now, operations, full)
-                if connection.dialect.name == "postgresql":
-                    query = _with_its_realm(query)
-                row = (await connection.execute(query)).one_or_none()
+                query = candidate(connection.dialect.name)
+                given = {"now": now, "operations": list(operations), "full": list(full)}
+                row = (await connection.execute(query, given)).one_or_none()
                 if row is None:
                     return None
                 task = TaskRecord.of(row)
@@ -249,13 +246,9 @@ class Leases:
 
     async def _has_room(self, connection: AsyncConnection, realm: str, now: int) -> bool:
         """Whether a realm has not all its tasks running that it may have."""
-        running = (
-            select(func.count())
-            .select_from(tasks)
-            .where(tasks.c.due_at > now, tasks.c.status.in_(_LEASED), tasks.c.realm == realm)
-        )
+        found = await connection.execute(RUNNING_OF_REALM, {"now": now, "realm": realm})
         limit = self._settings.realm_limits.get(realm, self._settings.realm_limit)
-        return int((await connection.execute(running)).scalar_one()) < limit
+        return int(found.scalar_one()) < limit
 
     async def _update(self, task: TaskRecord, values: dict[str, Any]) -> Mapping[str, Any] | None:
         """Change a leased task within its version; what is stored now, or `None` if it was lost."""
@@ -295,25 +288,3 @@ async def end_cancelled(
 def _reported(progress: TaskProgress | None) -> dict[str, Any]:
     """What to store of how far a task is: without any news, what earlier attempts reported stays."""
     return {} if progress is None else {"progress": asdict(progress)}
-
-
-def candidate(now: int, operations: Collection[str], full: Collection[str]) -> Select[Any]:
-    """New tasks, scheduled retries and lost ones: `due_at` tells all three."""
-    return (
-        select(tasks)
-        .where(
-            tasks.c.due_at <= now,
-            tasks.c.operation.in_(operations),
-            tasks.c.realm.not_in(full),
-        )
-        .order_by(tasks.c.priority, tasks.c.due_at)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
-
-
-def _with_its_realm(query: Select[Any]) -> Select[Any]:
-    """The candidate and a lock on its realm: else two would count before either has leased."""
-    picked = query.subquery("picked")
-    lock = func.pg_advisory_xact_lock(func.hashtextextended(picked.c.realm, 0))
-    return select(picked, lock.label("realm_lock"))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Insert, Update, insert, select, update
+from sqlalchemy import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.sql.selectable import TypedReturnsRows
 
-from sluicegate.delegation.records import TaskRecord, TaskVersion
+from sluicegate.delegation.records import TaskRecord
+from sluicegate.delegation.statements import VERSION, change, creation, given
 from sluicegate.delegation.states import ENDED, Status, may_follow
 from sluicegate.errors import SluicegateError
-from sluicegate.store.tables import task_versions, tasks
+from sluicegate.store.tables import task_versions
 
-_VERSION = tuple(each.name for each in fields(TaskVersion))
 _FORGOTTEN: dict[str, Any] = {"sealed": None, "subject": None, "due_at": None}
 
 
@@ -30,7 +31,8 @@ async def create(connection: AsyncConnection, values: dict[str, Any]) -> TaskRec
     Raises:
         IntegrityError: There is a task of the same correlation id, or for the same subject.
     """
-    [created] = await _recorded(connection, insert(tasks).values(values))
+    statement = creation(tuple(values), connection.dialect.name)
+    [created] = await _recorded(connection, statement, given(values))
     return created
 
 
@@ -59,23 +61,22 @@ async def move(
         **changes,
         **(_FORGOTTEN | {"callback_due_at": now} if ends else {}),
     }
-    same = update(tasks).where(tasks.c.id == task.id, tasks.c.version == task.version)
-    moved = await _recorded(connection, same.values(values))
+    statement = change(tuple(values), connection.dialect.name)
+    this = {"this_id": task.id, "this_version": task.version}
+    moved = await _recorded(connection, statement, this | given(values))
     if not moved:
         raise TaskMovedOn("the task has changed meanwhile; read it again")
     return moved[0]
 
 
-async def _recorded(connection: AsyncConnection, change: Insert | Update) -> list[TaskRecord]:
+async def _recorded(
+    connection: AsyncConnection, statement: TypedReturnsRows[Any], parameters: Mapping[str, Any]
+) -> list[TaskRecord]:
     """Change a task, if it is still there to be changed, and add the version that it has now."""
+    found = [TaskRecord.of(row) for row in await connection.execute(statement, parameters)]
     if connection.dialect.name == "postgresql":
-        # One statement: others wait for a lease that is being taken no longer than they must.
-        changed = change.returning(tasks).cte("changed")
-        version = select(changed.c.id, *(changed.c[name] for name in _VERSION))
-        added = insert(task_versions).from_select(["task_id", *_VERSION], version).cte("added")
-        return [TaskRecord.of(row) for row in await connection.execute(select(changed).add_cte(added))]
-    found = [TaskRecord.of(row) for row in await connection.execute(change.returning(tasks))]
+        return found  # the statement has added it
     for task in found:
-        values = {name: getattr(task, name) for name in _VERSION}
-        await connection.execute(insert(task_versions).values(task_id=task.id, **values))
+        values = {name: getattr(task, name) for name in VERSION}
+        await connection.execute(insert(task_versions), {"task_id": task.id, **values})
     return found
