@@ -8,26 +8,16 @@ from google.cloud import storage
 from google.cloud.storage import _signing
 from google.oauth2.service_account import Credentials
 
+from sluicegate.testing.object_names import NAMES_TO_SIGN
 from sluicegate.testing.servers.fake_gcs import FakeGCS
 from sluicegate_gcs.canonical import SignedUrls
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.storage import GCSStorage
 
 AT = 1_767_225_600
-NAMES = [
-    "plain.parquet",
-    "tables/date=2024-01-01/a b+c.parquet",
-    "per%20cent/100%.parquet",
-    "hash#question?amp&.parquet",
-    "ünïcode/日本語/😀.parquet",
-    "tilde~/!*'().parquet",
-    '$,:;=@/[]{}|^`"<>\\.parquet',
-    "double//slash",
-    "new\nline\ttab",
-]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES_TO_SIGN)
 @pytest.mark.parametrize("endpoint", ["https://storage.googleapis.com", "http://emulator:4443"])
 async def test_urls_equal_those_of_googles_own_library(
     server: FakeGCS, monkeypatch: pytest.MonkeyPatch, name: str, endpoint: str
