@@ -27,16 +27,20 @@ class CloudflareApi:
     """A stand-in for Cloudflare's API, whose credentials are sessions of a real store.
 
     It keeps what it was asked for. The sessions are limited to the prefixes by the store's own
-    policies: that Cloudflare does the same is not shown by it.
+    policies: that Cloudflare does the same is not shown by it. The first `busy` answers are 503.
     """
 
     store: SeaweedFS
     endpoint: str = ""
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     answer: tuple[int, Any] | None = None
+    busy: int = 0
 
     def answered(self, path: str, authorization: str | None, body: bytes) -> tuple[int, Any]:
         self.asked.append((path, json.loads(body)))
+        if self.busy:
+            self.busy -= 1
+            return 503, {}
         if self.answer is not None:
             return self.answer
         if authorization != f"Bearer {API_TOKEN}":

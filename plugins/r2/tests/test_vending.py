@@ -32,6 +32,7 @@ HOST = f"{ACCOUNT}.r2.cloudflarestorage.com"
 LAKE = f"r2://lake@{HOST}"
 ACME = Principal("r-1", "acme", "bearer")
 SECRET = "0f" * 32
+API_TOKEN = "cloudflare-token"
 
 
 def scope(*locations: str, lifetime: int = 3600, binding: str | None = None) -> Scope:
@@ -192,13 +193,15 @@ async def test_what_cannot_be_vended_is_refused_before_cloudflare_is_asked(
     ("answer", "message", "detail"),
     [
         (
-            (403, {"success": False, "errors": [{"code": 10000, "message": "no"}], "result": None}),
+            (403, {"errors": [{"code": 10000, "message": f"no: {API_TOKEN}"}], "result": None}),
             "Cloudflare refuses",
             "10000",
         ),
         ((200, {"success": False, "errors": [], "result": {}}), "Cloudflare refuses", "200"),
         ((200, ["unexpected"]), "Cloudflare refuses", "200"),
         ((502, b"<html>bad gateway</html>"), "does not answer", "JSONDecodeError"),
+        ((200, b"[" * 60_000), "does not answer", "RecursionError"),
+        ((200, b" " * 70_000), "does not answer", "more than 65536 bytes"),
         ((301, {}), "Cloudflare refuses", "301"),
     ],
 )
@@ -217,7 +220,15 @@ async def test_a_failure_of_the_api_is_an_error_without_a_secret(
         await storage.vend(scope(f"{LAKE}/a"))
 
     assert detail in str(refused.value.detail)
-    assert "cloudflare-token" not in f"{refused.value} {refused.value.detail} {caplog.text}"
+    assert API_TOKEN not in f"{refused.value} {refused.value.detail} {caplog.text}"
+
+
+async def test_an_api_that_is_busy_is_asked_again(connected: Connected, api: Any) -> None:
+    api.busy = 1
+    vended = await connected().vend(scope(f"{LAKE}/a"))
+
+    assert set(vended.secret) == {"access_key_id", "secret_access_key", "session_token"}
+    assert len(api.asked) == 2
 
 
 async def test_a_dead_api_is_an_error_soon(connected: Connected) -> None:

@@ -6,23 +6,31 @@ See "Temporary credentials" and "Locally sign temporary credentials" of R2's doc
 from __future__ import annotations
 
 import base64
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from sluicegate.api import SecretStr, StorageError
+from sluicegate.api import (
+    AuthorizedClient,
+    HttpAnswer,
+    HttpClient,
+    HttpRequest,
+    NoAnswer,
+    SecretStr,
+    StorageError,
+)
 from sluicegate_r2.address import Bucket
 from sluicegate_r2.config import R2Config
-
-if TYPE_CHECKING:
-    import aiohttp
 
 MAX_LIFETIME: Final = 604_800
 """Longest life of temporary credentials, in seconds (seven days)."""
 
 _READ_ONLY = "object-read-only"
 _TIMEOUT_SECONDS = 10
+_CONNECTIONS = 16
+_LONGEST = 1 << 16
 _ANSWERED: Final = {
     "access_key_id": "accessKeyId",
     "secret_access_key": "secretAccessKey",
@@ -88,8 +96,8 @@ class ApiVending(Vending):
         self._bucket = bucket
         self._url = f"{endpoint}/accounts/{bucket.account}/r2/temp-access-credentials"
         self._parent = parent
-        self._token = token
-        self._session: aiohttp.ClientSession | None = None
+        http = HttpClient(timeout=_TIMEOUT_SECONDS, connections=_CONNECTIONS, longest=_LONGEST)
+        self._http = AuthorizedClient(http, token)
 
     async def secret(self, prefixes: Sequence[str], at: int, lifetime: int) -> dict[str, str]:
         """See `Vending.secret`."""
@@ -101,42 +109,29 @@ class ApiVending(Vending):
         }
         if prefixes:
             asked["prefixes"] = list(prefixes)
-        result = await self._posted(asked)
-        return {ours: result[theirs] for ours, theirs in _ANSWERED.items()}
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        if self._session is not None:
-            await self._session.close()
-
-    async def _posted(self, asked: Mapping[str, Any]) -> Mapping[str, str]:
-        import aiohttp
-
-        headers = {"Authorization": f"Bearer {self._token.get_secret_value()}"}
-        if self._session is None:
-            timeout = aiohttp.ClientTimeout(total=_TIMEOUT_SECONDS)
-            self._session = aiohttp.ClientSession(timeout=timeout)
         try:
-            async with self._session.post(
-                self._url, json=asked, headers=headers, allow_redirects=False
-            ) as answer:
-                document = await answer.json(content_type=None)
-        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            answer = await self._http.send(HttpRequest("POST", self._url, json=asked))
+            result = _result(answer, json.loads(answer.content))
+        except (NoAnswer, ValueError, RecursionError) as error:
             raise StorageError(
                 "the service that gives credentials for this storage does not answer; try again later",
                 detail=f"{self._url}: {type(error).__name__}: {error}",
             ) from error
-        return _result(document, answer.status)
+        return {ours: result[theirs] for ours, theirs in _ANSWERED.items()}
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
 
 
-def _result(document: Any, status: int) -> Mapping[str, str]:
+def _result(answer: HttpAnswer, document: Any) -> Mapping[str, str]:
     found = document if isinstance(document, dict) else {}
     result = found.get("result")
-    if status == 200 and isinstance(result, dict) and result.keys() >= set(_ANSWERED.values()):
+    if answer.status == 200 and isinstance(result, dict) and result.keys() >= set(_ANSWERED.values()):
         return result
     raise StorageError(
         "Cloudflare refuses the gateway's token for this storage; ask its operator",
-        detail=f"{status} {found.get('errors')}",
+        detail=f"{answer.status} {answer.redacted(str(found.get('errors')))}",
     )
 
 
