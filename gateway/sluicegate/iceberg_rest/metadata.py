@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import zlib
 from typing import Any
 
 import anyio
@@ -94,7 +95,7 @@ def _uncompressed(location: str, content: bytes) -> bytes:
     try:
         with gzip.open(io.BytesIO(content)) as stream:
             text = stream.read(_LARGEST_BYTES + 1)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(location, str(error)) from None
     if len(text) > _LARGEST_BYTES:
         raise _unreadable(location, f"more than {_LARGEST_BYTES} bytes")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import fastavro
+from fastavro.schema import SchemaParseException
 
 from sluicegate.api import TableUnreadable
 from sluicegate_iceberg.format.metadata import IcebergSnapshot
@@ -15,6 +18,16 @@ from sluicegate_iceberg.format.objects import TableObjects
 
 DATA, DELETES = 0, 1
 _DELETED = 2
+_BROKEN = (
+    ValueError,
+    KeyError,
+    EOFError,
+    TypeError,
+    IndexError,
+    OverflowError,
+    zlib.error,
+    SchemaParseException,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +72,8 @@ async def manifests_of(objects: TableObjects, snapshot: IcebergSnapshot | None) 
 async def listed_manifests(objects: TableObjects, location: str) -> tuple[Manifest, ...]:
     """What a manifest list names; raises as `manifests_of` does."""
     data = await objects.read(location)
-    return tuple(
-        Manifest(
-            row["manifest_path"],
-            row.get("content") or DATA,
-            row.get("sequence_number") or 0,
-            row.get("added_snapshot_id"),
-        )
-        for row in _rows(_reader(data))
-    )
+    with _told():
+        return tuple(map(_manifest, _rows(data)))
 
 
 def schema_of(data: bytes) -> str:
@@ -76,10 +82,8 @@ def schema_of(data: bytes) -> str:
     Raises:
         TableUnreadable: The manifest is broken.
     """
-    try:
-        return str(_reader(data).metadata["schema"])
-    except KeyError as error:
-        raise _broken(error) from error
+    with _told():
+        return str(fastavro.reader(io.BytesIO(data)).metadata["schema"])
 
 
 def entries_of(manifest: Manifest, data: bytes) -> tuple[Entry, ...]:
@@ -88,7 +92,17 @@ def entries_of(manifest: Manifest, data: bytes) -> tuple[Entry, ...]:
     Raises:
         TableUnreadable: The manifest is broken.
     """
-    return tuple(_entry(manifest, row) for row in _rows(_reader(data)) if row["status"] != _DELETED)
+    with _told():
+        return tuple(_entry(manifest, row) for row in _rows(data) if row["status"] != _DELETED)
+
+
+def _manifest(row: Mapping[str, Any]) -> Manifest:
+    return Manifest(
+        row["manifest_path"],
+        row.get("content") or DATA,
+        row.get("sequence_number") or 0,
+        row.get("added_snapshot_id"),
+    )
 
 
 def _entry(manifest: Manifest, row: Mapping[str, Any]) -> Entry:
@@ -100,21 +114,31 @@ def _entry(manifest: Manifest, row: Mapping[str, Any]) -> Entry:
     )
 
 
-def _reader(data: bytes) -> Any:
+def _rows(data: bytes) -> list[Any]:
+    reader: Any = fastavro.reader(io.BytesIO(data))
     try:
-        return fastavro.reader(io.BytesIO(data))
-    except (ValueError, KeyError, EOFError, TypeError) as error:
-        raise _broken(error) from error
+        return list(reader)
+    except (ValueError, OverflowError):
+        # A partition may be of a date that Python does not know. Nobody needs partitions, but to leave
+        # them out takes twice the time.
+        return list(fastavro.reader(io.BytesIO(data), _without_partitions(reader.writer_schema)))
 
 
-def _rows(reader: Any) -> Iterator[Mapping[str, Any]]:
+def _without_partitions(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema of entries, or of a file, without the field that has the partition's values."""
+    fields = (field for field in record["fields"] if field["name"] != "partition")
+    kept = [
+        {**field, "type": _without_partitions(field["type"])} if field["name"] == "data_file" else field
+        for field in fields
+    ]
+    return {**record, "fields": kept}
+
+
+@contextmanager
+def _told() -> Iterator[None]:
     try:
-        yield from reader
-    except (ValueError, KeyError, EOFError, TypeError, IndexError) as error:
-        raise _broken(error) from error
-
-
-def _broken(error: Exception) -> TableUnreadable:
-    return TableUnreadable(
-        "a manifest of the Iceberg table is broken", detail=f"{type(error).__name__}: {error}"
-    )
+        yield
+    except _BROKEN as error:
+        raise TableUnreadable(
+            "a manifest of the Iceberg table is broken", detail=f"{type(error).__name__}: {error}"
+        ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from sluicegate_iceberg.format.schema import Struct, parse_struct
 
 _VERSIONS = (1, 2, 3)
 _GZIP = b"\x1f\x8b"
+_BROKEN = (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, zlib.error)
 _NAME_MAPPING = "schema.name-mapping.default"
 
 
@@ -88,7 +90,7 @@ def parse_metadata(data: bytes) -> IcebergMetadata:
     try:
         value = orjson.loads(gzip.decompress(data) if data[:2] == _GZIP else data)
         version = int(value["format-version"])
-    except (ValueError, KeyError, TypeError, EOFError, OSError) as error:
+    except _BROKEN as error:
         raise _broken(error) from error
     if version not in _VERSIONS:
         raise TableUnreadable(
@@ -96,7 +98,7 @@ def parse_metadata(data: bytes) -> IcebergMetadata:
         )
     try:
         return _parse(version, value)
-    except (ValueError, KeyError, TypeError) as error:
+    except _BROKEN as error:
         raise _broken(error) from error
 
 
