@@ -11,11 +11,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyiceberg.manifest import ManifestFile
 from pyiceberg.schema import Schema
-from pyiceberg.table import Table
 from pyiceberg.types import FixedType, LongType, NestedField, StringType, TimeType
-from support.iceberg_deletes import change_entries
+from support.iceberg_deletes import change_entries, only_manifest
 from support.iceberg_sharing import IcebergSharing
 from support.recipient import refusal_of
 from support.rows import assert_same_rows
@@ -235,10 +233,3 @@ def test_added_columns_are_null_where_files_lack_them(lake: IcebergSharing) -> N
     for use_delta_format in (False, True):
         found = lake.recipient.read(name, use_delta_format=use_delta_format)
         assert_same_rows(table.scan().to_arrow(), found)
-
-
-def only_manifest(table: Table) -> ManifestFile:
-    snapshot = table.refresh().current_snapshot()
-    assert snapshot is not None
-    (manifest,) = snapshot.manifests(table.io)
-    return manifest

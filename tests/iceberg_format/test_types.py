@@ -107,6 +107,13 @@ def test_names_are_used_only_if_they_always_meant_the_same(
         ([field(1, "a"), field(2, "A")], [], "differ only in case"),
         ([field(1, "a"), field(2, "b", **{"initial-default": 7})], [field(1, "a")], "a default"),
         ([field(1, "t", "time")], [], "no column"),
+        ([field(1, "d", "timestamp")], [field(1, "d", "date")], "held dates"),
+        ([field(1, "d", "timestamp_ns")], [field(1, "d", "date")], "held dates"),
+        (
+            [field(1, "d", {**LIST, "element": "timestamp"})],
+            [field(1, "d", {**LIST, "element": "date"})],
+            "held dates",
+        ),
     ],
 )
 def test_what_no_shape_can_say_is_refused(
@@ -138,6 +145,8 @@ def test_what_no_shape_can_say_is_refused(
             "1969-12-31T23:59:59.999",
             None,
         ),
+        # Of a file that held dates.
+        ("timestamp", b"\x01\x4d\x00\x00", b"\x02\x4d\x00\x00", None, None),
         ("binary", b"a", b"b", None, None),
         ("boolean", b"\x00", b"\x01", None, None),
     ],

@@ -85,16 +85,28 @@ def delete_by_values(table: Table, column: int, values: pa.Table) -> None:
     _commit(table, [{**file, "equality_ids": [column]}])
 
 
-def change_entries(manifest: ManifestFile, **changes: Any) -> None:
-    """Say something else of all data files of a manifest."""
+def only_manifest(table: Table) -> ManifestFile:
+    """The manifest of a table that was written to once."""
+    snapshot = table.refresh().current_snapshot()
+    assert snapshot is not None
+    (manifest,) = snapshot.manifests(table.io)
+    return manifest
+
+
+def change_entries(
+    manifest: ManifestFile, schema: Mapping[str, Any] | None = None, **changes: Any
+) -> None:
+    """Say something else of all data files of a manifest, or of the schema that it was written with."""
     path = _path(manifest.manifest_path)
     with path.open("rb") as stream:
         reader: Any = fastavro.reader(stream)
         entries = [{**entry, "data_file": {**entry["data_file"], **changes}} for entry in reader]
         headers = {key: text for key, text in reader.metadata.items() if not key.startswith("avro.")}
-        schema = reader.writer_schema
+        written = reader.writer_schema
+    if schema is not None:
+        headers["schema"] = json.dumps(schema)
     with path.open("wb") as stream:
-        fastavro.writer(stream, schema, entries, codec="deflate", metadata=headers)
+        fastavro.writer(stream, written, entries, codec="deflate", metadata=headers)
 
 
 def as_version_3(table: Table) -> None:

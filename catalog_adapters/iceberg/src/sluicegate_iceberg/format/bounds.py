@@ -20,6 +20,7 @@ from sluicegate_iceberg.format.schema import Field, Primitive
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1)
+_LONG = 8  # bytes
 # A bound as JSON text, of the encoded value and whether it is an upper one; `None` where it has none.
 Decode = Callable[[bytes, bool], str | None]
 
@@ -132,6 +133,8 @@ def _text(data: bytes, _: bool) -> str | None:
 
 def _timestamp(per_millisecond: int, zone: str) -> Decode:
     def decode(data: bytes, upper: bool) -> str | None:
+        if len(data) != _LONG:  # of a date that became a timestamp
+            return None
         value = int.from_bytes(data, "little", signed=True)
         millis = -(-value // per_millisecond) if upper else value // per_millisecond
         try:

@@ -139,8 +139,8 @@ def _run(lineage: Lineage, start: int, end: int) -> tuple[Version | None, Sequen
 
 
 def _together(last: Loaded, newest: Loaded) -> Loaded:
-    """What is known of two versions, where the same shape was made of both."""
-    if (last.shape.columns, last.shape.by_name) != (newest.shape.columns, newest.shape.by_name):
+    """What is known of two versions, where both are read in the same way."""
+    if last.reading != newest.reading:
         return last
     return replace(
         last,

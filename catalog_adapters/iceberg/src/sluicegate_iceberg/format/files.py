@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +13,7 @@ from sluicegate.formats import FILE_SCHEMA, FileChunk
 from sluicegate_iceberg.format.bounds import Metric, stats_text
 from sluicegate_iceberg.format.manifests import Entry
 from sluicegate_iceberg.format.objects import TableObjects
+from sluicegate_iceberg.format.required import check_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def data_files(
     objects: TableObjects,
     metrics: Sequence[Metric],
     timestamps: Mapping[int, int],
-    imported: Mapping[int, str],
+    required: Mapping[int, str],
 ) -> DataFiles:
     """Columns of a manifest's entries.
 
@@ -58,8 +58,7 @@ def data_files(
         objects: Knows how paths in the table are written.
         metrics: The columns that statistics tell of.
         timestamps: When snapshots were committed (epoch milliseconds), by id.
-        imported: Names of the columns, by field id, that files may lack as they are partitioned by
-            them: the table took over files of another kind of table.
+        required: Columns that each file must have, of `required_columns`.
 
     Raises:
         UnsupportedOperation: A file is not Parquet, or encrypted, or lacks a column.
@@ -67,8 +66,8 @@ def data_files(
     files = [entry.file for entry in entries]
     for file in files:
         _check(file.get("file_format"), encrypted=file.get("key_metadata") is not None)
-        if imported:
-            _check_columns(file, imported)
+        if required:
+            check_columns(file, required)
     locations = [file["file_path"] for file in files]
     values = {
         "path": [objects.path(location) for location in locations],
@@ -103,15 +102,4 @@ def _check(file_format: str | None, *, encrypted: bool) -> None:
     if encrypted:
         raise UnsupportedOperation(
             "the Iceberg table's data files are encrypted, and recipients cannot read them"
-        )
-
-
-def _check_columns(file: Mapping[str, Any], imported: Mapping[int, str]) -> None:
-    """Writers count the nulls of each column that a file has."""
-    counted = {item["key"] for item in file.get("null_value_counts") or ()}
-    if missing := sorted(name for id_, name in imported.items() if id_ not in counted):
-        raise UnsupportedOperation(
-            f"data files of the Iceberg table lack columns that it is partitioned by "
-            f"({', '.join(missing)}), as files of Hive and Delta tables do: share the table that they "
-            "were taken over from, or rewrite them (rewrite_data_files, rewrite-all)"
         )

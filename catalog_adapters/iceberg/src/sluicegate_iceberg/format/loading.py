@@ -26,6 +26,7 @@ from sluicegate_iceberg.format.manifests import (
 )
 from sluicegate_iceberg.format.metadata import IcebergMetadata
 from sluicegate_iceberg.format.objects import TableObjects
+from sluicegate_iceberg.format.required import required_columns
 from sluicegate_iceberg.format.schema import Struct, parse_struct, places
 from sluicegate_iceberg.format.shape import Shape, shape_of
 
@@ -45,6 +46,7 @@ class Loaded:
     """What a snapshot was made of, kept to advance it.
 
     Attributes:
+        required: Columns that each file was found to have, of `required_columns`.
         manifests: Those of data files, by path.
         deletes: By the keys of the delete files.
         chunks: The files; snapshots share those that no later version touched.
@@ -53,10 +55,16 @@ class Loaded:
 
     metadata_location: str
     shape: Shape
+    required: Mapping[int, str]
     manifests: Mapping[str, KeptManifest]
     deletes: Mapping[tuple[str, int], Deleted]
     chunks: Sequence[FileChunk]
     numbered: frozenset[str]
+
+    @property
+    def reading(self) -> tuple[object, ...]:
+        """What was made of manifests counts for snapshots of the same reading alone."""
+        return _way_of_reading(self.shape, self.required)
 
     @property
     def nbytes(self) -> int:
@@ -104,13 +112,11 @@ class Loader:
         schemas = await anyio.to_thread.run_sync(lambda: set(map(schema_of, fetched.values())))
         schemas |= {known[each.path].schema for each in data if each.path in known}
         shape = self._shape(schema, schemas)
-        if previous and (shape.columns, shape.by_name) != (
-            previous.shape.columns,
-            previous.shape.by_name,
-        ):
+        required = required_columns(self._metadata, Struct(shape.columns))
+        if previous and _way_of_reading(shape, required) != previous.reading:
             # Statistics name the columns, so all are made anew.
             fetched |= await self._fetch([each for each in data if each.path in known])
-        made = await anyio.to_thread.run_sync(partial(self._files, data, fetched, shape))
+        made = await anyio.to_thread.run_sync(partial(self._files, data, fetched, shape, required))
         kept = {each.path: made.get(each.path) or known[each.path] for each in data}
         numbered = await self._numbered(shape, kept, previous.numbered if previous else frozenset())
         deletes = await self._deletes(manifests, kept.values(), previous.deletes if previous else {})
@@ -123,7 +129,7 @@ class Loader:
             TableProtocol(_MIN_READER, _MIN_WRITER, shape.features, shape.writer_features),
             self._table_metadata(shape),
             FileSet.of(chunks),
-            Loaded(self._location, shape, kept, deletes, chunks, numbered),
+            Loaded(self._location, shape, required, kept, deletes, chunks, numbered),
         )
 
     async def _numbered(
@@ -181,21 +187,19 @@ class Loader:
         return all(known in (None, (name,)) for name, known in names)
 
     def _files(
-        self, manifests: Sequence[Manifest], fetched: Mapping[str, bytes], shape: Shape
+        self,
+        manifests: Sequence[Manifest],
+        fetched: Mapping[str, bytes],
+        shape: Shape,
+        required: Mapping[int, str],
     ) -> dict[str, KeptManifest]:
         """One manifest after the other: decoded, its entries take a hundred times its bytes."""
         metrics = metrics_of(shape.columns, shape.physical)
-        declared = {column.id: column.name for column in shape.columns}
-        imported = {
-            id_: declared[id_]
-            for id_ in self._metadata.partitioned_by & declared.keys()
-            if self._metadata.name_mapping
-        }
         return {
             manifest.path: KeptManifest(
                 schema_of(content),
                 data_files(
-                    entries_of(manifest, content), self._objects, metrics, self._timestamps, imported
+                    entries_of(manifest, content), self._objects, metrics, self._timestamps, required
                 ),
             )
             for manifest in manifests
@@ -209,6 +213,11 @@ class Loader:
             parquet_schema_string=shape.parquet_schema,
             configuration=shape.configuration,
         )
+
+
+def _way_of_reading(shape: Shape, required: Mapping[int, str]) -> tuple[object, ...]:
+    """All that what is made of a manifest depends on, beside the manifest."""
+    return shape.columns, shape.by_name, frozenset(required)
 
 
 def _applied(

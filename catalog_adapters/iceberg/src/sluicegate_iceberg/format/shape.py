@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sluicegate.api import UnsupportedOperation
-from sluicegate_iceberg.format.schema import Field, Struct, places
+from sluicegate_iceberg.format.schema import Field, List, Map, Primitive, Struct, Type, places
 from sluicegate_iceberg.format.types import schema_string, without_zone
 
 # Names that writers put into Parquet files as they are; others they spell as Avro would.
@@ -112,20 +112,40 @@ def _stable(schemas: Iterable[Struct]) -> bool:
     return True
 
 
+def unapplied_default(column: str) -> str:
+    """Why a table is refused some of whose files lack a column that has a default."""
+    return (
+        f"column '{column}' was added to the Iceberg table with a default, which recipients cannot "
+        "apply: rewrite the table with it, and then expire the old snapshots with their schemas "
+        "(expire_snapshots with clean_expired_metadata)"
+    )
+
+
 def _check(schema: Struct, schemas: Iterable[Struct]) -> None:
+    history = [{place.field.id: place.field for place in places(each)} for each in schemas]
     seen: set[tuple[int, str]] = set()
     for place in places(schema):
-        key = (place.parent, place.field.name.lower())
+        field, key = place.field, (place.parent, place.field.name.lower())
         if key in seen:
             raise UnsupportedOperation(
                 "the Iceberg table has columns that differ only in case: rename "
-                f"'{place.field.name}' or the other one"
+                f"'{field.name}' or the other one"
             )
         seen.add(key)
-        if place.field.default and not all(
-            place.field.id in {each.field.id for each in places(other)} for other in schemas
-        ):
+        if field.default and not all(field.id in fields for fields in history):
+            raise UnsupportedOperation(unapplied_default(field.name))
+        if any(field.id in each and _was_date(each[field.id].type, field.type) for each in history):
             raise UnsupportedOperation(
-                f"column '{place.field.name}' was added to the Iceberg table with a default, which "
-                "recipients cannot apply: rewrite the table with it, and then expire the old snapshots"
+                f"column '{field.name}' of the Iceberg table held dates before it held timestamps, "
+                "which readers of old files do not know: rewrite the table, and then expire the old "
+                "snapshots with their schemas (expire_snapshots with clean_expired_metadata)"
             )
+
+
+def _was_date(old: Type, new: Type) -> bool:
+    """Dates became timestamps (Iceberg specification, "Schema Evolution"); not of nested fields."""
+    if isinstance(old, List) and isinstance(new, List):
+        return _was_date(old.element, new.element)
+    if isinstance(old, Map) and isinstance(new, Map):
+        return _was_date(old.key, new.key) or _was_date(old.value, new.value)
+    return old == Primitive("date") and isinstance(new, Primitive) and new != old

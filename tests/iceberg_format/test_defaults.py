@@ -1,0 +1,61 @@
+"""Columns with a default (version 3): it stands for the column in files that lack it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.table import Table
+from support.iceberg_deletes import change_entries, only_manifest
+from support.iceberg_sharing import IcebergSharing
+from support.recipient import refusal_of
+
+pytestmark = pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")
+
+ROWS = pa.table({"id": pa.array([1, 2], pa.int64()), "name": ["a", "b"]})
+COUNT = {"id": 3, "name": "count", "required": False, "type": "long", "initial-default": 7}
+
+
+def with_default(table: Table, *, known: bool, mapped: bool = False) -> None:
+    """Its column `count` has a default, in all of its schemas that the metadata still knows.
+
+    Args:
+        table: Its last change; PyIceberg writes no version 3.
+        known: The table always had the column; else the schemas without it are gone, as are the
+            manifests that were written with them (`rewrite_manifests`).
+        mapped: Files may lack field ids.
+    """
+    path = Path(table.refresh().metadata_location.removeprefix("file://"))
+    metadata: dict[str, Any] = json.loads(path.read_text())
+    (schema,) = metadata["schemas"]
+    schema["fields"] = [*schema["fields"][:2], COUNT]
+    schema["schema-id"] = metadata["current-schema-id"] = 0 if known else 1
+    rows = {"first-row-id": 0, "added-rows": 0}
+    metadata["snapshots"] = [{**each, **rows} for each in metadata["snapshots"]]
+    if mapped:
+        metadata["properties"]["schema.name-mapping.default"] = "[]"
+    path.write_text(json.dumps(metadata | {"format-version": 3, "next-row-id": 0, "last-column-id": 3}))
+    change_entries(only_manifest(table), schema=schema)
+
+
+@pytest.mark.parametrize(("known", "mapped"), [(False, False), (True, True)])
+def test_a_file_that_lacks_a_column_with_a_default_is_refused(
+    lake: IcebergSharing, known: bool, mapped: bool
+) -> None:
+    name, table = lake.table(ROWS.schema)
+    table.append(ROWS)
+    with_default(table, known=known, mapped=mapped)
+    refused = refusal_of(lambda: lake.recipient.read(name))
+    assert (refused.status, "'count' was added" in refused.message) == (400, True)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_files_that_all_have_the_column_are_read(lake: IcebergSharing, known: bool) -> None:
+    rows = ROWS.append_column("count", pa.array([7, 8]))
+    name, table = lake.table(rows.schema)
+    table.append(rows)
+    with_default(table, known=known)
+    assert list(lake.recipient.read(name)["count"]) == [7, 8]
