@@ -1,11 +1,58 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
 
+import pytest
+from support.iceberg_rest import WAREHOUSE, written_by
+from support.purged_tables import make
+from support.spark import require_spark
+from support.spark_tasks import CATALOG, executor_section
+
+from sluicegate.api import DelegatedTask, TableIdentity, TaskExecutor
+from sluicegate.testing.executors import TaskExecutorBehaviour
+from sluicegate.testing.fakes import FakeContext
+from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_spark.config import SparkConfig
+from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.plugin import sluicegate_register_task_executors
+
+# One worker of the run has the store, and with it a JVM.
+pytestmark = pytest.mark.xdist_group("spark_executor")
 
 
 def test_the_plugin_registers_one_executor_with_operations_of_its_own() -> None:
     (kind,) = sluicegate_register_task_executors()
     assert kind.name == "spark"
     assert all(re.fullmatch(r"[A-Z][A-Z0-9_]*", operation) for operation in kind.operations)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
+    require_spark()
+    folder = tmp_path_factory.mktemp("seaweedfs")
+    with SeaweedFS.start(folder, warehouse=WAREHOUSE) as running:
+        written_by(running).create_namespace_if_not_exists("eu")
+        yield running
+
+
+class TestPurge(TaskExecutorBehaviour):
+    @pytest.fixture
+    def executor(self, server: SeaweedFS, tmp_path: Path) -> TaskExecutor:
+        """Spark starts with each test's first task, and stops with its executor."""
+        section = executor_section(server, tmp_path)
+        del section["type"]
+        return SparkExecutor.configured(SparkConfig.model_validate(section), FakeContext())
+
+    @pytest.fixture
+    def task(self, server: SeaweedFS) -> DelegatedTask:
+        name = f"t{uuid4().hex}"
+        make(written_by(server), name)
+        return DelegatedTask(name, "TABLE_PURGE", "prod", TableIdentity("7", CATALOG, ("eu",), name))
+
+    @pytest.fixture
+    def wrong_task(self, task: DelegatedTask) -> DelegatedTask:
+        return replace(task, properties={"missing_manifests": "guess"})

@@ -20,6 +20,7 @@ from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.failures import failed_on_spark
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 log = logging.getLogger(__name__)
@@ -101,6 +102,9 @@ class TaskSession:
 class Engine:
     """Starts Spark when the first task needs it, and again if it was lost.
 
+    Where this process runs Spark already, as a notebook does, tasks run there by its settings, and it
+    goes on when they have ended.
+
     Args:
         config: Where it runs.
     """
@@ -108,6 +112,7 @@ class Engine:
     def __init__(self, config: SparkConfig) -> None:
         self._config = config
         self._spark: SparkSession | None = None
+        self._context: SparkContext | None = None  # that was started here
         self._starting = threading.Lock()
 
     @asynccontextmanager
@@ -136,12 +141,12 @@ class Engine:
                     await anyio.to_thread.run_sync(spark.stop)
 
     async def aclose(self) -> None:
-        """Stop Spark."""
+        """Stop Spark, if it was started here."""
         await anyio.to_thread.run_sync(self._stop)
 
     def _opened(self) -> SparkSession:
         try:
-            return self._connected() if self._config.remote is not None else self._here().newSession()
+            return self._connected() if self._config.remote is not None else self._beside()
         except Exception as error:
             self._spark = None
             failure = failed_on_spark(error)
@@ -157,20 +162,44 @@ class Engine:
             builder = builder.config(name, value)
         return builder.create()
 
+    def _beside(self) -> SparkSession:
+        """A session beside the worker's."""
+        running = self._here()
+        session = running.newSession()
+        if running.sparkContext is not self._context:
+            _configure(session, _EVERYWHERE)
+        return session
+
     def _here(self) -> SparkSession:
         """The worker's session; of tasks that need it at once, one starts it."""
-        from pyspark.sql import SparkSession
-
         with self._starting:
-            if self._spark is None or self._spark.sparkContext._jsc.sc().isStopped():
-                self._name_python()
+            if self._spark is not None and _is_stopped(self._spark):
+                self._stop()  # what PySpark keeps of it would be taken for one that runs
+            if self._spark is None:
                 # It logs every failure once more, with Java's stack and all that the statement held.
                 logging.getLogger("SQLQueryContextLogger").disabled = True
-                builder = SparkSession.builder.master(self._config.master).appName("sluicegate")
-                for name, value in self._settings().items():
-                    builder = builder.config(name, value)
-                self._spark = builder.getOrCreate()
+                self._spark = self._joined() or self._started()
             return self._spark
+
+    def _joined(self) -> SparkSession | None:
+        """What this process had already; its settings are left as they are."""
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
+
+        running = SparkContext._active_spark_context
+        is_theirs = running is not None and running is not self._context
+        return SparkSession.builder.getOrCreate() if is_theirs else None
+
+    def _started(self) -> SparkSession:
+        from pyspark.sql import SparkSession
+
+        self._name_python()
+        builder = SparkSession.builder.master(self._config.master).appName("sluicegate")
+        for name, value in self._settings().items():
+            builder = builder.config(name, value)
+        spark = builder.getOrCreate()
+        self._context = spark.sparkContext
+        return spark
 
     def _name_python(self) -> None:
         """PySpark reads only from the environment which Python runs the functions that it sends."""
@@ -199,8 +228,14 @@ class Engine:
 
     def _stop(self) -> None:
         spark, self._spark = self._spark, None
-        if spark is not None:
+        if spark is not None and spark.sparkContext is self._context:
             spark.stop()
+
+
+def _is_stopped(spark: SparkSession) -> bool:
+    """Whether it was stopped from here, or by itself."""
+    java = spark.sparkContext._jsc
+    return java is None or bool(java.sc().isStopped())
 
 
 def jars_in(folder: str) -> list[str]:

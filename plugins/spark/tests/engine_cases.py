@@ -1,0 +1,68 @@
+"""Whose Spark it is: what an engine started it stops and starts again, what others started it does not.
+
+`test_engine.py` runs them in a process of their own: they stop Spark, which a process has once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+from support.spark import QUIET, SMALL_TABLES
+
+from sluicegate_spark.config import SparkConfig
+from sluicegate_spark.engine import Engine
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Started = Callable[[], Engine]
+
+
+@pytest_asyncio.fixture
+async def started(tmp_path: Path) -> AsyncIterator[Started]:
+    """Makes engines, and closes them."""
+    conf = SMALL_TABLES | QUIET | {"spark.local.dir": str(tmp_path)}
+    config = SparkConfig.model_validate({"master": "local[1]", "conf": conf})
+    made: list[Engine] = []
+
+    def started() -> Engine:
+        made.append(Engine(config))
+        return made[-1]
+
+    yield started
+    for engine in reversed(made):
+        await engine.aclose()
+
+
+async def ran(engine: Engine) -> SparkSession:
+    """Runs something, in a session that is the answer."""
+    async with engine.session("t-1", {}) as session:
+        assert await session.run(lambda spark: spark.range(3).count()) == 3
+        return session.spark
+
+
+async def test_spark_that_others_started_is_shared_and_goes_on(started: Started) -> None:
+    first, second = started(), started()
+    ours = await ran(first)
+    ours.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    assert (await ran(second)).sparkContext is ours.sparkContext
+    await second.aclose()
+    assert ours.range(3).count() == 3
+    assert ours.conf.get("spark.sql.session.timeZone") == "Europe/Berlin"
+
+
+@pytest.mark.parametrize("stopped_by", ["itself", "aclose", "its owner"])
+async def test_spark_that_is_lost_starts_again(started: Started, stopped_by: str) -> None:
+    owner, engine = started(), started()
+    if stopped_by == "its owner":
+        await ran(owner)
+    lost = await ran(engine)
+    if stopped_by == "itself":
+        lost.sparkContext._jsc.sc().stop()
+    else:
+        await (owner if stopped_by == "its owner" else engine).aclose()
+    assert (await ran(engine)).sparkContext is not lost.sparkContext

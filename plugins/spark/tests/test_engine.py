@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from support.spark import require_spark
+
+CASES = Path(__file__).with_name("engine_cases.py")
+
+
+def test_an_engine_stops_and_restarts_the_spark_that_it_started_and_no_other() -> None:
+    require_spark()
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(CASES)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
