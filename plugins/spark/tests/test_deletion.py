@@ -57,6 +57,15 @@ def test_more_than_a_batch_among_many_others(server: SeaweedFS) -> None:
     assert names_in(server, "among") == others
 
 
+def test_a_store_that_lists_folder_by_folder_keeps_nothing(server: SeaweedFS) -> None:
+    """SeaweedFS shows `r=EU/` before `r=EU-WEST/`, though `-` sorts before `/`."""
+    regions = ("EU", "EU WEST", "EU!", "EU-WEST", "EUX")
+    names = [f"r={region}/{number}.parquet" for region in regions for number in range(3)]
+    there = write(server, "folders", names)
+    assert delete_objects(access_of(server), there) == Deletion(seen=15, deleted=15, size=150)
+    assert names_in(server, "folders") == []
+
+
 def test_few_objects_far_apart_are_looked_up_one_by_one(
     server: SeaweedFS, monkeypatch: pytest.MonkeyPatch
 ) -> None:

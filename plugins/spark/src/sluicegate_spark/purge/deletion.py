@@ -172,13 +172,13 @@ class _Batch:
         """Bytes of those objects that are there."""
         if self._kind not in _LISTS_FROM_KEY or len(keys) == 1:
             return _looked_up(self._store, keys)
-        found, reached = _listed(self._store, keys)
-        beyond = [key for key in keys if reached is not None and key > reached]
-        return found | _looked_up(self._store, beyond)
+        found = _listed(self._store, keys)
+        # Not every store lists in the order of keys, so what was not shown may be there.
+        return found | _looked_up(self._store, [key for key in keys if key not in found])
 
 
-def _listed(store: ObjectStore, keys: Sequence[str]) -> tuple[dict[str, int], str | None]:
-    """Bytes of the objects that a listing shows, and the key it was left at; `None` at its end."""
+def _listed(store: ObjectStore, keys: Sequence[str]) -> dict[str, int]:
+    """Bytes of those objects that a listing shows before it is given up."""
     first, last, wanted = keys[0], keys[-1], set(keys)
     folder = commonpath([each.rpartition("/")[0] for each in (first, last)])
     found: dict[str, int] = {}
@@ -187,12 +187,9 @@ def _listed(store: ObjectStore, keys: Sequence[str]) -> tuple[dict[str, int], st
     for page in obstore.list(store, prefix=folder or None, offset=first[:-1], chunk_size=BATCH):
         found |= {each["path"]: each["size"] for each in page if each["path"] in wanted}
         shown += len(page)
-        reached = page[-1]["path"]
-        if reached >= last:
+        if page[-1]["path"] >= last or shown >= _LONGEST_LISTING:
             break
-        if shown >= _LONGEST_LISTING:
-            return found, reached
-    return found, None
+    return found
 
 
 def _looked_up(store: ObjectStore, keys: Sequence[str]) -> dict[str, int]:
