@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyiceberg.table import Table
-from support.iceberg_deletes import change_entries, only_manifest
+from support.iceberg_deletes import as_version_3, change_entries, change_metadata, only_manifest
 from support.iceberg_sharing import IcebergSharing
 from support.recipient import refusal_of
 
@@ -28,17 +26,18 @@ def with_default(table: Table, *, known: bool, mapped: bool = False) -> None:
             manifests that were written with them (`rewrite_manifests`).
         mapped: Files may lack field ids.
     """
-    path = Path(table.refresh().metadata_location.removeprefix("file://"))
-    metadata: dict[str, Any] = json.loads(path.read_text())
-    (schema,) = metadata["schemas"]
-    schema["fields"] = [*schema["fields"][:2], COUNT]
-    schema["schema-id"] = metadata["current-schema-id"] = 0 if known else 1
-    rows = {"first-row-id": 0, "added-rows": 0}
-    metadata["snapshots"] = [{**each, **rows} for each in metadata["snapshots"]]
-    if mapped:
-        metadata["properties"]["schema.name-mapping.default"] = "[]"
-    path.write_text(json.dumps(metadata | {"format-version": 3, "next-row-id": 0, "last-column-id": 3}))
-    change_entries(only_manifest(table), schema=schema)
+
+    def change(metadata: dict[str, Any]) -> None:
+        (schema,) = metadata["schemas"]
+        schema["fields"] = [*schema["fields"][:2], COUNT]
+        schema["schema-id"] = metadata["current-schema-id"] = 0 if known else 1
+        metadata["last-column-id"] = 3
+        if mapped:
+            metadata["properties"]["schema.name-mapping.default"] = "[]"
+        change_entries(only_manifest(table), schema=schema)
+
+    as_version_3(table)
+    change_metadata(table, change)
 
 
 @pytest.mark.parametrize(("known", "mapped"), [(False, False), (True, True)])

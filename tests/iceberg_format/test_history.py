@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pytest
 from pyiceberg.table import Table
-from support.iceberg_deletes import data_files, delete_positions
+from support.iceberg_deletes import change_metadata, data_files, delete_positions
 from support.iceberg_sharing import IcebergSharing
 from support.recipient import refusal_of
 from support.rows import assert_same_rows
@@ -77,6 +78,50 @@ def test_a_rollback_goes_back_to_the_version(lake: IcebergSharing) -> None:
     assert list(told["id"]) == [6]
 
 
+@pytest.mark.parametrize("format_version", [1, 2])
+def test_who_read_what_was_rolled_back_is_not_told_changes(
+    lake: IcebergSharing, format_version: int
+) -> None:
+    name, table = written(lake, format_version)
+    first, second, third, *_, last = versions(table)
+    table.manage_snapshots().set_current_snapshot(table.snapshots()[1].snapshot_id).commit()
+    table.append(rows(6))
+    for seen in (third, last):
+        refused = refusal_of(
+            partial(lake.recipient.changes, name, use_delta_format=False, starting_version=seen + 1)
+        )
+        assert (refused.status, "was rolled back" in refused.message) == (400, True)
+    for seen, ids in ((second, [6]), (first, [4, 5, 6])):
+        told = lake.recipient.changes(name, use_delta_format=False, starting_version=seen + 1)
+        assert list(told["id"]) == ids
+
+
+@pytest.mark.parametrize("expired", [False, True])
+def test_who_read_a_table_before_it_was_replaced_is_not_told_changes(
+    lake: IcebergSharing, expired: bool
+) -> None:
+    name, table = written(lake)
+    table.append(rows(6))
+    as_replaced(table, expired=expired)
+    for start in (2, 6):
+        refused = refusal_of(
+            partial(lake.recipient.changes, name, use_delta_format=False, starting_version=start)
+        )
+        assert (refused.status, "or replaced" in refused.message) == (400, True)
+    told = lake.recipient.changes(name, use_delta_format=False, starting_version=0)
+    assert set(told["_commit_version"]) == {6}
+
+
+def test_a_first_snapshot_needs_none_before_it(lake: IcebergSharing) -> None:
+    name, table = lake.table(rows(1).schema)
+    table.append(rows(1, 2))
+    change_metadata(
+        table, lambda metadata: metadata["snapshots"][0]["summary"].update(operation="overwrite")
+    )
+    told = lake.recipient.changes(name, use_delta_format=False, starting_version=1)
+    assert list(told["id"]) == [1, 2]
+
+
 @pytest.mark.parametrize("use_delta_format", [False, True], ids=["parquet", "delta"])
 def test_changes_are_the_rows_that_came_and_went(lake: IcebergSharing, use_delta_format: bool) -> None:
     name, table = written(lake)
@@ -104,6 +149,25 @@ def test_a_version_that_changed_no_row_has_no_changes(lake: IcebergSharing) -> N
     assert told.empty
     told = lake.recipient.changes(name, use_delta_format=True, starting_version=2)
     assert [*zip(told["id"], told["_change_type"], strict=True)] == [(1, "delete")]
+
+
+def versions(table: Table) -> list[int]:
+    """What recipients call the snapshots of a table."""
+    first = table.metadata.format_version == 1
+    return [each.timestamp_ms if first else each.sequence_number or 0 for each in table.snapshots()]
+
+
+def as_replaced(table: Table, *, expired: bool) -> None:
+    """The newest snapshot has no parent and the table no past (`REPLACE TABLE`); its last change."""
+
+    def forget(metadata: dict[str, Any]) -> None:
+        *others, newest = metadata["snapshots"]
+        del newest["parent-snapshot-id"]
+        newest["summary"]["total-data-files"] = newest["summary"]["added-data-files"]
+        metadata["snapshots"] = [newest] if expired else [*others, newest]
+        metadata["snapshot-log"] = metadata["snapshot-log"][-1:]
+
+    change_metadata(table, forget)
 
 
 def _rows_of(frame: pd.DataFrame) -> list[tuple[Any, ...]]:

@@ -10,7 +10,7 @@ import struct
 import time
 import uuid
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -111,12 +111,21 @@ def change_entries(
 
 def as_version_3(table: Table) -> None:
     """Say that a table is of version 3, which PyIceberg reads but cannot write; its last change."""
+
+    def change(metadata: dict[str, Any]) -> None:
+        metadata |= {"format-version": 3, "next-row-id": 0}
+        for snapshot in metadata["snapshots"]:
+            snapshot |= {"first-row-id": 0, "added-rows": 0}
+
+    change_metadata(table, change)
+
+
+def change_metadata(table: Table, change: Callable[[dict[str, Any]], object]) -> None:
+    """Say something else in a table's newest metadata file."""
     path = _path(table.refresh().metadata_location)
     metadata = json.loads(path.read_text())
-    rows = {"first-row-id": 0, "added-rows": 0}
-    snapshots = [{**snapshot, **rows} for snapshot in metadata["snapshots"]]
-    changed = {"format-version": 3, "next-row-id": 0, "snapshots": snapshots}
-    path.write_text(json.dumps({**metadata, **changed}))
+    change(metadata)
+    path.write_text(json.dumps(metadata))
 
 
 def _new_file(table: Table, name: str) -> str:

@@ -56,7 +56,8 @@ async def changes_between(
         end: The last version.
 
     Raises:
-        InvalidRequest: There is no version in the range, or the one before it has expired.
+        InvalidRequest: There is no version in the range, or the one before it has expired, or the table
+            went back from one before it.
         UnsupportedOperation: Columns were renamed: readers of changes go by names.
         TableUnreadable: Metadata is broken or missing.
         StorageError: The store does not answer or refuses.
@@ -126,16 +127,19 @@ def _run(lineage: Lineage, start: int, end: int) -> tuple[Version | None, Sequen
         raise InvalidRequest(
             f"the Iceberg table has no version from {start} to {end}: numbers have gaps"
         )
-    earlier = [version for version in lineage.versions if version.number < start]
-    first = versions[0]
-    if earlier:
-        return earlier[-1], versions
-    if first.snapshot and not first.snapshot.to_empty:
+    first, before = versions[0], lineage.before(start)
+    if before is None and _lacks_parent(first):
         raise InvalidRequest(
             f"the changes of version {first.number} of the Iceberg table cannot be told any more, as "
             "the snapshot before it has expired: start from a later one"
         )
-    return None, versions
+    return before, versions
+
+
+def _lacks_parent(first: Version) -> bool:
+    """The snapshot before it has expired, and had files; writers may forget that there was one."""
+    snapshot = first.snapshot
+    return snapshot is not None and snapshot.sequence_number != 1 and not snapshot.to_empty
 
 
 def _together(last: Loaded, newest: Loaded) -> Loaded:

@@ -33,11 +33,29 @@ class Lineage:
 
     def __init__(self, metadata: IcebergMetadata) -> None:
         self.versions = tuple(_versions(metadata))[::-1]
+        self._abandoned = frozenset(_abandoned(metadata))
 
     @property
     def latest(self) -> Version:
         """The newest version."""
         return self.versions[-1]
+
+    def before(self, start: int) -> Version | None:
+        """The version that comes before the first one from a number on; `None` where there is none.
+
+        Raises:
+            InvalidRequest: The table had another version before that number, which it went back from:
+                who has read that one cannot be told what changed.
+        """
+        earlier = [version for version in self.versions if version.number < start]
+        last = earlier[-1].number if earlier else -1
+        if left := [number for number in self._abandoned if last < number < start]:
+            raise InvalidRequest(
+                f"the Iceberg table was rolled back from version {max(left)}, or replaced, so that "
+                f"who has read that one cannot be told what changed from version {start} on: read the "
+                f"table again, or start from version {last + 1}"
+            )
+        return earlier[-1] if earlier else None
 
     def at(self, number: int) -> Version:
         """The version of a number.
@@ -86,14 +104,37 @@ class Lineage:
 
 def _versions(metadata: IcebergMetadata) -> Iterator[Version]:
     """From the newest to the oldest."""
-    snapshot = metadata.current
-    if snapshot is None:
+    if metadata.current is None:
         yield Version(0, metadata.last_updated, None)
     below: int | None = None
-    while snapshot is not None:
-        number = snapshot.timestamp if metadata.format_version == 1 else snapshot.sequence_number
+    for snapshot in _ancestors(metadata):
+        number = _number(metadata, snapshot)
         if below is None or number < below:
             yield Version(number, snapshot.timestamp, snapshot)
             below = number
-        parent = snapshot.parent
-        snapshot = None if parent is None else metadata.snapshots.get(parent)
+
+
+def _ancestors(metadata: IcebergMetadata) -> Iterator[IcebergSnapshot]:
+    """The current snapshot and those that led to it."""
+    snapshot = metadata.current
+    while snapshot is not None:
+        yield snapshot
+        snapshot = None if snapshot.parent is None else metadata.snapshots.get(snapshot.parent)
+
+
+def _abandoned(metadata: IcebergMetadata) -> Iterator[int]:
+    """Numbers of versions that the table had, and that did not lead to the current one."""
+    ancestors = {snapshot.id: snapshot for snapshot in _ancestors(metadata)}
+    first = next(reversed(ancestors.values()), None)
+    # Who replaces a table starts another line, and forgets what was current before.
+    begins = _number(metadata, first) if first is not None and first.parent is None else 0
+    for snapshot in metadata.snapshots.values():
+        number = _number(metadata, snapshot)
+        if snapshot.id not in ancestors and (snapshot.id in metadata.were_current or number < begins):
+            yield number
+    if metadata.format_version > 1 and begins > 1:
+        yield 1  # it may have expired, as others may
+
+
+def _number(metadata: IcebergMetadata, snapshot: IcebergSnapshot) -> int:
+    return snapshot.timestamp if metadata.format_version == 1 else snapshot.sequence_number

@@ -49,6 +49,7 @@ class IcebergMetadata:
     Attributes:
         schemas: By id.
         all_schemas: No schema that the table ever had is missing, as far as the ids tell.
+        were_current: Ids of snapshots that the main branch was at, since it was last replaced.
         name_mapping: Files without field ids are read by the names of a mapping.
         mapped_names: What it calls fields, by id.
         partitioned_by: Ids of the fields whose values, as they are, files were ever partitioned by.
@@ -62,6 +63,7 @@ class IcebergMetadata:
     all_schemas: bool
     snapshots: Mapping[int, IcebergSnapshot]
     current_snapshot_id: int | None
+    were_current: frozenset[int]
     name_mapping: bool
     mapped_names: Mapping[int, tuple[str, ...]]
     partitioned_by: frozenset[int]
@@ -125,6 +127,7 @@ def _parse(version: int, value: Mapping[str, Any]) -> IcebergMetadata:
         all_schemas="schemas" in value and set(schemas) == set(range(len(schemas))),
         snapshots=snapshots,
         current_snapshot_id=current,
+        were_current=frozenset(each["snapshot-id"] for each in value.get("snapshot-log") or ()),
         name_mapping=mapping is not None,
         mapped_names=dict(_mapped_names(orjson.loads(mapping or b"[]"))),
         partitioned_by=frozenset(
