@@ -456,7 +456,7 @@ class Policy(ABC):
         Args:
             principal: The recipient, with its properties.
             action: `read`: see the table, its metadata and files; `vend`: have temporary credentials
-                for its directories.
+                for its directories, and see that they can be had (`dir`).
             tables: Those that were granted, and that policies before this one left: one, or as many
                 as a page of a listing has.
 

@@ -51,6 +51,13 @@ NAMESPACE = "/iceberg/v1/shares/sales/namespaces/eu"
 DELEGATED = {"x-iceberg-access-delegation": "vended-credentials"}
 TABLE = f"{SHARE}/schemas/eu/tables/orders"
 ICEBERG = f"{NAMESPACE}/tables/orders"
+# By the access modes that they are shared with.
+TABLES = {name: ["url", "dir"] for name in ("clicks", "orders", "visits")} | {
+    "plain": ["url"],
+    "vault": ["dir"],
+}
+NAMES = sorted(TABLES)
+CAPABILITIES = "delta-sharing-capabilities"
 
 
 class Doors:
@@ -85,11 +92,14 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doors]:
     names = ("orders", "visits")
     known = {name: written(lake, name, format="iceberg", metadata="v3.metadata.json") for name in names}
     listing.write_text(json.dumps(known))
-    DeltaFolder(lake / "clicks").commit(0, protocol(), metadata(), add("a.parquet"))
-    modes = {"access_modes": ["url", "dir"]}
+    for name in TABLES.keys() - known.keys():
+        DeltaFolder(lake / name).commit(0, protocol(), metadata(), add("a.parquet"))
     with vending_gateway(
         folder,
-        {**{name: {"catalog": "lake", **modes} for name in names}, "clicks": modes},
+        {
+            name: {"access_modes": modes} | ({"catalog": "lake"} if name in known else {})
+            for name, modes in TABLES.items()
+        },
         catalogs={"lake": {"type": "listed", "file": str(listing)}},
         plugins={"listed": PLUGIN, "own": POLICY},
         sections={"policies": [{"type": "own"}, {"type": "own"}]},
@@ -138,26 +148,30 @@ def test_a_table_that_a_policy_hides_does_not_exist(
 def test_a_listing_asks_for_a_page_at_once_and_later_policies_for_what_is_left(
     doors: Doors, path: str
 ) -> None:
-    shared = ["orders", "visits"] if path.startswith(NAMESPACE) else ["clicks", "orders", "visits"]
+    shared = ["orders", "visits"] if path.startswith(NAMESPACE) else NAMES
     assert doors.listed(path) == shared
     doors.reset()
     doors.first.hidden = {"visits"}
     left = [name for name in shared if name != "visits"]
     assert doors.listed(path) == left
-    asked = sorted(["clicks", "orders", "visits"])
-    assert doors.first.asked == [("acme", "read", asked)]
-    assert doors.second.asked == [("acme", "read", [name for name in asked if name != "visits"])]
+    by_directory = [name for name in NAMES if "dir" in TABLES[name]]
+    asked, offered = NAMES, [("acme", "vend", ["clicks", "orders", "vault"])]
+    if path.startswith(NAMESPACE):
+        asked, offered = by_directory, []
+    assert doors.first.asked == [("acme", "read", asked), *offered]
+    seen = [name for name in asked if name != "visits"]
+    assert doors.second.asked == [("acme", "read", seen), *offered]
 
 
 def test_what_a_policy_adds_does_not_count(doors: Doors) -> None:
     path = f"{SHARE}/all-tables"
-    assert doors.listed(path) == ["clicks", "orders", "visits"]
+    assert doors.listed(path) == NAMES
     doors.first.hidden, doors.second.added = {"visits"}, True
-    assert doors.listed(path) == ["clicks", "orders"]
+    assert doors.listed(path) == [name for name in NAMES if name != "visits"]
 
 
 def test_where_nothing_is_left_no_policy_is_asked(doors: Doors) -> None:
-    doors.first.hidden = {"orders", "visits", "clicks"}
+    doors.first.hidden = set(NAMES)
     assert doors.listed(f"{SHARE}/all-tables") == []
     assert doors.second.asked == []
 
@@ -172,6 +186,53 @@ def test_credentials_may_be_held_back_from_who_may_read(
     assert b"the provider's policies allow no temporary credentials for sales.eu.orders" in answer.body
     assert [action for _, action, _ in doors.first.asked] == ["read", "vend"]
     assert doors.ask("GET", TABLE).status == doors.ask("GET", ICEBERG).status == 200
+
+
+@pytest.mark.parametrize("path", [f"{SHARE}/schemas/eu/tables", f"{SHARE}/all-tables"])
+def test_a_listing_shows_no_directory_that_a_policy_keeps_back(doors: Doors, path: str) -> None:
+    def told() -> dict[str, list[str] | None]:
+        items = doors.ask("GET", path).json["items"]
+        assert all(("accessModes" in item) is ("location" in item) for item in items)
+        return {item["name"]: item["accessModes"] for item in items if "accessModes" in item}
+
+    offered = {"clicks": ["url", "dir"], "vault": ["dir"]}
+    assert told() == offered
+    doors.first.kept = {"clicks"}
+    assert told() == {"vault": ["dir"]}
+    doors.second.kept = {"vault"}
+    assert told() == {}
+    doors.reset()
+    assert told() == offered
+
+
+def test_no_answer_about_a_table_shows_a_directory_that_a_policy_keeps_back(doors: Doors) -> None:
+    path = TABLE.replace("orders", "clicks")
+    for kept, is_offered, agreed in ((set[str](), True, "url,dir"), ({"clicks"}, False, "url")):
+        doors.first.kept = kept
+        assert ("accessModes" in doors.ask("GET", path).json) is is_offered
+        answer = doors.ask("GET", f"{path}/metadata", b"", **{CAPABILITIES: "accessmode=url,dir"})
+        assert f"accessmode={agreed};" in f"{answer.headers[CAPABILITIES]};"
+        assert (b'"accessModes"' in answer.body) is (b'"location"' in answer.body) is is_offered
+
+
+def test_a_table_whose_credentials_are_kept_back_has_one_format_less(doors: Doors) -> None:
+    assert doors.ask("GET", TABLE).json["format"] == "delta,iceberg"
+    doors.first.kept = {"orders"}
+    assert doors.ask("GET", TABLE).json["format"] == "delta"
+
+
+def test_a_table_that_is_left_no_way_of_access_says_so(doors: Doors) -> None:
+    doors.first.kept = {"vault"}
+    path = TABLE.replace("orders", "vault")
+    assert "accessModes" not in doors.ask("GET", path).json
+    answer = doors.ask("POST", f"{path}/query", b"{}")
+    assert answer.status == 400
+    assert b"temporary credentials cannot be had for it" in answer.body
+
+
+def test_no_policy_is_asked_about_directories_that_are_not_shared(doors: Doors) -> None:
+    assert doors.ask("GET", TABLE.replace("orders", "plain")).status == 200
+    assert doors.first.asked == [("acme", "read", ["plain"])]
 
 
 @pytest.mark.parametrize(("method", "path", "headers"), [*READS, *VENDS])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 import anyio
@@ -47,6 +48,22 @@ class Policies:
         left = await self._left(principal, "read", tables)
         return [table for table in tables if table in left]
 
+    async def narrowed(
+        self, principal: Principal, tables: Sequence[SharedTable]
+    ) -> Sequence[SharedTable]:
+        """The tables with the access modes that are left to a recipient: no `dir` without credentials.
+
+        Those that are shared by directory are asked for at once.
+
+        Raises:
+            Unavailable: A policy cannot be asked now.
+        """
+        if not self._policies:
+            return tables
+        directories = frozenset(table for table in tables if "dir" in table.access_modes)
+        denied = directories - await self._left(principal, "vend", directories)
+        return [_without_directory(table) if table in denied else table for table in tables]
+
     async def allow(self, principal: Principal, action: PolicyAction, table: SharedTable) -> bool:
         """Whether a recipient may do something with a table.
 
@@ -83,6 +100,10 @@ class Policies:
         except Exception as error:
             log.exception("the policy '%s' failed", name)
             raise _unavailable(f"{name}: {type(error).__name__}") from error
+
+
+def _without_directory(table: SharedTable) -> SharedTable:
+    return replace(table, access_modes=tuple(mode for mode in table.access_modes if mode != "dir"))
 
 
 def _unavailable(detail: str) -> Unavailable:

@@ -99,6 +99,16 @@ class Resolver:
         """
         return await self._policies.readable(principal, tables)
 
+    async def narrowed(
+        self, principal: Principal, tables: Sequence[SharedTable]
+    ) -> Sequence[SharedTable]:
+        """Tables that a recipient may see, without `dir` where policies allow no credentials for it.
+
+        Raises:
+            Unavailable: A policy cannot be asked now.
+        """
+        return await self._policies.narrowed(principal, tables)
+
     async def table(
         self,
         principal: Principal,

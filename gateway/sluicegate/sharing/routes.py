@@ -113,7 +113,8 @@ class SharingDoor:
         return await self._listed(principal, page(tables, _full_key, asked, self._tokens))
 
     async def _listed(self, principal: Principal, tables: Page[SharedTable]) -> Response:
-        shown = replace(tables, items=await self._resolver.shown(principal, tables.items))
+        items = await self._resolver.shown(principal, tables.items)
+        shown = replace(tables, items=await self._resolver.narrowed(principal, items))
         await self._offers.learn(shown.items)
         return json_response(shown.shown(self._offers.show))
 
@@ -185,9 +186,12 @@ class SharingDoor:
         self, request: Request, principal: Principal, action: PolicyAction = "read"
     ) -> SharedTable:
         names: Mapping[str, Any] = request.path_params
-        return await self._resolver.table(
+        table = await self._resolver.table(
             principal, names["share"], names["schema"], names["table"], action
         )
+        if action == "read":
+            (table,) = await self._resolver.narrowed(principal, [table])
+        return table
 
 
 def _key(item: Share | Schema | SharedTable) -> str:
