@@ -46,7 +46,10 @@ def serve(ctx: click.Context, host: str | None, port: int | None, with_worker: b
 @delegation.command()
 @click.pass_context
 def worker(ctx: click.Context) -> None:
-    """Run tasks until SIGTERM or Ctrl-C; then running ones have `drain_timeout` to end."""
+    """Run tasks until SIGTERM or Ctrl-C; then running ones have `drain_timeout` to end.
+
+    A second signal gives them back at once; another worker goes on with them.
+    """
     from sluicegate.delegation.service import run_worker
     from sluicegate.telemetry.setup import configure
 
@@ -63,4 +66,5 @@ def _say_ready(address: str) -> None:
 
 
 def _say_working(worker: Worker) -> None:
-    click.echo(f"worker {worker.name} takes tasks (stop with Ctrl-C)", err=True)
+    operations = ", ".join(sorted(worker.operations))
+    click.echo(f"worker {worker.name} takes tasks (stop with Ctrl-C): {operations}", err=True)

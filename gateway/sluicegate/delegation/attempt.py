@@ -9,6 +9,7 @@ from typing import Literal
 
 import anyio
 
+from sluicegate.clock import iso_utc
 from sluicegate.delegation.failures import Failure, failure_of
 from sluicegate.delegation.leases import Leases
 from sluicegate.delegation.patience import patiently
@@ -77,7 +78,7 @@ class Attempt:
             async with self._lock:
                 return await self._leases.finish_stage(self.task, stages, self._progress)
 
-        held = await patiently(store, f"task {self.task.id}: a finished stage")
+        held = await patiently(store, f"{self.task}: a finished stage")
         self._stages = stages
         if not held:
             self.stop("lost")
@@ -98,12 +99,17 @@ class Attempt:
         self._scope.cancel()
 
     async def perform(self) -> None:
-        """Run the task and record what became of it."""
-        with self._scope:
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._keep_lease)
+        """Run the task and record what became of it.
+
+        The lease is kept until the executor has ended, also while one that was told to stop takes its
+        time.
+        """
+        log.info("%s: attempt %d begins", self.task, self.task.attempt_count)
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._keep_lease)
+            with self._scope:
                 self._outcome = await self._execute()
-                group.cancel_scope.cancel()
+            group.cancel_scope.cancel()
         with anyio.CancelScope(shield=True):
             await self._record()
 
@@ -121,11 +127,12 @@ class Attempt:
         except Exception as error:
             failure = failure_of(error)
             log.warning(
-                "task %s: attempt %d failed: %s: %s",
-                self.task.id,
+                "%s: attempt %d failed: %s: %s%s",
+                self.task,
                 self.task.attempt_count,
                 failure.error_code,
                 failure.message,
+                "" if failure.detail is None else f" [{failure.detail}]",
                 exc_info=error if failure.error_code == "INTERNAL_ERROR" else None,
             )
             return failure
@@ -139,21 +146,21 @@ class Attempt:
                         beat = await self._leases.beat(self.task, self._progress)
             except Unavailable as error:
                 # The lease outlives many heartbeats; if it does not, the version will tell.
-                log.warning("task %s: no heartbeat: %s", self.task.id, error.detail or error.message)
+                log.warning("%s: no heartbeat: %s", self.task, error.detail or error.message)
                 continue
             if beat != "held":
                 self.stop(beat)
 
     async def _record(self) -> None:
         if self._stopped == "lost":
-            log.warning("task %s: the lease was lost; another worker has it", self.task.id)
+            log.warning("%s: the lease was lost; another worker has it", self.task)
             return
         try:
             await self._move(self._end)
         except TaskMovedOn:
-            log.warning("task %s: its end came too late: another worker has it", self.task.id)
+            log.warning("%s: its end came too late: another worker has it", self.task)
             return
-        log.info("task %s: %s", self.task.id, self.task.status)
+        log.info("%s: %s", self.task, _became(self.task))
 
     async def _end(self, task: TaskRecord) -> TaskRecord:
         outcome = self._outcome
@@ -179,7 +186,7 @@ class Attempt:
                     self.task = await write(self.task)
 
         try:
-            await patiently(store, f"task {self.task.id}")
+            await patiently(store, str(self.task))
         except TaskMovedOn:
             stored = await self._stored("seeing what was stored")
             if not stored.follows(self.task):
@@ -188,4 +195,13 @@ class Attempt:
             self.task = stored
 
     async def _stored(self, what: str) -> TaskRecord:
-        return await patiently(partial(self._queue.get, self.task.id), f"task {self.task.id}: {what}")
+        return await patiently(partial(self._queue.get, self.task.id), f"{self.task}: {what}")
+
+
+def _became(task: TaskRecord) -> str:
+    """The state that an attempt led to, and what there is to say about it."""
+    if task.status == "SUCCESS":
+        return f"SUCCESS: {task.result_summary}"
+    if task.status == "RETRY_SCHEDULED" and task.due_at is not None:
+        return f"RETRY_SCHEDULED for {iso_utc(task.due_at)}"
+    return task.status

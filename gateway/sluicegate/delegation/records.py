@@ -63,6 +63,16 @@ class TaskRecord:
         return cls(**(stored | {"stages": tuple(values["stages"])}))
 
     @property
+    def table(self) -> str:
+        """The table's name in its catalog, for people."""
+        named = self.payload["operation_parameters"]["table_identity"]
+        return ".".join((named["catalog_name"], *named["namespace_levels"], named["table_name"]))
+
+    def __str__(self) -> str:
+        """The task as log lines name it."""
+        return f"task {self.id} ({self.operation} of {self.table})"
+
+    @property
     def ended(self) -> bool:
         """Whether nothing will be done any more."""
         return self.status in ENDED

@@ -30,7 +30,7 @@ from sluicegate.delegation.sealing import Seal
 from sluicegate.delegation.tokens import ServiceTokens
 from sluicegate.delegation.waiting import Watcher
 from sluicegate.delegation.worker import Worker
-from sluicegate.errors import SluicegateError
+from sluicegate.errors import ConfigurationError, SluicegateError
 from sluicegate.executors import TaskExecutor
 from sluicegate.http.responses import json_response
 from sluicegate.http.serving import Tls, bind, serve_app
@@ -39,6 +39,8 @@ from sluicegate.registry import ConfiguredInstances, Instances, Registry, config
 from sluicegate.registry.contexts import NoLinks
 from sluicegate.store import Store
 from sluicegate.telemetry.middleware import RequestTelemetry
+
+_NO_EXECUTOR = "a worker has nothing to run: name an executor under delegation.executors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,10 @@ class Base:
         """A worker with its executors, which are closed at the end.
 
         Raises:
-            ConfigurationError: An executor cannot be built.
+            ConfigurationError: There is no executor, or one cannot be built.
         """
+        if not self.configured.executors:
+            raise ConfigurationError(self.settings.problem(("delegation",), _NO_EXECUTOR))
         async with AsyncExitStack() as stack:
             instances = Instances(self.registry, self.configured, links=NoLinks)
             stack.push_async_callback(instances.aclose)
@@ -99,8 +103,7 @@ class Base:
         tokens = ServiceTokens(delegation, load_keys(self.settings))
         callers = Callers(delegation, lambda: tokens)
         watcher = Watcher(self.queue)
-        known = (each.type.operations for each in self.configured.executors)
-        operations = frozenset(operation for each in known for operation in each)
+        operations = self.configured.operations
         routes = TaskRoutes(callers, self.queue, watcher, operations)
         app = Starlette(
             routes=[
@@ -176,7 +179,7 @@ async def serve_delegation(
 async def run_worker(
     settings: Settings, *, on_ready: Callable[[Worker], None] = lambda worker: None
 ) -> None:
-    """Run tasks until SIGINT or SIGTERM; then drain.
+    """Run tasks until SIGINT or SIGTERM; then drain, or give back at once when a second one comes.
 
     Raises:
         ConfigurationError: It cannot start.
@@ -184,7 +187,7 @@ async def run_worker(
     async with Base.opened(settings) as base, base.worker() as worker:
         loop = asyncio.get_running_loop()
         for each in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(each, worker.drain)
+            loop.add_signal_handler(each, worker.interrupted)
         on_ready(worker)
         await worker.run()
 

@@ -7,7 +7,7 @@ import os
 import random
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from uuid import uuid4
 
 import anyio
@@ -55,6 +55,12 @@ class Worker:
         self._leasing = anyio.Lock()
         self._may_hold_more = False
         self._draining = anyio.Event()
+        self._hurrying = anyio.Event()
+
+    @property
+    def operations(self) -> Collection[str]:
+        """What its executors run."""
+        return self._executors.keys()
 
     async def run(self) -> None:
         """Work until `drain` is called and what was running then has ended or was given back."""
@@ -67,11 +73,25 @@ class Worker:
 
     def drain(self) -> None:
         """Take no further task; running ones have the drain timeout to end."""
+        if self._running and not self._draining.is_set():
+            log.info(
+                "worker %s takes no more tasks; what it runs may go on for %d s: %s",
+                self.name,
+                self._settings.worker.drain_timeout,
+                ", ".join(str(attempt.task) for attempt in self._running),
+            )
         self._draining.set()
+
+    def interrupted(self) -> None:
+        """What a signal asks for: the first one to drain, a second one to give back at once."""
+        if self._draining.is_set():
+            self._hurrying.set()
+        self.drain()
 
     async def _stop_late(self) -> None:
         await self._draining.wait()
-        await anyio.sleep(self._settings.worker.drain_timeout)
+        with anyio.move_on_after(self._settings.worker.drain_timeout):
+            await self._hurrying.wait()
         for attempt in list(self._running):
             attempt.stop("drained")
 

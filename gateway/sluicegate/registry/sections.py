@@ -102,6 +102,11 @@ class ConfiguredInstances:
     policies: tuple[ConfiguredPolicy, ...] = ()
     executors: tuple[ConfiguredExecutor, ...] = ()
 
+    @property
+    def operations(self) -> frozenset[str]:
+        """The operations that the task executors run."""
+        return frozenset(operation for each in self.executors for operation in each.type.operations)
+
 
 def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
     """Check the sections of all plugins; nothing is opened.
