@@ -181,11 +181,60 @@ def test_tasks_are_listed_cancelled_and_tried_again(lake: Lake, capsys: Capture)
     assert command(capsys, "tasks", "prune") == "pruned 0 tasks"
     time.sleep(0.01)
     assert command(capsys, "tasks", "prune", "--older-than", "0s") == "pruned 1 tasks"
-    (lake.folder / "payload.json").write_text("{}")
     for arguments, told in (
-        (("submit", "payload.json"), "common_payload: field required"),
-        (("show", "nothing"), "there is no such task"),
+        (("show", "nothing"), "there is no task 'nothing'"),
         (("retry", task_id), "only failed tasks can be tried again; this one is SUBMITTED"),
     ):
         assert run(("tasks", *arguments)) == 1
         assert told in capsys.readouterr().err
+
+
+def test_a_task_that_could_not_be_run_is_not_taken(lake: Lake, capsys: Capture) -> None:
+    lake.configure(pause=0)
+    first = submit(lake, capsys)
+    missing = "common_payload: it is missing; operation_parameters: it is missing"
+    wrong = body() | {"operation_parameters": {"table_identity": {"namespace_levels": "eu"}}}
+    for payload, told in (
+        ("{}", missing),
+        ("[]", "the payload: expected an object"),
+        ('{"common_payload":\n oops}', "the payload is not JSON, from line 2, column 2 on"),
+        (json.dumps(wrong), "operation_parameters.table_identity.namespace_levels: expected a list"),
+        (
+            json.dumps(body(operation="TABLE_PRUGE")),
+            "operation 'TABLE_PRUGE' is not offered here; did you mean 'TABLE_PURGE'?",
+        ),
+        (
+            json.dumps(body(properties={"drop_catalog_entry": True})),
+            "operation_parameters.properties.drop_catalog_entry: expected a text, in quotes",
+        ),
+        (
+            json.dumps(body(properties={"drop_catalog_entry": "true"})),
+            f"another task for this table is not finished yet (TABLE_PURGE {first}: SUBMITTED)",
+        ),
+    ):
+        (lake.folder / "payload.json").write_text(payload)
+        assert run(("tasks", "submit", "payload.json")) == 1
+        assert told in capsys.readouterr().err
+    assert [task["task_id"] for task in json.loads(command(capsys, "tasks", "list", "--json"))] == [
+        first
+    ]
+
+
+def test_the_list_says_what_a_running_task_is_about(lake: Lake, capsys: Capture) -> None:
+    lake.configure(pause=0.1)
+    task_id = submit(lake, capsys)
+    command(capsys, "tasks", "cancel", task_id)
+    assert shown(capsys, task_id)["result_summary"] == "the task was cancelled"
+    command(capsys, "tasks", "retry", task_id)
+    assert shown(capsys, task_id)["result_summary"] is None
+    with lake.process("worker") as worker:
+        until(lambda: shown(capsys, task_id)["progress"] is not None)
+        assert "takes tasks (stop with Ctrl-C): TABLE_PURGE" in worker.said()
+        _, line = command(capsys, "tasks", "list").splitlines()
+        assert "RUNNING  1         content " in line
+        worker.process.send_signal(signal.SIGSTOP)
+        assert "stops it at its next heartbeat" in command(capsys, "tasks", "cancel", task_id)
+        _, line = command(capsys, "tasks", "list").splitlines()
+        assert "RUNNING (to be cancelled)" in line
+        worker.process.send_signal(signal.SIGCONT)
+        until(lambda: shown(capsys, task_id)["status"] in ("FAILURE", "SUCCESS"))

@@ -88,9 +88,10 @@ def show(ctx: click.Context, task_id: str) -> None:
 @click.argument("task_id", metavar="ID")
 @click.pass_context
 def cancel(ctx: click.Context, task_id: str) -> None:
-    """End a task; a worker that has it stops at its next heartbeat."""
+    """End a task; a worker that has it stops it at its next heartbeat."""
     task = run_async(_cancel(load_settings(ctx), task_id))
-    click.echo("cancelled" if task.ended else f"{task.leased_by} will stop it")
+    soon = f"{task.leased_by} stops it at its next heartbeat, unless it ends before"
+    click.echo("cancelled" if task.ended else soon)
 
 
 @tasks.command()
@@ -131,8 +132,10 @@ async def _queue(settings: Settings) -> AsyncIterator[TaskQueue]:
 
 async def _submit(settings: Settings, content: bytes) -> TaskRecord:
     from sluicegate.delegation.payload import TaskPayload
+    from sluicegate.registry import Registry, configure
 
     payload = TaskPayload.parse(content)
+    payload.check_operation(configure(settings, Registry.load(settings)).operations)
     async with _queue(settings) as queue:
         return await queue.submit(payload, _OPERATOR)
 
@@ -180,24 +183,29 @@ def _print(value: Any) -> None:
 
 def _row(task: TaskRecord) -> tuple[str, ...]:
     shown = _record(task)
-    table = shown["task_payload"]["operation_parameters"]["table_identity"]
-    name = ".".join((table["catalog_name"], *table["namespace_levels"], table["table_name"]))
     return (
         task.id,
         task.operation,
         task.realm,
-        task.status,
+        _status(task),
         str(task.attempt_count),
         _progress(task),
-        name,
+        task.table,
         shown["received_timestamp"],
         task.result_summary or "-",
     )
 
 
+def _status(task: TaskRecord) -> str:
+    to_be_cancelled = task.leased and task.cancel_requested_at is not None
+    return f"{task.status} (to be cancelled)" if to_be_cancelled else task.status
+
+
 def _progress(task: TaskRecord) -> str:
-    if task.progress is None:
+    """The stage, and how many files of how many; nothing once the summary says what was done."""
+    if task.progress is None or task.status == "SUCCESS":
         return "-"
-    total = task.progress["files_total"]
-    done = task.progress["files_done"]
-    return f"{task.progress['stage']} {done}/{'?' if total is None else total}"
+    stage, done, total = (task.progress[name] for name in ("stage", "files_done", "files_total"))
+    if total is None:
+        return f"{stage} {done}" if done else str(stage)
+    return f"{stage} {done}/{total}"

@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Annotated, Any
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from sluicegate.errors import InvalidRequest, MalformedRequest
+from sluicegate.errors import InvalidRequest, MalformedRequest, UnsupportedOperation
+from sluicegate.yamlfile import nearest
 
 PURGE = "TABLE_PURGE"
 _ALIASES: Mapping[str, str] = {"SYNCHRONOUS_TABLE_PURGE": PURGE}
+# What pydantic says in the words of Python.
+_EXPECTED: Mapping[str, str] = {
+    "missing": "it is missing",
+    "model_type": "expected an object",
+    "mapping_type": "expected an object",
+    "dict_type": "expected an object",
+    "tuple_type": "expected a list",
+    "string_type": "expected a text, in quotes",
+    "string_too_short": "it must not be empty",
+    "too_short": "it must not be empty",
+}
 # Safe to store as it is; everything else of the parameters may hold credentials.
 _SHOWN = {"table_identity", "metadata_location", "properties"}
 
-Name = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
-Key = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+_NO_NULL = r"^[^\x00]*$"  # PostgreSQL stores none
+Name = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=_NO_NULL)]
+Key = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=_NO_NULL)]
 
 
 class _Part(BaseModel):
@@ -87,12 +100,29 @@ class TaskPayload(_Part):
         """
         try:
             document = orjson.loads(body)
-        except orjson.JSONDecodeError:
-            raise MalformedRequest("the body is not JSON") from None
+        except orjson.JSONDecodeError as error:
+            raise MalformedRequest(
+                f"the payload is not JSON, from line {error.lineno}, column {error.colno} on"
+            ) from None
         try:
             return cls.model_validate(document)
         except ValidationError as error:
             raise InvalidRequest("; ".join(map(_problem, error.errors(include_input=False)))) from None
+
+    def check_operation(self, offered: Collection[str]) -> None:
+        """Refuse an operation that no executor runs.
+
+        Args:
+            offered: The operations of the configured executors.
+
+        Raises:
+            UnsupportedOperation: It is none of these; the message names the nearest.
+        """
+        if self.common_payload.operation not in offered:
+            named = self.common_payload.operation_type
+            raise UnsupportedOperation(
+                f"operation '{named}' is not offered here{nearest(named, sorted(offered))}"
+            )
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -125,5 +155,5 @@ def subject_of(realm: str, payload: Mapping[str, Any]) -> str:
 
 def _problem(error: Any) -> str:
     place = ".".join(str(part) for part in error["loc"]) or "the payload"
-    message = str(error["msg"])
+    message = _EXPECTED.get(error["type"]) or str(error["msg"])
     return f"{place}: {message[:1].lower()}{message[1:]}"

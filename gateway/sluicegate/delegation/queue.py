@@ -144,7 +144,8 @@ class TaskQueue:
         async with self._store.append() as connection:
             task = await _one(connection, task_id, lock=True)
             if task.ended:
-                raise TaskConflict("the task has ended already", code="TASK_ENDED", task_id=task.id)
+                message = f"the task has ended already: {task.status}"
+                raise TaskConflict(message, code="TASK_ENDED", task_id=task.id)
             if not task.leased:
                 return await end_cancelled(connection, task, now)
             values = {"cancel_requested_at": task.cancel_requested_at or now}
@@ -161,6 +162,7 @@ class TaskQueue:
         now = self._now()
         async with self._store.append() as connection:
             task = await _one(connection, task_id, lock=True)
+            subject = subject_of(task.realm, task.payload)
             if task.status != "FAILURE":
                 message = f"only failed tasks can be tried again; this one is {task.status}"
                 raise TaskConflict(message, code="TASK_NOT_FAILED", task_id=task.id)
@@ -173,13 +175,15 @@ class TaskQueue:
                         now,
                         due_at=now,
                         attempt_count=0,
-                        subject=subject_of(task.realm, task.payload),
+                        subject=subject,
                         cancel_requested_at=None,
                         callback_due_at=None,
                         error_code=None,
+                        result_summary=None,
+                        result_extended=None,
                     )
             except IntegrityError:
-                raise _busy(None) from None
+                raise _busy(await _unfinished(connection, subject)) from None
 
     def _values(self, payload: TaskPayload, client: str) -> dict[str, object]:
         now, common, hidden = self._now(), payload.common_payload, payload.hidden
@@ -217,13 +221,11 @@ class TaskQueue:
                     task_id=known.id,
                 )
         else:
-            query = select(tasks).where(tasks.c.subject == values["subject"])
-            row = (await connection.execute(query)).one_or_none()
-            if row is None:
+            known = await _unfinished(connection, values["subject"])
+            if known is None:
                 return None
-            known = TaskRecord.of(row)
             if values["correlation_id"] is not None or known.digest != payload.digest:
-                raise _busy(known.id)
+                raise _busy(known)
         if values["sealed"] is not None and not known.ended:
             await connection.execute(
                 update(tasks)
@@ -244,19 +246,31 @@ class TaskQueue:
         return None if row is None else TaskRecord.of(row)
 
 
-def _busy(task_id: str | None) -> TaskConflict:
+def _busy(other: TaskRecord | None) -> TaskConflict:
+    named = "" if other is None else f" ({other.operation} {other.id}: {other.status})"
     return TaskConflict(
-        "another task for this table is not finished yet; wait for it, or cancel it",
+        f"another task for this table is not finished yet{named}; wait for it, or cancel it",
         code="TABLE_BUSY",
-        task_id=task_id,
+        task_id=None if other is None else other.id,
     )
+
+
+async def _unfinished(connection: AsyncConnection, subject: object) -> TaskRecord | None:
+    """The unfinished task for a table."""
+    row = (await connection.execute(select(tasks).where(tasks.c.subject == subject))).one_or_none()
+    return None if row is None else TaskRecord.of(row)
+
+
+def no_such_task(task_id: str) -> NotFound:
+    """The error of whoever names a task that is not there, or not for them."""
+    return NotFound(f"there is no task '{task_id}'")
 
 
 async def _one(connection: AsyncConnection, task_id: str, *, lock: bool = False) -> TaskRecord:
     query = select(tasks).where(tasks.c.id == task_id)
     row = (await connection.execute(query.with_for_update() if lock else query)).one_or_none()
     if row is None:
-        raise NotFound("there is no such task")
+        raise no_such_task(task_id)
     return TaskRecord.of(row)
 
 

@@ -15,11 +15,11 @@ from starlette.routing import Route
 from sluicegate.delegation import answers
 from sluicegate.delegation.callers import Caller, Callers
 from sluicegate.delegation.payload import TaskPayload
-from sluicegate.delegation.queue import TaskFilter, TaskQueue
+from sluicegate.delegation.queue import TaskFilter, TaskQueue, no_such_task
 from sluicegate.delegation.records import TaskRecord
 from sluicegate.delegation.states import STATUSES
 from sluicegate.delegation.waiting import Watcher
-from sluicegate.errors import InvalidRequest, NotFound, UnsupportedOperation
+from sluicegate.errors import InvalidRequest
 from sluicegate.http.bodies import read_body
 from sluicegate.http.responses import json_response
 
@@ -108,17 +108,14 @@ class TaskRoutes:
         caller = await self._callers.authenticate(request)
         payload = TaskPayload.parse(await read_body(request, _MAX_BODY))
         caller.check_realm(payload.common_payload.realm_identifier)
-        if payload.common_payload.operation not in self._operations:
-            raise UnsupportedOperation(
-                f"operation '{payload.common_payload.operation_type}' is not offered here"
-            )
+        payload.check_operation(self._operations)
         return await self._queue.submit(payload, caller.name)
 
     async def _one(self, request: Request) -> TaskRecord:
         caller = await self._callers.authenticate(request)
         task = await self._queue.get(request.path_params["task_id"])
         if task.realm not in caller.realms:
-            raise NotFound("there is no such task")
+            raise no_such_task(task.id)
         return task
 
 
