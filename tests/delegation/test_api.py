@@ -87,8 +87,15 @@ async def test_a_listing_is_filtered_and_paged(desk: Desk) -> None:
         ):
             found = (await service.get("", **query)).json()["tasks"]
             assert [each["correlation_id"] for each in found] == expected, query
-        for query in ({"limit": "0"}, {"limit": "many"}, {"status": "QUEUED"}):
+        for query in (
+            {"limit": "0"},
+            {"limit": "many"},
+            {"limit": "9" * 5000},
+            {"status": "QUEUED"},
+            {"correlation_id": "a\0"},
+        ):
             assert (await service.get("", **query)).status_code == 400, query
+        assert (await service.get("/%00")).status_code == 404
         assert (await service.get("", realm="elsewhere")).status_code == 403
 
 

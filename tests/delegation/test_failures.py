@@ -18,6 +18,7 @@ from support.delegation import (
     Waiting,
     body,
     make_table,
+    payload,
     running_service,
     transient,
 )
@@ -185,6 +186,15 @@ async def test_failures_of_executors(desk: Desk, case: str) -> None:
         assert private not in answer.text + shown
 
 
+async def test_a_failure_in_words_that_no_database_takes_is_recorded(desk: Desk) -> None:
+    """The worker would wait for the database for ever, and each that takes the task over, too."""
+    odd = TaskFailed("no file 'a\0\ud800b'", error_code="INVALID_PAYLOAD", detail="\0")
+    task = await desk.queue.submit(payload(), "polaris")
+    async with desk.working(Failing(odd)):
+        ended = await desk.ended(task.id)
+    assert (ended.result_summary, ended.result_extended) == ("no file 'a\ufffd\ufffdb'", "\ufffd")
+
+
 def without(document: dict[str, Any], *path: str) -> dict[str, Any]:
     inner = document
     for part in path[:-1]:
@@ -206,6 +216,8 @@ WRONG = {
     "an operation that nobody runs": body(operation="TABLE_MELTING"),
     "a priority out of bounds": body(priority=10),
     "a time that is none": body() | {"common_payload": {"request_timestamp_utc": "soon"}},
+    "a correlation id that no database takes": body(correlation_id="a\0b"),
+    "a name that no database takes": body("T\0"),
     "no object": ["TABLE_PURGE"],
 }
 

@@ -5,6 +5,7 @@ Source: polaris-delegation-service.md, "Failure States (Synchronous)" and the Op
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from sluicegate.telemetry.redaction import redact
 
 TASK_CANCELLED = "TASK_CANCELLED"
 WORKER_LOST = "WORKER_LOST"
+_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 _STATUSES: Mapping[str, int] = {
     "INVALID_PAYLOAD": 400,
@@ -59,8 +61,13 @@ def failure_of(error: Exception) -> Failure:
 
 
 def _failure(error: SluicegateError, code: str, *, retryable: bool) -> Failure:
-    detail = None if error.detail is None else redact(error.detail)
-    return Failure(code, redact(error.message), retryable, detail)
+    detail = None if error.detail is None else _kept(error.detail)
+    return Failure(code, _kept(error.message), retryable, detail)
+
+
+def _kept(text: str) -> str:
+    """Words as every database takes them: PostgreSQL stores no null character."""
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", redact(text))
 
 
 def status_of(error_code: str | None) -> int:

@@ -267,6 +267,8 @@ def no_such_task(task_id: str) -> NotFound:
 
 
 async def _one(connection: AsyncConnection, task_id: str, *, lock: bool = False) -> TaskRecord:
+    if "\0" in task_id:  # PostgreSQL would refuse to look
+        raise NotFound("there is no such task")
     query = select(tasks).where(tasks.c.id == task_id)
     row = (await connection.execute(query.with_for_update() if lock else query)).one_or_none()
     if row is None:

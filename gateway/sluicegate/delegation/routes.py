@@ -5,6 +5,7 @@ Source: polaris-delegation-service.md, "Delegation Service OpenAPI REST spec" an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 import anyio
@@ -26,6 +27,7 @@ from sluicegate.http.responses import json_response
 # Metadata of wide tables with many snapshots goes with the payload.
 _MAX_BODY = 64_000_000
 _MOST_LISTED = 1000
+_LIMIT = re.compile(r"[0-9]{1,4}")
 
 
 class TaskRoutes:
@@ -127,7 +129,9 @@ def _filter(request: Request, caller: Caller) -> TaskFilter:
     if status is not None and status not in STATUSES:
         raise InvalidRequest(f"status must be one of {', '.join(STATUSES)}")
     limit = asked.get("limit", "100")
-    if not limit.isdecimal() or not 1 <= int(limit) <= _MOST_LISTED:
+    if any("\0" in value for value in asked.values()):
+        raise InvalidRequest("no filter can hold a null character")
+    if not _LIMIT.fullmatch(limit) or not 1 <= int(limit) <= _MOST_LISTED:
         raise InvalidRequest(f"limit must be a number from 1 to {_MOST_LISTED}")
     return TaskFilter(
         realms=caller.realms if realm is None else (realm,),
