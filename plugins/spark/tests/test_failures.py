@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from py4j.protocol import Py4JError
-from pyspark.errors import AnalysisException, IllegalArgumentException
+from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkRuntimeError
 
 from sluicegate_spark.failures import failed_on_spark
 
@@ -51,6 +51,15 @@ def test_a_failure_tells_no_secret_and_no_signature() -> None:
     failure = failed_on_spark(AnalysisException(said), {"a-secret"})
     assert failure is not None
     assert failure.message.endswith("GET https://store/key?… with … was refused")
+
+
+def test_a_spark_that_does_not_start_leads_to_javas_own_words() -> None:
+    failure = failed_on_spark(
+        PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
+    )
+    assert failure is not None
+    assert failure.message.startswith("Spark did not start; what Java said is in the worker's")
+    assert failure.retryable
 
 
 def test_what_spark_has_no_part_in_is_not_its_failure() -> None:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import pytest
-from pydantic import Field
+from pydantic import AfterValidator, Field, model_validator
 
 from sluicegate.api import TaskFailed
 from sluicegate_spark.properties import Properties, parse
 
 
+def not_thirteen(value: int) -> int:
+    if value == 13:
+        raise ValueError("any number but this")
+    return value
+
+
 class Known(Properties):
-    older_than: int = Field(default=7, ge=0)
+    older_than: Annotated[int, AfterValidator(not_thirteen)] = Field(default=7, ge=0)
     dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _refuse_zero(self) -> Known:
+        if self.older_than == 0 and not self.dry_run:
+            raise ValueError("older_than is 0, and dry_run is not set")
+        return self
 
 
 def test_texts_become_typed_values() -> None:
@@ -28,6 +42,8 @@ def test_texts_become_typed_values() -> None:
         ),
         ({"older_than": "soon"}, "'older_than': input should be a valid integer"),
         ({"older_than": "-1"}, "'older_than': input should be greater than or equal to 0"),
+        ({"older_than": "13"}, "'older_than': any number but this"),
+        ({"older_than": "0"}, "properties: older_than is 0, and dry_run is not set"),
         ({"location": ""}, "'location': string should have at least 1 character"),
     ],
 )

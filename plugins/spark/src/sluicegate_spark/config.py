@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from sluicegate.api import PluginConfig, SecretStr
 from sluicegate_iceberg.config import IcebergConfig
 
 _FILE_SYSTEMS = "spark.hadoop.fs."
+
+
+def _master(value: str) -> str:
+    if not re.match(r"(local($|\[)|yarn$|spark://.|k8s://.)", value):
+        raise ValueError("expected local[*], spark://host:7077, yarn or k8s://https://host:6443")
+    return value
+
+
+def _remote(value: str) -> str:
+    if not re.fullmatch(r"sc://\S+", value):
+        raise ValueError("expected sc://host:15002")
+    return value
+
 
 CatalogName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
@@ -22,13 +36,12 @@ class SparkConfig(PluginConfig):
     what it deletes files and commits with.
     """
 
-    master: str = Field(
+    master: Annotated[str, AfterValidator(_master)] = Field(
         default="local[*]",
-        min_length=1,
         description="Spark's master: `local[*]` in the worker itself, `spark://host:7077`, `yarn`, "
         "`k8s://https://host:6443`.",
     )
-    remote: Annotated[str, StringConstraints(pattern=r"^sc://[^\s]+$")] | None = Field(
+    remote: Annotated[str, AfterValidator(_remote)] | None = Field(
         default=None,
         description="A Spark Connect server instead of a master, `sc://host:15002`; the jars are then "
         "the server's.",

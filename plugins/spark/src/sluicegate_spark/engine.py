@@ -9,15 +9,15 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import anyio.to_thread
 
-from sluicegate.api import ConfigurationError, SecretStr
+from sluicegate.api import SecretStr
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.failures import failed_on_spark
+from sluicegate_spark.requirements import jars_in
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -178,6 +178,7 @@ class Engine:
             if self._spark is None:
                 # It logs every failure once more, with Java's stack and all that the statement held.
                 logging.getLogger("SQLQueryContextLogger").disabled = True
+                logging.getLogger("py4j").setLevel(logging.WARNING)
                 self._spark = self._joined() or self._started()
             return self._spark
 
@@ -238,18 +239,6 @@ def _is_stopped(spark: SparkSession) -> bool:
     return java is None or bool(java.sc().isStopped())
 
 
-def jars_in(folder: str) -> list[str]:
-    """The jars of a folder, sorted.
-
-    Raises:
-        ConfigurationError: There is no such folder, or no jar in it.
-    """
-    found = sorted(str(path) for path in Path(folder).glob("*.jar"))
-    if not found:
-        raise ConfigurationError(f"jars: there is no jar in the folder '{folder}'")
-    return found
-
-
 def _secrets(settings: Mapping[str, str | SecretStr], given: Mapping[str, str]) -> frozenset[str]:
     """The values that are secrets: of a task's settings, and of those with the names of secrets.
 
@@ -264,4 +253,7 @@ def _secrets(settings: Mapping[str, str | SecretStr], given: Mapping[str, str]) 
 
 def _configure(spark: SparkSession, conf: Mapping[str, str | SecretStr]) -> None:
     for name, value in conf.items():
-        spark.conf.set(name, value.get_secret_value() if isinstance(value, SecretStr) else value)
+        text = value.get_secret_value() if isinstance(value, SecretStr) else value
+        # Spark warns of some settings whenever they are set, also to what they are.
+        if spark.conf.get(name, None) != text:
+            spark.conf.set(name, text)

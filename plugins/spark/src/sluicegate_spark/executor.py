@@ -19,6 +19,7 @@ from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.engine import Engine
 from sluicegate_spark.operations import OF_DELTA_TABLES, OPERATIONS
 from sluicegate_spark.purge import gone_with_table, purged_with_table
+from sluicegate_spark.requirements import require
 from sluicegate_spark.tables import Format, Table, TableAccess, TaskCatalog
 from sluicegate_spark.work import Work
 
@@ -39,7 +40,12 @@ class SparkExecutor(TaskExecutor):
 
     @classmethod
     def configured(cls, config: SparkConfig, context: PluginContext) -> SparkExecutor:
-        """The executor that a section describes; Spark starts with the first task."""
+        """The executor that a section describes; Spark starts with the first task.
+
+        Raises:
+            ConfigurationError: What Spark needs on this machine is missing.
+        """
+        require(config)
         return cls(config)
 
     async def acquire(self, task: DelegatedTask) -> TableAccess | None:

@@ -12,6 +12,8 @@ _REASON_LENGTH = 300
 # The statement cannot succeed as it is: a table that is none, an option that is not known.
 _WRONG = frozenset({"AnalysisException", "ParseException", "IllegalArgumentException"})
 _PREAMBLE = "An error occurred while calling"  # py4j, before Java's own words
+_DID_NOT_START = "JAVA_GATEWAY_EXITED"
+_NOT_STARTED = "Spark did not start; what Java said is in the worker's standard error"
 _ENGINE = ("pyspark.", "py4j.", "grpc")
 # Iceberg says so of what cannot be, and of what another writer has changed meanwhile.
 _JAVA = re.compile(r"^: ([\w.$]+)", re.MULTILINE)
@@ -34,8 +36,9 @@ def failed_on_spark(error: Exception, secrets: Collection[str] = ()) -> TaskFail
         return TaskFailed(
             f"Spark refuses the task's statement: {words}", error_code="ENGINE_FAILED", detail=words
         )
+    failed = _NOT_STARTED if _DID_NOT_START in words else "Spark failed while it ran the task"
     return TaskFailed(
-        f"Spark failed while it ran the task ({kind.__name__})",
+        f"{failed} ({kind.__name__})",
         error_code="ENGINE_FAILED",
         retryable=True,
         detail=words,

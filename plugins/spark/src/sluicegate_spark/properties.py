@@ -44,8 +44,10 @@ def parse(model: type[_Model], properties: Mapping[str, str]) -> _Model:
 
 
 def _said(place: tuple[int | str, ...], kind: str, message: str, known: list[str]) -> str:
-    name = ".".join(map(str, place)) or "all"
+    name = ".".join(map(str, place))
     if kind != "extra_forbidden":
-        return f"'{name}': {message[:1].lower()}{message[1:]}"
+        said = message.removeprefix("Value error, ")
+        # What is wrong with several together has no place, and names them.
+        return f"'{name}': {said[:1].lower()}{said[1:]}" if name else said
     nearest = get_close_matches(name, known, 1, 0.0)
     return f"'{name}' is not known to this operation; the nearest that is known is '{nearest[0]}'"

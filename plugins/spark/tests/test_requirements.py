@@ -1,0 +1,67 @@
+"""What a worker's machine lacks is told when the worker starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sluicegate.api import ConfigurationError
+from sluicegate.testing.fakes import FakeContext
+from sluicegate_spark import requirements
+from sluicegate_spark.config import SparkConfig
+from sluicegate_spark.executor import SparkExecutor
+
+
+def start(**section: object) -> None:
+    SparkExecutor.configured(SparkConfig.model_validate(section), FakeContext())
+
+
+@pytest.fixture
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that looks like a JDK, as the one that Spark would take."""
+    program = tmp_path / "jdk" / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
+    return program
+
+
+@pytest.mark.usefixtures("java")
+def test_a_folder_of_jars_that_is_none_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=f"jars: there is no folder '{tmp_path}/nowhere'"):
+        start(jars=f"{tmp_path}/nowhere")
+    with pytest.raises(ConfigurationError, match=f"there is no jar in the folder '{tmp_path}'"):
+        start(jars=str(tmp_path))
+    (tmp_path / "iceberg.jar").touch()
+    start(jars=str(tmp_path))
+
+
+def test_java_that_is_missing_is_told(
+    java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    java.unlink()
+    with pytest.raises(ConfigurationError, match=rf"no bin/java in JAVA_HOME \('{tmp_path}/jdk'\)"):
+        start()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConfigurationError, match="install a JDK 17, or set JAVA_HOME"):
+        start()
+    monkeypatch.setattr(requirements, "find_spec", lambda name: name)
+    start(remote="sc://spark:15002")
+
+
+@pytest.mark.usefixtures("java")
+@pytest.mark.parametrize(
+    ("section", "told"),
+    [
+        ({}, "'pyspark' is not installed: pip install sluicegate-spark"),
+        ({"remote": "sc://spark:15002"}, r"'grpc' is not installed: .*'sluicegate-spark\[connect\]'"),
+    ],
+)
+def test_a_python_package_that_is_missing_is_told(
+    section: dict[str, object], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requirements, "find_spec", lambda name: None)
+    with pytest.raises(ConfigurationError, match=told):
+        start(**section)
