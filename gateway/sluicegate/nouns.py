@@ -156,6 +156,8 @@ class CatalogTable:
         location: Root directory of the table, without a trailing slash.
         auxiliary_locations: Other directories that hold files of the table.
         metadata_location: Current metadata file (Iceberg).
+        metadata_tag: Tells this file from another one of its name, before or after it; `None` where
+            names are not used again.
         commits: Commits that the catalog has ratified (catalog-managed Delta), ascending.
         latest_version: The version beyond which nothing in the store counts (catalog-managed Delta).
         vendor: Who vends credentials for it; `None` is the storage plugin of its location.
@@ -169,6 +171,7 @@ class CatalogTable:
     commits: tuple[CatalogCommit, ...] = ()
     latest_version: int | None = None
     vendor: CredentialVendor | None = None
+    metadata_tag: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

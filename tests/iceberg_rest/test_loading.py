@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,17 @@ def test_metadata_is_handed_on_as_it_is_written(catalog: IcebergGateway, name: s
         loaded["metadata-location"]
         == json.loads(catalog.listing.read_text())[name]["metadata_location"]
     )
+
+
+def test_a_table_created_anew_has_its_own_metadata_by_the_old_name(catalog: IcebergGateway) -> None:
+    listing = json.loads(catalog.listing.read_text())
+    file = Path(listing["orders"]["metadata_location"].removeprefix("file://"))
+    other = METADATA | {"table-uuid": "0b9c1f9e-6d1c-4a2f-9b55-3f1f5a4f8a11"}
+    for tag, metadata in (("a", METADATA), ("b", other), ("c", METADATA)):
+        listing["orders"]["metadata_tag"] = tag
+        catalog.listing.write_text(json.dumps(listing))
+        file.write_text(json.dumps(metadata))
+        assert catalog.load("orders").json["metadata"] == metadata
 
 
 def test_a_load_carries_credentials_and_where_new_ones_are(catalog: IcebergGateway) -> None:

@@ -84,6 +84,21 @@ async def test_concurrent_requests_load_a_table_once(
     assert all(snapshot is snapshots[0] for snapshot in snapshots)
 
 
+@pytest.mark.parametrize("newer", [{"metadata_location": "v2"}, {"metadata_tag": "b"}])
+async def test_who_was_told_of_a_newer_state_does_not_get_the_one_that_is_loaded_for_others(
+    reader: TableReader, format: SlowFormat, table: DeltaFolder, newer: dict[str, str]
+) -> None:
+    older = {"metadata_location": "v1", "metadata_tag": "a"}
+    requests = [
+        asyncio.create_task(reader.latest(table.table(**each), table.directory))
+        for each in (older, older | newer)
+    ]
+    await format.started.wait()
+    format.gate.set()
+    await asyncio.gather(*requests)
+    assert format.loads == ["latest", "latest"]
+
+
 @pytest.mark.parametrize("cancelled", [0, 1])
 async def test_a_cancelled_caller_does_not_fail_the_others(
     reader: TableReader, format: SlowFormat, table: DeltaFolder, cancelled: int

@@ -57,6 +57,19 @@ async def test_a_new_snapshot_is_seen_at_once_and_the_id_stays(build: Build, lak
     assert first.id == second.id
 
 
+async def test_a_table_created_anew_is_told_by_its_metadata_and_keeps_its_id(
+    build: Build, lake: Lake
+) -> None:
+    catalog = build({})
+    lake.put("eu/orders/metadata/v1.metadata.json", content=b"{}")
+    first, again = [await catalog.load_table(ORDERS) for _ in range(2)]
+    lake.put("eu/orders/metadata/v1.metadata.json", content=b"[]")
+    second = await catalog.load_table(ORDERS)
+    assert first == again
+    assert (first.id, first.metadata_location) == (second.id, second.metadata_location)
+    assert first.metadata_tag != second.metadata_tag
+
+
 async def test_two_metadata_files_of_one_version_are_refused(build: Build, lake: Lake) -> None:
     lake.put("eu/orders/metadata/00001-a.metadata.json", "eu/orders/metadata/00001-b.metadata.json")
     with pytest.raises(TableUnreadable, match="2 metadata files of version 1") as refused:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
+from collections.abc import Hashable
 from typing import Any
 
 import anyio
@@ -34,7 +35,7 @@ class MetadataFiles:
     def __init__(self, resolver: Resolver, instances: Instances) -> None:
         self._resolver = resolver
         self._instances = instances
-        self._kept: LRU[tuple[str, str, str], bytes] = LRU(_KEPT_BYTES, len)
+        self._kept: LRU[Hashable, bytes] = LRU(_KEPT_BYTES, len)
 
     async def read(
         self, principal: Principal, shared: SharedTable, source: CatalogTable, location: str
@@ -45,7 +46,7 @@ class MetadataFiles:
             TableUnreadable: The file is missing, too large, or no metadata of an Iceberg table.
             Unavailable: The store does not answer.
         """
-        key = shared.catalog, source.id, location
+        key = shared.catalog, source.id, location, source.metadata_tag
         kept = self._kept.get(key)
         if kept is None:
             opened = await self._resolver.open_located(principal, shared, source)

@@ -52,7 +52,8 @@ class TableReader:
             count("sluicegate.snapshots", outcome=_outcome(previous, snapshot))
             return snapshot
 
-        return await self._flights.run((key, "latest", table.latest_version), advance)
+        named = (table.latest_version, table.metadata_location, table.metadata_tag)
+        return await self._flights.run((key, "latest", *named), advance)
 
     async def at_version(
         self, table: CatalogTable, directory: ObjectDirectory, version: int

@@ -25,7 +25,14 @@ from sluicegate_paths.config import PathsConfig
 from sluicegate_paths.folders import NamedFolders, SchemaFolders, is_plain_name
 from sluicegate_paths.iceberg import newest_metadata, root_of
 from sluicegate_paths.locations import normalised
-from sluicegate_paths.tables import KnownDelta, delta_table, iceberg_table, is_delta, is_table
+from sluicegate_paths.tables import (
+    KnownDelta,
+    delta_table,
+    iceberg_table,
+    is_delta,
+    is_table,
+    pinned_table,
+)
 
 _CONCURRENT_PROBES = 16
 
@@ -101,7 +108,7 @@ class PathsCatalog(Catalog):
                 f"the table's identifier is no location of one: {error}", detail=identifier
             ) from error
         if root is not None:
-            return iceberg_table(root, location, pinned=True)
+            return pinned_table(root, location)
         if location in self._delta:
             return delta_table(location)
         with _store_errors("the table's storage does not answer; try again later"):
@@ -111,8 +118,8 @@ class PathsCatalog(Catalog):
         directory = await self._context.open(location)
         if await is_delta(directory):
             self._delta.add(location)
-        elif (metadata := await newest_metadata(directory)) is not None:
-            return iceberg_table(location, f"{location}/{metadata}")
+        elif (newest := await newest_metadata(directory)) is not None:
+            return iceberg_table(location, newest)
         return delta_table(location)
 
     def _tables(self, schema: str) -> NamedFolders:

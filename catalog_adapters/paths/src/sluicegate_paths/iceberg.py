@@ -9,6 +9,8 @@ which of two writers' third versions counts.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import obstore
 
@@ -19,6 +21,19 @@ _HINT = "version-hint.text"
 _FILE = re.compile(
     r"(?P<stem>v(?P<version>\d+)|(?P<sequence>\d+)-[^/]+?)(?:\.gz)?\.metadata\.json(?:\.gz)?"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataFile:
+    """A metadata file.
+
+    Attributes:
+        name: Relative to the table's directory.
+        tag: Another one where the table was created anew, and its files are numbered from one again.
+    """
+
+    name: str
+    tag: str
 
 
 def root_of(location: str) -> str | None:
@@ -36,42 +51,44 @@ def root_of(location: str) -> str | None:
     return root
 
 
-async def newest_metadata(directory: ObjectDirectory) -> str | None:
-    """Name of the newest metadata file relative to a table's directory; `None` if there is none.
+async def newest_metadata(directory: ObjectDirectory) -> MetadataFile | None:
+    """The newest metadata file in a table's directory; `None` if there is none.
 
     Raises:
         TableUnreadable: There are several of the highest version.
     """
     # Everything from here on in a table of a file system: manifests and statistics come before "v".
-    names = await _listed(directory, offset="v")
-    if found := _newest(names, "version"):
-        return found
-    names = await _listed(directory)
-    if _HINT in names and (hinted := await _hinted(directory, names)):
-        return hinted
-    return _newest(names, "sequence")
+    tags = await _listed(directory, offset="v")
+    name = _newest(tags, "version")
+    if name is None:
+        tags = await _listed(directory)
+        name = await _hinted(directory, tags) if _HINT in tags else None
+        name = name or _newest(tags, "sequence")
+    return None if name is None else MetadataFile(f"{_FOLDER}/{name}", tags[name])
 
 
-async def _listed(directory: ObjectDirectory, offset: str | None = None) -> list[str]:
-    """Names in the metadata folder that matter."""
+async def _listed(directory: ObjectDirectory, offset: str | None = None) -> dict[str, str]:
+    """Names in the metadata folder that matter, and what tells the files from others of these names."""
     folder = directory.key(_FOLDER)
     after = f"{folder}/{offset}" if offset else None
-    names: list[str] = []
+    tags: dict[str, str] = {}
     async for batch in obstore.list(directory.store, folder, offset=after, chunk_size=1000):
-        found = (item["path"].removeprefix(f"{folder}/") for item in batch)
-        names += (name for name in found if name == _HINT or _FILE.fullmatch(name))
-    return names
+        for item in batch:
+            name = item["path"].removeprefix(f"{folder}/")
+            if name == _HINT or _FILE.fullmatch(name):
+                tags[name] = f"{item['e_tag']} {item['size']} {item['last_modified'].isoformat()}"
+    return tags
 
 
-async def _hinted(directory: ObjectDirectory, names: list[str]) -> str | None:
+async def _hinted(directory: ObjectDirectory, names: Iterable[str]) -> str | None:
     """The file that the hint names, which some writers do in full."""
     answer = await obstore.get_async(directory.store, directory.key(f"{_FOLDER}/{_HINT}"))
     hint = bytes(await answer.bytes_async()).decode(errors="replace").strip()
     named = (match for name in names if (match := _FILE.fullmatch(name)))
-    return next((f"{_FOLDER}/{match[0]}" for match in named if match["stem"] == hint), None)
+    return next((match[0] for match in named if match["stem"] == hint), None)
 
 
-def _newest(names: list[str], numbered_by: str) -> str | None:
+def _newest(names: Iterable[str], numbered_by: str) -> str | None:
     numbers = [
         (int(match[numbered_by]), name)
         for name in names
@@ -88,4 +105,4 @@ def _newest(names: list[str], numbered_by: str) -> str | None:
             "the metadata file",
             detail=", ".join(newest),
         )
-    return f"{_FOLDER}/{newest[0]}"
+    return newest[0]

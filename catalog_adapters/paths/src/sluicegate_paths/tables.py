@@ -9,7 +9,7 @@ from collections.abc import Callable
 import obstore
 
 from sluicegate.api import CatalogTable, ObjectDirectory, TableUnreadable
-from sluicegate_paths.iceberg import newest_metadata
+from sluicegate_paths.iceberg import MetadataFile, newest_metadata
 
 # A table that is created anew in the other format is known as such after this time.
 _DELTA_FOR_SECONDS = 300.0
@@ -21,17 +21,17 @@ def delta_table(location: str) -> CatalogTable:
     return CatalogTable(_id(location), "delta", location)
 
 
-def iceberg_table(location: str, metadata: str, *, pinned: bool = False) -> CatalogTable:
-    """The Iceberg table at a location.
-
-    Args:
-        location: Its directory.
-        metadata: Location of its metadata file.
-        pinned: It is shared as this file says, whatever is written later.
-    """
+def iceberg_table(location: str, newest: MetadataFile) -> CatalogTable:
+    """The Iceberg table at a location."""
+    metadata = f"{location}/{newest.name}"
     return CatalogTable(
-        _id(metadata if pinned else location), "iceberg", location, metadata_location=metadata
+        _id(location), "iceberg", location, metadata_location=metadata, metadata_tag=newest.tag
     )
+
+
+def pinned_table(location: str, metadata: str) -> CatalogTable:
+    """The Iceberg table at a location as one of its metadata files says, whatever is written later."""
+    return CatalogTable(_id(metadata), "iceberg", location, metadata_location=metadata)
 
 
 async def is_delta(directory: ObjectDirectory) -> bool:

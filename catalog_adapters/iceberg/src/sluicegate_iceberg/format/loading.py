@@ -46,6 +46,7 @@ class Loaded:
     """What a snapshot was made of, kept to advance it.
 
     Attributes:
+        metadata: `metadata_of` the table.
         required: Columns that each file was found to have, of `required_columns`.
         manifests: Those of data files, by path.
         deletes: By the keys of the delete files.
@@ -53,7 +54,7 @@ class Loaded:
         numbered: Paths of the manifests whose files are known to have field ids.
     """
 
-    metadata_location: str
+    metadata: tuple[str | None, str | None]
     shape: Shape
     required: Mapping[int, str]
     manifests: Mapping[str, KeptManifest]
@@ -78,16 +79,12 @@ class Loader:
 
     Args:
         table: What the catalog says.
-        location: Of the metadata file.
-        metadata: What it says.
+        metadata: What its metadata file says.
         objects: The table's objects.
     """
 
-    def __init__(
-        self, table: CatalogTable, location: str, metadata: IcebergMetadata, objects: TableObjects
-    ) -> None:
+    def __init__(self, table: CatalogTable, metadata: IcebergMetadata, objects: TableObjects) -> None:
         self._table = table
-        self._location = location
         self._metadata = metadata
         self._objects = objects
         self._timestamps = {each.id: each.timestamp for each in metadata.snapshots.values()}
@@ -129,7 +126,7 @@ class Loader:
             TableProtocol(_MIN_READER, _MIN_WRITER, shape.features, shape.writer_features),
             self._table_metadata(shape),
             FileSet.of(chunks),
-            Loaded(self._location, shape, required, kept, deletes, chunks, numbered),
+            Loaded(metadata_of(self._table), shape, required, kept, deletes, chunks, numbered),
         )
 
     async def _numbered(
@@ -213,6 +210,11 @@ class Loader:
             parquet_schema_string=shape.parquet_schema,
             configuration=shape.configuration,
         )
+
+
+def metadata_of(table: CatalogTable) -> tuple[str | None, str | None]:
+    """What tells the metadata file that counts from all others, of this name too."""
+    return table.metadata_location, table.metadata_tag
 
 
 def _way_of_reading(shape: Shape, required: Mapping[int, str]) -> tuple[object, ...]:

@@ -30,11 +30,11 @@ class IcebergFormat(TableFormat):
         self, table: CatalogTable, directory: ObjectDirectory, previous: Snapshot | None
     ) -> Snapshot:
         """See `TableFormat.latest`; its schema is the table's current one."""
-        from sluicegate_iceberg.format.loading import Loaded
+        from sluicegate_iceberg.format.loading import Loaded, metadata_of
 
         kept = previous.state if previous else None
         if previous and isinstance(kept, Loaded):
-            if kept.metadata_location == table.metadata_location:
+            if kept.metadata == metadata_of(table):
                 return previous
         else:
             kept = None
@@ -101,4 +101,4 @@ async def _opened(
     objects = TableObjects(table, directory)
     data = await objects.read(table.metadata_location)
     metadata = await anyio.to_thread.run_sync(parse_metadata, data)
-    return metadata, Lineage(metadata), Loader(table, table.metadata_location, metadata, objects)
+    return metadata, Lineage(metadata), Loader(table, metadata, objects)
