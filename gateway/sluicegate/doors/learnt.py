@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -25,7 +26,7 @@ _T = TypeVar("_T")
 log = logging.getLogger(__name__)
 
 _CAPACITY = 20_000  # tables
-_AT_ONCE = 16
+_AT_ONCE = 16  # of one catalog
 # Seconds: how long a listing waits, what is remembered counts, and a source that failed is left alone.
 _PATIENCE = 1.0
 _MAX_AGE = 300.0
@@ -69,11 +70,15 @@ class LearntTables(Generic[_T]):
             return
         for table in due:  # meanwhile, and if nothing comes of it, what was known stays
             self._put(table, self.known(table), now + _RETRY_AFTER)
-        waiting = iter(due)
+        by_catalog = defaultdict(list)  # one that hangs keeps no other one's tables waiting
+        for table in due:
+            by_catalog[table.catalog].append(table)
         with anyio.move_on_after(_PATIENCE):
             async with anyio.create_task_group() as asking:
-                for _ in range(min(_AT_ONCE, len(due))):
-                    asking.start_soon(self._ask_all, waiting)
+                for its in by_catalog.values():
+                    waiting = iter(its)
+                    for _ in range(min(_AT_ONCE, len(its))):
+                        asking.start_soon(self._ask_all, waiting)
 
     def known(self, table: SharedTable) -> _T | None:
         """What was learnt of a table; `None` where that is nothing yet."""
