@@ -3,8 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from sluicegate_iceberg.answers import ConfigAnswer
+from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.names import TableName
 from sluicegate_iceberg.settings import Settings
 
@@ -14,6 +16,14 @@ TABLE = TableName(("eu", "north"), "orders")
 
 def settings(uri: str = URI, **answer: Any) -> Settings:
     return Settings.of(uri, ConfigAnswer.model_validate(answer))
+
+
+@pytest.mark.parametrize(
+    "uri", ["lake.example/api", "https://", "https://me@lake.example", "https://a?b", "https://a/ b#c"]
+)
+def test_an_address_that_is_none_is_told_in_words(uri: str) -> None:
+    with pytest.raises(ValidationError, match="must be a URL such as https://polaris"):
+        IcebergConfig.model_validate({"uri": uri})
 
 
 @pytest.mark.parametrize(

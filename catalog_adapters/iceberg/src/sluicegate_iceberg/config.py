@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from sluicegate.api import CatalogConfig, OAuth2Client, SecretStr
 
-Url = Annotated[
-    str,
-    StringConstraints(pattern=r"^https?://[^/?#@\s][^?#@\s]*$"),
-    AfterValidator(lambda url: url.rstrip("/")),
-]
+_URL = re.compile(r"https?://[^/?#@\s][^?#@\s]*")
+
+
+def _plain_url(text: str) -> str:
+    """An address without a slash at its end.
+
+    Raises:
+        ValueError: It is no `http` or `https` URL, or has a user, query or fragment.
+    """
+    if not _URL.fullmatch(text):
+        raise ValueError(
+            "must be a URL such as https://polaris.example/api/catalog, "
+            "without user, query and fragment"
+        )
+    return text.rstrip("/")
+
+
+Url = Annotated[str, AfterValidator(_plain_url)]
 
 
 class OAuth2Config(OAuth2Client):
