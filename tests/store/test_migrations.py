@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +17,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from sluicegate.errors import ConfigurationError
-from sluicegate.store import Store, migrate
+from sluicegate.store import Store, connect, locks, migrate
 from sluicegate.store.reads import load_token
 from sluicegate.store.tables import metadata
 
@@ -79,6 +82,45 @@ async def test_concurrent_starts_migrate_once(database_url: str) -> None:
     ]
     outputs = [(await start.communicate())[0] for start in starts]
     assert [output.split()[0] for output in outputs] == [b"0"] * 4
+
+
+@pytest.mark.parametrize("journal_mode", ["DELETE", "WAL"])
+async def test_a_start_waits_for_who_has_locked_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal_mode: str
+) -> None:
+    """A process that makes the file ready, and one that migrates it for longer than SQLite waits."""
+    monkeypatch.setattr(connect, "_BUSY_TIMEOUT", 0)
+    waits = asyncio.Event()
+    monkeypatch.setattr(locks.log, "warning", lambda _: waits.set())
+    with locked(tmp_path / "gateway.db", journal_mode) as other:
+        start = asyncio.create_task(Store.open(f"sqlite:///{tmp_path}/gateway.db"))
+        await waits.wait()
+        assert not start.done()
+        other.rollback()
+        store = await start
+    assert await store.revision() == 0
+    await store.aclose()
+
+
+async def test_a_file_that_stays_locked_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "_BUSY_TIMEOUT", 0)
+    monkeypatch.setattr(locks, "_PATIENCE", 0)
+    for journal_mode in ("DELETE", "WAL"):
+        path = tmp_path / f"{journal_mode}.db"
+        with locked(path, journal_mode), pytest.raises(ConfigurationError, match="database is locked"):
+            await Store.open(f"sqlite:///{path}")
+
+
+@contextmanager
+def locked(path: Path, journal_mode: str) -> Iterator[sqlite3.Connection]:
+    """A new file that another connection writes to."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute(f"PRAGMA journal_mode = {journal_mode}")
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("CREATE TABLE unfinished (id)")
+        yield other
 
 
 async def test_a_current_schema_is_opened_without_loading_alembic(database_url: str) -> None:

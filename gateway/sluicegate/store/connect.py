@@ -24,6 +24,17 @@ def create_engine(database: DatabaseUrl) -> AsyncEngine:
     return _sqlite(database) if database.dialect == "sqlite" else _postgresql(database)
 
 
+async def read_beside_writes(engine: AsyncEngine) -> None:
+    """Let reads of an SQLite file go on during writes (WAL), which the file itself remembers.
+
+    Raises:
+        OperationalError: Another process has locked the file.
+    """
+    if engine.dialect.name == "sqlite":
+        async with engine.execution_options(begins=False).connect() as connection:
+            await connection.exec_driver_sql("PRAGMA journal_mode = WAL")  # in no transaction
+
+
 def reason(error: BaseException) -> str:
     """What a driver said, without the statement, its parameters and the URL."""
     if isinstance(error, DBAPIError):
@@ -48,15 +59,16 @@ def _sqlite(database: DatabaseUrl) -> AsyncEngine:
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     cursor = connection.cursor()
-    for pragma in (f"busy_timeout = {_BUSY_TIMEOUT * 1000}", "journal_mode = WAL", "foreign_keys = ON"):
+    for pragma in (f"busy_timeout = {_BUSY_TIMEOUT * 1000}", "foreign_keys = ON"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A write that took its lock only at its first write statement could fail on another's meanwhile.
-    immediate = connection.get_execution_options().get("writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+    options = connection.get_execution_options()
+    if options.get("begins", True):
+        # A write that took its lock only at its first write statement could fail on another's.
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes") else "BEGIN")
 
 
 def _postgresql(database: DatabaseUrl) -> AsyncEngine:

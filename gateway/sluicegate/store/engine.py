@@ -11,7 +11,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from sluicegate.errors import ConfigurationError, Unavailable
-from sluicegate.store.connect import create_engine, reason
+from sluicegate.store.connect import create_engine, read_beside_writes, reason
+from sluicegate.store.locks import while_locked
 from sluicegate.store.migrate import ensure_schema
 from sluicegate.store.tables import revision
 from sluicegate.store.urls import DatabaseUrl
@@ -43,12 +44,16 @@ class Store:
         database = DatabaseUrl.parse(url)
         store = cls(create_engine(database))
         try:
-            await ensure_schema(store._reader, store._writer)
+            await while_locked(store._make_ready)
         except (ConfigurationError, SQLAlchemyError, OSError) as error:
             await store.aclose()
             why = error.message if isinstance(error, ConfigurationError) else reason(error)
             raise ConfigurationError(f"the database {database.shown} cannot be used: {why}") from None
         return store
+
+    async def _make_ready(self) -> None:
+        await read_beside_writes(self._engine)
+        await ensure_schema(self._reader, self._writer)
 
     async def aclose(self) -> None:
         """Close every connection."""
