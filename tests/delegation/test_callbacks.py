@@ -9,11 +9,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 from support.delegation import PURGE, Desk, RunningClock, payload
 
 from sluicegate.api import TaskResult
 from sluicegate.config.delegation import CallbackSettings
 from sluicegate.delegation.callbacks import Callbacks
+from sluicegate.store.tables import tasks
 
 TOKEN = "a callback token of the tests"
 
@@ -91,3 +93,6 @@ async def test_a_push_that_nobody_takes_is_given_up(
     clock.advance(86_401)
     assert not await pushed.push_one()
     assert receiver.got == []
+    async with desk.store.read() as connection:
+        waiting = await connection.execute(select(tasks.c.callback_due_at))
+    assert waiting.scalars().all() == [None]

@@ -6,6 +6,7 @@ import json
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,29 @@ def test_a_worker_that_is_stopped_drains(
     record = shown(capsys, task_id)
     assert (record["status"], record["attempt_count"]) == (status, attempts)
     assert (lake.files("T1") == 0) == (status == "SUCCESS")
+    assert shown(capsys, waiting)["status"] == "SUBMITTED"
+
+
+def test_the_service_with_a_worker_takes_no_task_while_it_waits_for_answers(
+    lake: Lake, capsys: Capture
+) -> None:
+    lake.configure(pause=0.05, drain_timeout="60s")
+    with lake.process("serve", "--port", "0", "--with-worker") as service:
+        address = service.address()
+        form = {"grant_type": "client_credentials", "client_id": "polaris", "client_secret": SECRET}
+        token = httpx.post(f"{address}/v1/oauth/tokens", data=form).json()["access_token"]
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(
+                httpx.post,
+                f"{address}/v1/tasks/execute/synchronous",
+                json=body("T1"),
+                headers={"Authorization": f"Bearer {token}"},
+                timeout=60,
+            )
+            until(lambda: lake.files("T1") < 38)
+            waiting = submit(lake, capsys, "T2")
+            assert service.stop(signal.SIGTERM) == 0
+            assert answer.result().json()["status"] == "COMPLETED_SUCCESS"
     assert shown(capsys, waiting)["status"] == "SUBMITTED"
 
 

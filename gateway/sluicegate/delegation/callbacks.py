@@ -68,14 +68,21 @@ class Callbacks:
 
     async def _claim(self) -> TaskRecord | None:
         now = self._now()
+        # Else every look would pass all those of a receiver that was away for long.
+        given_up = (
+            update(tasks)
+            .where(tasks.c.callback_due_at <= now, tasks.c.status_changed_at <= now - _GIVEN_UP_MS)
+            .values(callback_due_at=None)
+        )
         query = (
             select(tasks)
-            .where(tasks.c.callback_due_at <= now, tasks.c.status_changed_at > now - _GIVEN_UP_MS)
+            .where(tasks.c.callback_due_at <= now)
             .order_by(tasks.c.callback_due_at)
             .limit(1)
             .with_for_update(skip_locked=True)
         )
         async with self._store.append() as connection:
+            await connection.execute(given_up)
             row = (await connection.execute(query)).one_or_none()
             if row is None:
                 return None

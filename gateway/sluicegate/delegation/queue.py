@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy import ColumnElement, and_, null, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -20,6 +20,8 @@ from sluicegate.delegation.transitions import create, move
 from sluicegate.errors import NotFound, SluicegateError
 from sluicegate.store import Store
 from sluicegate.store.tables import task_versions, tasks
+
+_LISTED = tuple(null().label("sealed") if each is tasks.c.sealed else each for each in tasks.c)
 
 
 class TaskConflict(SluicegateError):
@@ -112,13 +114,13 @@ class TaskQueue:
             return [TaskVersion.of(row) for row in await connection.execute(query)]
 
     async def find(self, wanted: TaskFilter) -> list[TaskRecord]:
-        """The tasks of a filter, the newest first."""
+        """The tasks of a filter, the newest first, without what is sealed: each may have megabytes."""
         async with self._store.read() as connection:
             conditions = _conditions(wanted)
             if wanted.after is not None:
                 conditions.append(_older(await _one(connection, wanted.after)))
             query = (
-                select(tasks)
+                select(*_LISTED)
                 .where(*conditions)
                 .order_by(tasks.c.received_at.desc(), tasks.c.id.desc())
                 .limit(wanted.limit)
@@ -229,7 +231,8 @@ class TaskQueue:
         if values["sealed"] is not None and not known.ended:
             await connection.execute(
                 update(tasks)
-                .where(tasks.c.id == known.id, tasks.c.version == known.version)
+                # Whichever version a worker makes of it meanwhile; ended tasks are never due.
+                .where(tasks.c.id == known.id, tasks.c.due_at.is_not(None))
                 .values(sealed=values["sealed"])
             )
         return known

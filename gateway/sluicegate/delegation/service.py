@@ -162,14 +162,14 @@ async def serve_delegation(
         async with AsyncExitStack() as stack:
             base = await stack.enter_async_context(Base.opened(settings))
             app = await stack.enter_async_context(base.app())
-            if with_worker:
-                await stack.enter_async_context(_working(base))
+            drain = await stack.enter_async_context(_working(base)) if with_worker else _nothing
             await serve_app(
                 app,
                 listener,
                 stop_timeout=settings.server.stop_timeout,
                 tls=tls,
                 on_ready=on_ready,
+                on_stop=drain,
                 stop=stop,
             )
     finally:
@@ -193,14 +193,19 @@ async def run_worker(
 
 
 @asynccontextmanager
-async def _working(base: Base) -> AsyncIterator[None]:
+async def _working(base: Base) -> AsyncIterator[Callable[[], None]]:
+    """A worker beside the service; gives what drains it."""
     async with base.worker() as worker:
         running = asyncio.create_task(worker.run())
         try:
-            yield
+            yield worker.drain
         finally:
             worker.drain()
             await running
+
+
+def _nothing() -> None:
+    """There is no worker to drain."""
 
 
 @asynccontextmanager

@@ -54,6 +54,7 @@ class Worker:
         self._running: set[Attempt] = set()
         self._leasing = anyio.Lock()
         self._may_hold_more = False
+        self._gives_back = False
         self._draining = anyio.Event()
         self._hurrying = anyio.Event()
 
@@ -92,6 +93,7 @@ class Worker:
         await self._draining.wait()
         with anyio.move_on_after(self._settings.worker.drain_timeout):
             await self._hurrying.wait()
+        self._gives_back = True
         for attempt in list(self._running):
             attempt.stop("drained")
 
@@ -123,6 +125,8 @@ class Worker:
                 heartbeat=self._settings.lease.heartbeat,
             )
             self._running.add(attempt)
+            if self._gives_back:  # the database took longer to lease it than there was to drain
+                attempt.stop("drained")
             return attempt
 
     async def _lease(self) -> TaskRecord | None:

@@ -39,6 +39,7 @@ async def serve_app(
     forwarded_allow_ips: Sequence[str] = (),
     tls: Tls | None = None,
     on_ready: Callable[[str], None] = lambda address: None,
+    on_stop: Callable[[], None] = lambda: None,
     stop: asyncio.Event | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM.
@@ -50,6 +51,7 @@ async def serve_app(
         forwarded_allow_ips: Proxies that are believed.
         tls: Without it, HTTP.
         on_ready: Called with the address, once connections are accepted.
+        on_stop: Called once it is to stop, before running answers are waited for.
         stop: Ends serving as a signal does, once it is set.
 
     Raises:
@@ -71,7 +73,7 @@ async def serve_app(
     if tls is not None:
         _use_tls(config, tls)
     ready = partial(on_ready, address_of(listener, secure=tls is not None))
-    await _Server(config, ready, stop).serve(sockets=[listener])
+    await _Server(config, ready, on_stop, stop).serve(sockets=[listener])
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -115,15 +117,24 @@ class _Server(uvicorn.Server):
     """uvicorn's server, which tells when it is ready, and ends without raising its signal again."""
 
     def __init__(
-        self, config: uvicorn.Config, on_ready: Callable[[], None], stop: asyncio.Event | None
+        self,
+        config: uvicorn.Config,
+        on_ready: Callable[[], None],
+        on_stop: Callable[[], None],
+        stop: asyncio.Event | None,
     ) -> None:
         super().__init__(config)
         self._on_ready = on_ready
+        self._on_stop = on_stop
         self._stop = stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._on_stop()
+        await super().shutdown(sockets)
 
     async def on_tick(self, counter: int) -> bool:
         ended = await super().on_tick(counter)

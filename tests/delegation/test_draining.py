@@ -1,0 +1,66 @@
+"""What is on its way while something else changes: a lease and a drain, credentials and a lease."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import anyio
+from anyio.lowlevel import checkpoint
+from support.delegation import PURGE, Desk, Waiting, payload
+
+from sluicegate.config.delegation import DelegationSettings
+from sluicegate.delegation.leases import Leases
+from sluicegate.delegation.queue import TaskFilter
+from sluicegate.delegation.records import TaskRecord
+from sluicegate.delegation.tasks import open_task
+from sluicegate.delegation.transitions import move
+
+CONFIG = {"s3.secret-access-key": "a vended secret of the tests"}
+
+
+class SlowLeases(Leases):
+    """A database that takes its time to lease a task."""
+
+    asked: anyio.Event
+    answers: anyio.Event
+
+    async def acquire(self, worker: str, operations: Collection[str]) -> TaskRecord | None:
+        """Wait, then lease."""
+        self.asked.set()
+        await self.answers.wait()
+        return await super().acquire(worker, operations)
+
+
+async def test_a_task_that_is_leased_behind_the_end_of_a_drain_is_given_back(desk: Desk) -> None:
+    desk.settings = DelegationSettings.model_validate({"worker": {"drain_timeout": 0}})
+    slow = SlowLeases(desk.store, desk.settings, now=desk.now)
+    slow.asked, slow.answers = anyio.Event(), anyio.Event()
+    desk.leases = slow
+    task = await desk.queue.submit(payload(), "polaris")
+    worker = desk.worker(Waiting())
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as group:
+            group.start_soon(worker.run)
+            await slow.asked.wait()
+            worker.drain()
+            for _ in range(10):
+                await checkpoint()
+            slow.answers.set()
+    ended = await desk.queue.get(task.id)
+    assert (ended.status, ended.attempt_count) == ("RETRY_SCHEDULED", 0)
+
+
+async def test_credentials_of_a_repeat_are_kept_while_a_worker_takes_the_task(desk: Desk) -> None:
+    task = await desk.queue.submit(payload(config={}), "polaris")
+    async with anyio.create_task_group() as group, desk.store.append() as connection:
+        now = desk.now()
+        await move(connection, task, "ACQUIRING_RESOURCES", now, due_at=now + 60_000)
+        group.start_soon(desk.queue.submit, payload(config=CONFIG), "polaris")
+        await anyio.sleep(0.5)  # until it waits for the row
+    assert open_task(await desk.queue.get(task.id), desk.seal).config == CONFIG
+
+
+async def test_a_listing_holds_nothing_that_is_sealed(desk: Desk) -> None:
+    await desk.queue.submit(payload(config=CONFIG), "polaris")
+    [listed] = await desk.queue.find(TaskFilter())
+    assert (listed.sealed, listed.operation) == (None, PURGE)
