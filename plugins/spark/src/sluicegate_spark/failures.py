@@ -36,9 +36,9 @@ def failed_on_spark(error: Exception, secrets: Collection[str] = ()) -> TaskFail
         return TaskFailed(
             f"Spark refuses the task's statement: {words}", error_code="ENGINE_FAILED", detail=words
         )
-    failed = _NOT_STARTED if _DID_NOT_START in words else "Spark failed while it ran the task"
+    failed = f"Spark failed while it ran the task ({kind.__name__})"
     return TaskFailed(
-        f"{failed} ({kind.__name__})",
+        _NOT_STARTED if _DID_NOT_START in words else failed,
         error_code="ENGINE_FAILED",
         retryable=True,
         detail=words,
