@@ -88,6 +88,19 @@ async def test_without_the_endpoint_they_come_with_the_table(
     assert "if-none-match" not in delegated.headers
 
 
+async def test_a_table_that_was_created_anew_gets_no_credentials_for_the_old_one(
+    polaris: Polaris, connect: Connect
+) -> None:
+    polaris.has_endpoint = False
+    catalog = connect()
+    old = await catalog.load_table("ns0.t0")
+    polaris.add(("ns0",), "t0", LOCATION)
+    with pytest.raises(StorageError) as raised:
+        await vend(old)
+    assert "created anew" in (raised.value.detail or "")
+    assert (await vend(await catalog.load_table("ns0.t0"))).location == LOCATION
+
+
 async def test_a_missing_endpoint_is_not_asked_again_and_again(
     polaris: Polaris, connect: Connect
 ) -> None:
@@ -151,7 +164,8 @@ async def test_an_answer_without_keys_is_no_credentials(
 ) -> None:
     table = await connect().load_table("ns0.t0")
     lied = {"prefix": LOCATION, "config": config}
-    loaded = {"metadata-location": "s3://m", "metadata": {"location": LOCATION}, "config": config}
+    metadata = {"table-uuid": table.id, "location": LOCATION}
+    loaded = {"metadata-location": "s3://m", "metadata": metadata, "config": config}
     polaris.tell(ENDPOINT, Reply(200, {"storage-credentials": [lied]}))
     polaris.tell(LOAD, Reply(200, loaded))
     with pytest.raises(StorageError) as raised:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Annotated, Any
+from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -74,6 +75,11 @@ class TableMetadata(CatalogAnswer):
 
     table_uuid: str | None = Field(default=None, alias="table-uuid")
     location: str
+
+    @property
+    def identity(self) -> str:
+        """Tells the table from another one of its name, before or after it, as far as can be told."""
+        return self.table_uuid or str(uuid5(NAMESPACE_URL, self.location.rstrip("/")))
 
 
 class StorageCredential(CatalogAnswer):

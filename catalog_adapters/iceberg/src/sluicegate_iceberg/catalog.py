@@ -120,7 +120,7 @@ class IcebergCatalog(Catalog):
 
     def _iceberg_table(self, name: TableName, loaded: LoadedTable) -> CatalogTable:
         location = loaded.metadata.location.rstrip("/")
-        table_id = loaded.metadata.table_uuid or str(uuid5(NAMESPACE_URL, location))
+        table_id = loaded.metadata.identity
         if loaded.metadata_location is None:
             raise TableUnreadable(
                 "the table's catalog does not say where the table's metadata is", detail=str(name)

@@ -58,16 +58,18 @@ class Delegation:
         self._kept_until[table_id] = self._clock() + _LOOK_AGAIN_SECONDS if kept else 0.0
 
     async def credentials(
-        self, table: TableName, locations: tuple[str, ...], properties: Mapping[str, str]
+        self, table: TableName, table_id: str, locations: tuple[str, ...], properties: Mapping[str, str]
     ) -> TemporaryCredentials | None:
         """Credentials for directories of a table; `None` where the catalog vends none.
 
         Args:
             table: The table.
+            table_id: Tells it from another one of its name, which gets no credentials for it.
             locations: Directories, without trailing slashes.
             properties: What the catalog last said of the table's storage.
 
         Raises:
+            StorageError: The table was created anew since it was looked up.
             Refused: There is no such table, or the gateway may have no credentials.
             Unavailable: The catalog does not answer.
         """
@@ -79,6 +81,8 @@ class Delegation:
             if found is not None:
                 return found
         loaded = await self._client.rest.ask(settings.table(table), LoadedTable, _DELEGATION)
+        if loaded.metadata.identity != table_id:
+            raise _none_now(f"{table} was created anew since it was looked up")
         everywhere = StorageCredential(prefix=loaded.metadata.location, config=loaded.config)
         offered = (*loaded.storage_credentials, everywhere)
         return chosen(offered, locations, {**known, **loaded.config})
@@ -127,7 +131,9 @@ class TableVendor(CredentialVendor):
         if scope.binding is not None:
             raise UnsupportedOperation(f"the table's catalog knows no binding '{scope.binding}'")
         try:
-            found = await self.delegation.credentials(self.table, scope.locations, self.properties)
+            found = await self.delegation.credentials(
+                self.table, self.table_id, scope.locations, self.properties
+            )
         except Refused as refused:
             if refused.says_dropped:
                 raise NotFound("the table is not there any more", detail=refused.detail) from refused
@@ -138,11 +144,14 @@ class TableVendor(CredentialVendor):
                 ) from refused
             raise
         if found is None:
-            raise StorageError(
-                "no credentials for this table can be had now; try again later",
-                detail=f"the catalog '{self.catalog}' vended none for {', '.join(scope.locations)}: "
-                "let it vend, or set credentials: storage",
+            raise _none_now(
+                f"the catalog '{self.catalog}' vended none for {', '.join(scope.locations)}: let it "
+                "vend, or set credentials: storage"
             )
         wider = found.location != scope.locations[0]
         self.delegation.note(self.table_id, kept=wider or found.expires_at is None)
         return found
+
+
+def _none_now(detail: str) -> StorageError:
+    return StorageError("no credentials for this table can be had now; try again later", detail=detail)
