@@ -94,6 +94,7 @@ class SparkExecutor(TaskExecutor):
             loaded.metadata.location.rstrip("/"),
             loaded.metadata_location,
             loaded.config,
+            table_id=loaded.metadata.identity,
         )
 
     async def _spark_opens(self, access: TableAccess) -> bool:

@@ -65,16 +65,16 @@ class TaskCatalog:
                 raise self._failed(error) from error
             return found
 
-    async def vend(
-        self, table: TableName, locations: Sequence[str], properties: Mapping[str, str]
-    ) -> TemporaryCredentials | None:
+    async def vend(self, table: Table, locations: Sequence[str]) -> TemporaryCredentials | None:
         """Credentials for directories of a table; `None` where the catalog vends none.
 
         Raises:
-            TaskFailed: It refuses, or does not answer.
+            TaskFailed: It refuses, does not answer, or has another table of that name by now.
         """
         try:
-            return await self.delegation.credentials(table, tuple(locations), properties)
+            return await self.delegation.credentials(
+                table.name, table.table_id, tuple(locations), table.properties
+            )
         except Unavailable as error:
             raise self._failed(error) from error
 
@@ -111,6 +111,7 @@ class Table:
         properties: How its storage is reached, none of it secret.
         format: What its catalog says that it is, or the task's property `format`; `None` where
             nobody does.
+        table_id: Tells it from another one of its name in its catalog; empty where it has none.
     """
 
     name: TableName
@@ -119,6 +120,7 @@ class Table:
     metadata_location: str | None
     properties: Mapping[str, str]
     format: Format | None = "iceberg"
+    table_id: str = ""
 
 
 class TableAccess:
@@ -178,7 +180,7 @@ class TableAccess:
         if table.format != "iceberg":  # Polaris vends nothing for generic tables
             return None
         try:
-            return await table.catalog.vend(table.name, self._locations, table.properties)
+            return await table.catalog.vend(table, self._locations)
         except TaskFailed as failed:
             if not failed.retryable:
                 raise
