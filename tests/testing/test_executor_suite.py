@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import anyio.lowlevel
@@ -99,6 +100,7 @@ class TestPurge(TaskExecutorBehaviour):
 
 
 SUITE = TaskExecutorBehaviour()
+CANCELLED = SUITE.test_a_cancelled_attempt_stops_and_the_next_one_ends_the_task
 Test = Callable[[TaskExecutor, DelegatedTask], Awaitable[None]]
 
 
@@ -109,11 +111,8 @@ Test = Callable[[TaskExecutor, DelegatedTask], Awaitable[None]]
         (CountsBeyondTheTotal, SUITE.test_progress_never_goes_back_or_beyond_its_total, TASK),
         (CannotRunAgain, SUITE.test_a_finished_task_is_safe_to_run_again, TASK),
         (CountsTwice, SUITE.test_a_finished_task_is_safe_to_run_again, TASK),
-        (
-            GoesOnWhenCancelled,
-            SUITE.test_a_cancelled_attempt_stops_and_the_next_one_ends_the_task,
-            TASK,
-        ),
+        (GoesOnWhenCancelled, partial(CANCELLED, stop_at="report"), TASK),
+        (GoesOnWhenCancelled, partial(CANCELLED, stop_at="stage"), TASK),
     ],
 )
 async def test_a_fault_is_caught(executor: type[Purge], test: Test, task: DelegatedTask) -> None:

@@ -11,8 +11,10 @@ class TestMyExecutor(TaskExecutorBehaviour):
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import anyio
 import anyio.lowlevel
@@ -30,24 +32,28 @@ class RecordedRun:
         stages: Those that are finished, earlier attempts' included.
         reports: Progress, in order.
         renewed: The credentials that a repeated request brought.
-        stop_after: With so many finished stages the attempt is cancelled.
+        stop_at: The attempt is cancelled when it first reports, or finishes its first stage.
         scope: What is cancelled.
+        loop: Where it is.
     """
 
     stages: list[str] = field(default_factory=list)
     reports: list[TaskProgress] = field(default_factory=list)
     renewed: Mapping[str, str] | None = None
-    stop_after: int | None = None
+    stop_at: Literal["report", "stage"] | None = None
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop, repr=False)
 
     def report(self, progress: TaskProgress) -> None:
-        """Remember how far the task is; see `TaskRun.report`."""
+        """Remember how far the task is, from any thread; see `TaskRun.report`."""
         self.reports.append(progress)
+        if self.stop_at == "report":
+            self.loop.call_soon_threadsafe(self.scope.cancel)
 
     async def finish_stage(self, stage: str) -> None:
-        """Remember a finished stage; cancel the attempt where it was the last one allowed."""
+        """Remember a finished stage; see `TaskRun.finish_stage`."""
         self.stages.append(stage)
-        if self.stop_after is not None and len(self.stages) >= self.stop_after:
+        if self.stop_at == "stage":
             self.scope.cancel()
         await anyio.lowlevel.checkpoint()
 
@@ -110,10 +116,11 @@ class TaskExecutorBehaviour:
         assert (again.files_deleted or 0) <= (first.files_deleted or 0)
         assert (again.bytes_deleted or 0) <= (first.bytes_deleted or 0)
 
+    @pytest.mark.parametrize("stop_at", ["report", "stage"])
     async def test_a_cancelled_attempt_stops_and_the_next_one_ends_the_task(
-        self, executor: TaskExecutor, task: DelegatedTask
+        self, executor: TaskExecutor, task: DelegatedTask, stop_at: Literal["report", "stage"]
     ) -> None:
-        run = RecordedRun(stop_after=1)
+        run = RecordedRun(stop_at=stop_at)
         with run.scope:
             await attempt(executor, task, run)
         assert len(run.stages) <= 1, "it went on after it was cancelled"

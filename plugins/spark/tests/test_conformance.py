@@ -39,7 +39,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
         yield running
 
 
-class TestPurge(TaskExecutorBehaviour):
+def task_for(server: SeaweedFS, operation: str) -> DelegatedTask:
+    """A task for a table of its own."""
+    name = f"t{uuid4().hex}"
+    make(written_by(server), name)
+    return DelegatedTask(name, operation, "prod", TableIdentity("7", CATALOG, ("eu",), name))
+
+
+class OnSpark(TaskExecutorBehaviour):
     @pytest.fixture
     def executor(self, server: SeaweedFS, tmp_path: Path) -> TaskExecutor:
         """Spark starts with each test's first task, and stops with its executor."""
@@ -47,12 +54,22 @@ class TestPurge(TaskExecutorBehaviour):
         del section["type"]
         return SparkExecutor.configured(SparkConfig.model_validate(section), FakeContext())
 
+
+class TestPurge(OnSpark):
     @pytest.fixture
     def task(self, server: SeaweedFS) -> DelegatedTask:
-        name = f"t{uuid4().hex}"
-        make(written_by(server), name)
-        return DelegatedTask(name, "TABLE_PURGE", "prod", TableIdentity("7", CATALOG, ("eu",), name))
+        return task_for(server, "TABLE_PURGE")
 
     @pytest.fixture
     def wrong_task(self, task: DelegatedTask) -> DelegatedTask:
         return replace(task, properties={"missing_manifests": "guess"})
+
+
+class TestCompaction(OnSpark):
+    @pytest.fixture
+    def task(self, server: SeaweedFS) -> DelegatedTask:
+        return replace(task_for(server, "TABLE_COMPACTION"), properties={"min-input-files": "2"})
+
+    @pytest.fixture
+    def wrong_task(self, task: DelegatedTask) -> DelegatedTask:
+        return replace(task, properties={"min-input-files": "few"})
