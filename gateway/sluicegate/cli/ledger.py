@@ -12,7 +12,7 @@ import click
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
 from sluicegate.cli.tabular import columns
-from sluicegate.clock import epoch_ms, iso_utc
+from sluicegate.clock import epoch_ms, iso_utc, ms_of
 from sluicegate.units import parse_duration
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class MomentType(click.ParamType[int]):
             moment = datetime.fromisoformat(value)
         except ValueError:
             self.fail(f"{value!r} is no time: write 2026-11-21T08:00:00Z, or 24h for a day ago", param)
-        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
+        return ms_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
 MOMENT = MomentType()

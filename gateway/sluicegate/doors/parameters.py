@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from sluicegate.clock import ms_of
 from sluicegate.errors import InvalidRequest, MalformedRequest
 
 MAX_RESULTS = 500
@@ -72,7 +73,7 @@ def timestamp(name: str, value: object) -> int | None:
         moment = datetime.fromisoformat(spelled.replace(" ", "+") if "T" in spelled else spelled)
         if moment.tzinfo is None:
             raise InvalidRequest(problem)
-        return int(moment.timestamp() * 1000)
+        return ms_of(moment)
     except (ValueError, OverflowError):
         raise InvalidRequest(problem) from None
 

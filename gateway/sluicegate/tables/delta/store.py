@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import obstore
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
+from sluicegate.clock import ms_of
 from sluicegate.errors import ObjectMissing, Unavailable
 from sluicegate.nouns import ObjectDirectory
 from sluicegate.tables.delta.names import LogFile, log_file, version_prefix
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 _LOG = "_delta_log"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LIST_CHUNK = 100
 
 
@@ -49,7 +48,7 @@ class LogStore:
                     name = item["path"].removeprefix(f"{self._prefix}/")
                     if self._ordered and name.startswith("_"):
                         return found  # `_sidecars/…` and `_staged_commits/…` follow, maybe many
-                    modified = (item["last_modified"] - _EPOCH) // timedelta(milliseconds=1)
+                    modified = ms_of(item["last_modified"])
                     file = log_file(name, item["size"], modified, item["e_tag"])
                     if file is not None:
                         found.append(file)
