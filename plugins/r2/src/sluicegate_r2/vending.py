@@ -111,6 +111,8 @@ class ApiVending(Vending):
             asked["prefixes"] = list(prefixes)
         try:
             answer = await self._http.send(HttpRequest("POST", self._url, json=asked))
+            if answer.status == 429 or answer.status >= 500:
+                raise NoAnswer(f"status {answer.status}")
             result = _result(answer, json.loads(answer.content))
         except (NoAnswer, ValueError, RecursionError) as error:
             raise StorageError(
