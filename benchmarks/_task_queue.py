@@ -24,6 +24,7 @@ from sluicegate.store import Store
 from sluicegate.store.tables import tasks
 
 _ANY_NUMBER = 1_000_000
+FULL = "realm-at-its-limit"
 
 
 def document(table: str, realm: str) -> dict[str, Any]:
@@ -102,7 +103,7 @@ def _name(worker: int) -> str:
 
 
 def _leases(store: Store) -> Leases:
-    return Leases(store, DelegationSettings(realm_limit=_ANY_NUMBER))
+    return Leases(store, DelegationSettings(realm_limit=_ANY_NUMBER, realm_limits={FULL: 1}))
 
 
 @asynccontextmanager

@@ -24,6 +24,12 @@ SELECT gen_random_uuid()::text, 4, 'TABLE_PURGE', 'realm-' || i % 100, gen_rando
     '{"files_deleted": 2100, "bytes_deleted": 123456789}', 'the table was purged'
 FROM generate_series(1, $1::integer) AS i
 """
+_CROWD = """
+INSERT INTO tasks (id, version, operation, realm, submitted_by, digest, priority, payload, status,
+    received_at, created_at, status_changed_at, attempt_count, due_at, stages)
+SELECT gen_random_uuid()::text, 1, $3, $2, 'polaris', '', 1, '{}', 'SUBMITTED', i, i, i, 0, i, '[]'
+FROM generate_series(1, $1::integer) AS i
+"""
 _VERSIONS = """
 INSERT INTO task_versions (task_id, version, status, attempt_count, status_changed_at, leased_by)
 SELECT id, version, (ARRAY['SUBMITTED', 'ACQUIRING_RESOURCES', 'RUNNING', 'SUCCESS'])[version],
@@ -46,6 +52,14 @@ async def fill(url: str, tasks: int) -> None:
     await connection.close()
 
 
+async def crowd(url: str, tasks: int, realm: str) -> None:
+    """Let tasks of one realm wait that are more urgent than all others."""
+    connection = await asyncpg.connect(url)
+    await connection.execute(_CROWD, tasks, realm, PURGE, timeout=600)
+    await connection.execute("VACUUM ANALYZE tasks", timeout=600)
+    await connection.close()
+
+
 async def sizes(url: str, tasks: int) -> dict[str, float]:
     """Bytes a task, of rows and of indexes."""
     connection = await asyncpg.connect(url)
@@ -63,9 +77,9 @@ async def sizes(url: str, tasks: int) -> dict[str, float]:
 
 async def lease_query(url: str) -> float:
     """Milliseconds of the lease query, as the server counts them."""
-    given = {"now": 1 << 60, "operations": [PURGE], "full": []}
+    given = {"now": 1 << 60, "operations": [PURGE]}
     query = (
-        candidate("sqlite")
+        candidate("sqlite", of_realm=False)
         .params(given)
         .compile(
             dialect=postgresql.dialect(),  # type: ignore[no-untyped-call]

@@ -22,6 +22,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of this benchmark."""
     parser.add_argument("--ended", type=int, default=1_000_000, help="ended tasks (default 1000000)")
     parser.add_argument("--tasks", type=int, default=4000, help="handed over (default 4000)")
+    parser.add_argument(
+        "--crowd", type=int, default=100_000, help="of a realm at its limit (default 100000)"
+    )
     parser.add_argument("--workers", type=int, default=8, help="processes (default 8)")
 
 
@@ -43,6 +46,9 @@ def run(options: argparse.Namespace) -> Report:
         figures |= measured("heartbeats", _task_queue.beat)
         rate(partial(_task_queue.submit, count=each, realms=1), ours, options.workers)
         figures |= measured("acquired_of_one_realm", _task_queue.acquire)
+        asyncio.run(_task_table.crowd(ours, options.crowd, _task_queue.FULL))
+        rate(partial(_task_queue.submit, count=each, realms=realms + 1), ours, options.workers)
+        figures |= measured("acquired_beside_full_realm", _task_queue.acquire)
         figures["pruned_per_second"] = asyncio.run(_task_queue.prune(ours))
         peer = dict(measured("submitted", partial(_bare_queue.submit, tasks=each), bare))
         peer |= measured("acquired", _bare_queue.acquire, bare)

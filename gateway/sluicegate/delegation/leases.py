@@ -15,7 +15,12 @@ from sluicegate.config.delegation import DelegationSettings
 from sluicegate.delegation.failures import TASK_CANCELLED, WORKER_LOST, Failure
 from sluicegate.delegation.records import TaskRecord
 from sluicegate.delegation.retries import RetryPolicies
-from sluicegate.delegation.statements import RUNNING_OF_REALM, candidate
+from sluicegate.delegation.statements import (
+    RUNNING_BY_REALM,
+    RUNNING_OF_REALM,
+    WAITING_REALMS,
+    candidate,
+)
 from sluicegate.delegation.states import LEASED
 from sluicegate.delegation.transitions import move
 from sluicegate.executors import TaskProgress, TaskResult
@@ -61,22 +66,14 @@ class Leases:
         Raises:
             Unavailable: The database does not answer.
         """
-        full: set[str] = set()
-        while True:
-            now = self._now()
-            # A transaction for each candidate: one that held two realms could wait for another's.
-            async with self._store.append() as connection:
-                query = candidate(connection.dialect.name)
-                given = {"now": now, "operations": list(operations), "full": list(full)}
-                row = (await connection.execute(query, given)).one_or_none()
-                if row is None:
-                    return None
-                task = TaskRecord.of(row)
-                if await self._end_hopeless(connection, task, now):
-                    continue
-                if await self._has_room(connection, task.realm, now):
-                    return await self._lease(connection, task, worker, now)
-                full.add(task.realm)
+        found = await self._most_urgent(worker, operations)
+        if found != "full":
+            return found
+        for realm in await self._realms_with_room(operations):
+            found = await self._most_urgent(worker, operations, realm)
+            if isinstance(found, TaskRecord):
+                return found
+        return None
 
     async def start(self, task: TaskRecord) -> TaskRecord:
         """Resources are there: the task is RUNNING.
@@ -218,6 +215,43 @@ class Leases:
             **_reported(progress),
         )
 
+    async def _most_urgent(
+        self, worker: str, operations: Collection[str], realm: str | None = None
+    ) -> TaskRecord | Literal["full"] | None:
+        """Lease the most urgent task, or that of a realm; `full` is a realm that is at its limit."""
+        while True:
+            now = self._now()
+            given = {"now": now, "operations": list(operations)}
+            # A transaction for each candidate: one that held two realms could wait for another's.
+            async with self._store.append() as connection:
+                query = candidate(connection.dialect.name, of_realm=realm is not None)
+                if realm is not None:
+                    given |= {"realm": realm}
+                row = (await connection.execute(query, given)).one_or_none()
+                if row is None:
+                    return None
+                task = TaskRecord.of(row)
+                if await self._end_hopeless(connection, task, now):
+                    continue
+                of_realm = {"now": now, "realm": task.realm}
+                running = (await connection.execute(RUNNING_OF_REALM, of_realm)).scalar_one()
+                if running >= self._limit(task.realm):
+                    return "full"
+                return await self._lease(connection, task, worker, now)
+
+    async def _realms_with_room(self, operations: Collection[str]) -> list[str]:
+        """Realms with due tasks that are not at their limits, that of the most urgent task first."""
+        now = self._now()
+        async with self._store.read() as connection:
+            counted = await connection.execute(RUNNING_BY_REALM, {"now": now})
+            running: dict[str, int] = dict(counted.all())
+            given = {"now": now, "operations": list(operations)}
+            waiting = await connection.execute(WAITING_REALMS, given)
+            return [each for each in waiting.scalars() if running.get(each, 0) < self._limit(each)]
+
+    def _limit(self, realm: str) -> int:
+        return self._settings.realm_limits.get(realm, self._settings.realm_limit)
+
     async def _lease(
         self, connection: AsyncConnection, task: TaskRecord, worker: str, now: int
     ) -> TaskRecord:
@@ -243,12 +277,6 @@ class Leases:
         told = f"the worker was lost at attempt {task.attempt_count}, the last one"
         await move(connection, task, "FAILURE", now, error_code=WORKER_LOST, result_summary=told)
         return True
-
-    async def _has_room(self, connection: AsyncConnection, realm: str, now: int) -> bool:
-        """Whether a realm has not all its tasks running that it may have."""
-        found = await connection.execute(RUNNING_OF_REALM, {"now": now, "realm": realm})
-        limit = self._settings.realm_limits.get(realm, self._settings.realm_limit)
-        return int(found.scalar_one()) < limit
 
     async def _update(self, task: TaskRecord, values: dict[str, Any]) -> Mapping[str, Any] | None:
         """Change a leased task within its version; what is stored now, or `None` if it was lost."""

@@ -9,6 +9,7 @@ Status = Literal["SUBMITTED", "ACQUIRING_RESOURCES", "RUNNING", "RETRY_SCHEDULED
 STATUSES: tuple[Status, ...] = get_args(Status)
 LEASED: frozenset[Status] = frozenset({"ACQUIRING_RESOURCES", "RUNNING"})
 ENDED: frozenset[Status] = frozenset({"SUCCESS", "FAILURE"})
+UNFINISHED: frozenset[Status] = frozenset(STATUSES) - ENDED
 
 # A lost lease is taken over: that leads from a leased state to its beginning.
 _NEXT: Mapping[Status, frozenset[Status]] = {

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sluicegate.errors import ConfigurationError
 
 # The newest migration. Naming it here lets a start on a current schema do without Alembic.
-HEAD = "0005"
+HEAD = "0006"
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _POSTGRESQL_LOCK = 0x51_1CE6_A7E

@@ -158,7 +158,8 @@ def _where(condition: str) -> dict[str, Any]:
     return {"postgresql_where": text(condition), "sqlite_where": text(condition)}
 
 
-# The lease query must not find this index useful: it would sort all tasks that wait.
+# The lease query must not find these indexes useful: it would sort all tasks that wait.
+_UNFINISHED = "status IN ('ACQUIRING_RESOURCES', 'RETRY_SCHEDULED', 'RUNNING', 'SUBMITTED')"
 _LEASED = "status IN ('ACQUIRING_RESOURCES', 'RUNNING')"
 
 
@@ -195,6 +196,7 @@ tasks = Table(
     Column("callback_due_at", BigInteger),
     UniqueConstraint("realm", "correlation_id"),
     Index("ix_tasks_priority", "priority", "due_at", **_partial("due_at")),
+    Index("ix_tasks_realm", "realm", "priority", "due_at", **_where(_UNFINISHED)),
     Index("ix_tasks_leased", "realm", "due_at", **_where(_LEASED)),
     Index("ix_tasks_callback_due_at", "callback_due_at", **_partial("callback_due_at")),
     Index("ix_tasks_received_at", "received_at"),
