@@ -22,6 +22,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from support.ending import LEAVE
 from support.gateway import RunningGateway, running_gateway, write_configuration
 from support.rows import assert_same_rows
 
@@ -126,7 +127,7 @@ def storage_options(server: Azurite) -> dict[str, str]:
 def test_a_partitioned_table_is_read(lake: AzureLake, form: str, tmp_path: Path) -> None:
     target = tmp_path / "rows.parquet"
     done = subprocess.run(
-        [sys.executable, "-c", READ, f"{lake.profile}#lake.sales.orders", str(target), form],
+        [sys.executable, "-c", READ + LEAVE, f"{lake.profile}#lake.sales.orders", str(target), form],
         env={**os.environ, **lake.server.trust},
         capture_output=True,
         text=True,

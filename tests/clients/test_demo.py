@@ -14,6 +14,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from support.ending import LEAVE
 
 SCRIPT = str(Path(sys.executable).with_name("sluicegate"))
 SERVING = "Serving until Ctrl-C."
@@ -55,7 +56,7 @@ def test_the_folder_holds_all_that_serving_takes(tmp_path: Path) -> None:
 def test_the_pandas_snippet_runs_as_it_is_printed(said: str) -> None:
     snippet = _indented(said, "import delta_sharing")
     done = subprocess.run(
-        [sys.executable, "-c", snippet], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", snippet + LEAVE], capture_output=True, text=True, timeout=60, check=True
     )
     header, *rows = done.stdout.splitlines()
     assert header.split() == ["id", "day", "customer", "amount", "status", "country"]

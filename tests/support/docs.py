@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
+from support.ending import LEAVE
 from support.gateway import running_gateway
 from support.installs import install
 
@@ -43,8 +44,7 @@ _TITLE = re.compile(r"# (?P<file>[\w.-]+)(?P<more>.*)\n")
 _REFERENCE = re.compile(r"\{(?P<kind>env|file): (?P<target>[^}]+)\}")
 _CHECKS = {"gateway.yaml": ("config", "check"), "shares.yaml": ("apply", "--dry-run")}
 _NOT_RUN = "not run: "
-# Threads of the official client's libraries may abort the process after the script's end.
-_RUN_FILE = "import os, runpy, sys; runpy.run_path(sys.argv[1]); sys.stdout.flush(); os._exit(0)"
+_RUN_FILE = f"import runpy, sys; runpy.run_path(sys.argv[1]){LEAVE}"
 _ENVIRONMENT = {
     "DATABASE_URL": "postgresql://sluicegate@db.internal/sluicegate",
     "SIGNING_KEY": "0123456789abcdef" * 4,
