@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
+import anyio.to_thread
 import pytest
 import pytest_asyncio
 from support.spark import QUIET, SMALL_TABLES
@@ -66,3 +70,27 @@ async def test_spark_that_is_lost_starts_again(started: Started, stopped_by: str
     else:
         await (owner if stopped_by == "its owner" else engine).aclose()
     assert (await ran(engine)).sparkContext is not lost.sparkContext
+
+
+@pytest.mark.parametrize("planned_for", [0, 1])
+async def test_a_job_is_stopped_also_where_it_begins_behind_the_cancellation(
+    started: Started, planned_for: int
+) -> None:
+    planning, outcome = threading.Event(), list[str]()
+
+    def work(spark: SparkSession) -> None:
+        planning.set()
+        time.sleep(planned_for)  # seconds; Spark plans for longer, where a table has many files
+        try:
+            spark.sql("SELECT count(*) FROM range(1000000000000)").collect()
+            outcome.append("ran")
+        except Exception as error:
+            outcome.append("cancelled" if "cancel" in str(error).lower() else str(error))
+            raise
+
+    engine = started()
+    async with engine.session("t-1", {}) as session, anyio.create_task_group() as group:
+        group.start_soon(session.run, work)
+        await anyio.to_thread.run_sync(planning.wait)
+        group.cancel_scope.cancel()
+    assert outcome == ["cancelled"]

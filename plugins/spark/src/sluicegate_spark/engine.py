@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
+_INTERRUPTIONS = 40
+_PAUSE = 0.25  # seconds
 
 _EXTENSIONS = (
     "io.delta.sql.DeltaSparkSessionExtension",
@@ -56,7 +58,7 @@ class TaskSession:
 
     Args:
         spark: The session.
-        tag: Marks what it runs, so that nothing else is interrupted with it.
+        tag: Marks what it runs, for whoever looks at the cluster.
         secrets: What no failure may tell.
     """
 
@@ -72,11 +74,20 @@ class TaskSession:
             TaskFailed: The cluster failed, to be tried again, or the statement is wrong
                 (`ENGINE_FAILED`).
         """
+        begun, ended = threading.Event(), threading.Event()
+
+        def watched() -> _Result:
+            begun.set()
+            try:
+                return self._tagged(work)
+            finally:
+                ended.set()
+
         try:
-            return await anyio.to_thread.run_sync(self._tagged, work, abandon_on_cancel=True)
+            return await anyio.to_thread.run_sync(watched, abandon_on_cancel=True)
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(self._interrupt)
+                await anyio.to_thread.run_sync(self._interrupt, begun, ended)
             raise
 
     def _tagged(self, work: Callable[[SparkSession], _Result]) -> _Result:
@@ -92,11 +103,19 @@ class TaskSession:
                 raise
             raise failure from error
 
-    def _interrupt(self) -> None:
+    def _interrupt(self, begun: threading.Event, ended: threading.Event) -> None:
+        """Again and again: a job that Spark was only planning begins behind the first interruption."""
+        if not begun.wait(_PAUSE):
+            return
         try:
-            self.spark.interruptTag(self._tag)
+            for _ in range(_INTERRUPTIONS):
+                self.spark.interruptAll()  # a tag is known to the thread alone that added it
+                if ended.wait(_PAUSE):
+                    return
         except Exception as error:
             log.warning("a task's jobs could not be interrupted: %s", type(error).__name__)
+        else:
+            log.warning("a task was stopped, but what it does on Spark's driver goes on to its end")
 
 
 class Engine:
@@ -132,8 +151,8 @@ class Engine:
         given = self._given()
         settings = {name: value for name, value in conf.items() if name not in given}
         session = TaskSession(spark, f"sluicegate-{task_id}", _secrets(settings, given))
-        await session.run(lambda spark: _configure(spark, settings))
         try:
+            await session.run(lambda spark: _configure(spark, settings))
             yield session
         finally:
             if self._config.remote is not None:
