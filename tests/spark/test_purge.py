@@ -188,6 +188,16 @@ def test_a_table_that_was_created_anew_is_not_the_one_to_purge(tasks: SparkTasks
     assert objects_of(tasks.server, "warehouse") == before
 
 
+def test_a_table_that_was_changed_since_it_was_handed_over_is_purged(tasks: SparkTasks) -> None:
+    table = make(tasks.writer, "changed", snapshots=1)
+    meant = {"metadata_location": table.metadata_location}
+    with table.transaction() as transaction:
+        transaction.set_properties({"changed": "since"})
+    ours = below(objects_of(tasks.server, "warehouse"), "eu/changed")
+    answer = tasks.execute(task(PURGE, "changed", **meant))
+    assert counted(answer) == (len(ours), sum(ours.values()))
+
+
 def test_a_lost_metadata_file_is_no_purged_table(tasks: SparkTasks, catalog: SqlCatalog) -> None:
     table = make(catalog, "lost", snapshots=1)
     tasks.server.delete(table.metadata_location.removeprefix(f"s3://{tasks.server.bucket}/"))

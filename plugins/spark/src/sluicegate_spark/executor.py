@@ -56,13 +56,14 @@ class SparkExecutor(TaskExecutor):
                 enough (`INVALID_PAYLOAD`).
         """
         try:
-            access = TableAccess(await self._table(task), task)
-            if not await self._spark_opens(access):
-                await access.objects()
+            table = await self._table(task)
         except TaskFailed as failed:
             if failed.retryable or not gone_with_table(task):
                 raise
             return None
+        access = TableAccess(table, task)
+        if not await self._spark_opens(access):
+            await access.objects()
         return access
 
     async def run(self, task: DelegatedTask, resources: TableAccess | None, run: TaskRun) -> TaskResult:

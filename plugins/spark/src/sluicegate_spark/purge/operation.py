@@ -8,9 +8,10 @@ from pydantic import ConfigDict, Field
 
 from sluicegate.api import DelegatedTask, TaskFailed, TaskResult, TaskRun
 from sluicegate_spark.properties import Properties, parse
-from sluicegate_spark.purge.chain import old_metadata
+from sluicegate_spark.purge.chain import OldMetadata, old_metadata
 from sluicegate_spark.purge.entry import catalog_of, drop_entry
 from sluicegate_spark.purge.history import History, others_beside, read_history
+from sluicegate_spark.purge.meant import is_meant
 from sluicegate_spark.purge.stages import LISTS, MANIFESTS, METADATA, OLD_METADATA, Stages, stage_of
 from sluicegate_spark.purge.tally import Tally
 from sluicegate_spark.purge.waves import Waves
@@ -54,19 +55,26 @@ async def purge(work: Work) -> TaskResult:
         if not gone_with_table(task):
             await _check_purged(work, location)
     else:
-        _check(history, task)
-        await _delete(work, told, tally, location, history)
+        old = await old_metadata(access, history)
+        if not is_meant(task, location, history, old):
+            return _another_table(work)
+        _check_unshared(history)
+        await _delete(work, told, tally, location, history, old)
     if told.drop_catalog_entry:
         await drop_entry(access.table)
     return _result(tally, "purged" if history or task.stages else "already purged")
 
 
 async def _delete(
-    work: Work, told: PurgeProperties, tally: Tally, location: str, history: History
+    work: Work,
+    told: PurgeProperties,
+    tally: Tally,
+    location: str,
+    history: History,
+    old: OldMetadata,
 ) -> None:
     task, access = work.task, work.access
-    stages = Stages(access, work.run, tally, location, task.stages)
-    old = await old_metadata(access, history)
+    stages = Stages(access, work.run, tally, location, history.table_uuid, task.stages)
     if stages.is_due(MANIFESTS):
         tally.report("listing")
         async with (
@@ -92,14 +100,22 @@ def _metadata_location(work: Work) -> str:
     return location
 
 
-def _check(history: History, task: DelegatedTask) -> None:
-    wanted = (task.metadata or {}).get("table-uuid")
-    if wanted is not None and history.table_uuid is not None and wanted != history.table_uuid:
-        raise TaskFailed(
-            f"the table has the uuid {history.table_uuid}, the payload's had {wanted}: it was dropped, "
-            "and another one of its name created; nothing was deleted",
-            error_code="INVALID_PAYLOAD",
-        )
+def _another_table(work: Work) -> TaskResult:
+    """The end where the name is another table's: of the one that was meant, all is gone, or too little.
+
+    Raises:
+        TaskFailed: Earlier attempts have not come to its metadata (`INVALID_PAYLOAD`).
+    """
+    if gone_with_table(work.task):
+        return purged_with_table(work.task, work.run)
+    raise TaskFailed(
+        "the table is not the one that the payload or an earlier attempt names: that one was dropped, "
+        "and another one of its name created; nothing of this one was deleted",
+        error_code="INVALID_PAYLOAD",
+    )
+
+
+def _check_unshared(history: History) -> None:
     if history.shared:
         raise TaskFailed(
             "the table's property gc.enabled is false, so its files may be other tables', too; set it "

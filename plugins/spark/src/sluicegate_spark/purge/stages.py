@@ -31,6 +31,7 @@ class Stages:
         tally: Counts.
         metadata: The current metadata file. Stages count for this one alone: another one may name
             files that those of before did not.
+        table_uuid: The table's; some catalogs give the names of metadata files again.
         finished: What earlier attempts have recorded.
     """
 
@@ -40,17 +41,18 @@ class Stages:
         run: TaskRun,
         tally: Tally,
         metadata: str,
+        table_uuid: str | None,
         finished: Sequence[str],
     ) -> None:
         self._access = access
         self._run = run
         self._tally = tally
-        self._of = metadata.rpartition("/")[2]
+        self._of = (metadata.rpartition("/")[2], table_uuid)
         self._finished = set(finished)
 
     def is_due(self, stage: str) -> bool:
         """Whether no earlier attempt has finished it."""
-        return recorded(stage, self._of) not in self._finished
+        return recorded(stage, *self._of) not in self._finished
 
     async def on_spark(
         self, waves: Waves, history: History, old: OldMetadata, *, skip_missing: bool
@@ -98,16 +100,22 @@ class Stages:
 
     async def _finish(self, stage: str) -> None:
         self._tally.report(stage)
-        name = recorded(stage, self._of)
+        name = recorded(stage, *self._of)
         await self._run.finish_stage(name)
         self._finished.add(name)
 
 
-def recorded(stage: str, metadata: str) -> str:
-    """The name that a finished stage of a metadata file is recorded by."""
-    return f"{stage}{_OF}{metadata}"
+def recorded(stage: str, metadata: str, table_uuid: str | None) -> str:
+    """The name that a finished stage of a table's metadata file is recorded by."""
+    return _OF.join((stage, metadata, table_uuid or ""))
 
 
 def stage_of(record: str) -> str:
     """The stage of a recorded name."""
     return record.partition(_OF)[0]
+
+
+def table_of(record: str) -> tuple[str, str | None]:
+    """The name of the metadata file in a recorded name, and the table's uuid."""
+    metadata, _, table_uuid = record.partition(_OF)[2].partition(_OF)
+    return metadata, table_uuid or None
