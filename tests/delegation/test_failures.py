@@ -203,6 +203,13 @@ def without(document: dict[str, Any], *path: str) -> dict[str, Any]:
     return document
 
 
+def nested(levels: int) -> list[Any]:
+    found: list[Any] = []
+    for _ in range(levels):
+        found = [found]
+    return found
+
+
 PARAMETERS = "operation_parameters"
 WRONG = {
     "no operation": without(body(), "common_payload", "operation_type"),
@@ -218,6 +225,7 @@ WRONG = {
     "a time that is none": body() | {"common_payload": {"request_timestamp_utc": "soon"}},
     "a correlation id that no database takes": body(correlation_id="a\0b"),
     "a name that no database takes": body("T\0"),
+    "what is nested too deeply": body(further=nested(500)),
     "no object": ["TABLE_PURGE"],
 }
 

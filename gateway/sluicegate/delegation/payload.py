@@ -135,10 +135,17 @@ class TaskPayload(_Part):
 
     @property
     def hidden(self) -> dict[str, Any]:
-        """What has to be sealed."""
-        return self.operation_parameters.model_dump(
-            mode="json", by_alias=True, exclude=_SHOWN, exclude_none=True
-        )
+        """What has to be sealed.
+
+        Raises:
+            InvalidRequest: It is nested deeper than can be written.
+        """
+        try:
+            return self.operation_parameters.model_dump(
+                mode="json", by_alias=True, exclude=_SHOWN, exclude_none=True
+            )
+        except ValueError:
+            raise InvalidRequest("operation_parameters: it is nested too deeply") from None
 
     @property
     def digest(self) -> bytes:

@@ -18,7 +18,11 @@ def _moment(text: object) -> object:
         return text
     written = text.strip()
     if written[:1].isdecimal() and written[-1:] in "smhdw":
-        return datetime.now(UTC) - timedelta(seconds=_DURATION.validate_python(written))
+        seconds = _DURATION.validate_python(written)
+        try:
+            return datetime.now(UTC) - timedelta(seconds=seconds)
+        except OverflowError:
+            raise ValueError("that long ago there was no time to tell") from None
     try:
         found = datetime.fromisoformat(written)
     except ValueError:
