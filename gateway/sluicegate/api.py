@@ -349,6 +349,17 @@ class TableFormat(ABC):
             InvalidRequest: The version does not exist or cannot be rebuilt any more.
         """
 
+    def still_has(self, latest: Snapshot, version: int) -> bool:
+        """Whether a version that was read before can be named as long as this one is the newest.
+
+        It does no I/O. A table that goes back, or forgets old versions, has some no more.
+
+        Args:
+            latest: The newest snapshot.
+            version: What `at_version` was asked for then.
+        """
+        return True
+
     @abstractmethod
     async def version_at(
         self,

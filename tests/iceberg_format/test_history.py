@@ -65,6 +65,17 @@ def test_versions_keep_their_numbers_when_older_snapshots_expire(lake: IcebergSh
     assert (untold.status, "expired" in untold.message) == (400, True)
 
 
+def test_versions_that_were_read_before_are_gone_when_they_are_rolled_back(
+    lake: IcebergSharing,
+) -> None:
+    name, table = written(lake)
+    withdrawn = versions(table)[-2]
+    assert set(lake.recipient.read(name, version=withdrawn)["id"]) == {1, 3, 5}
+    table.manage_snapshots().set_current_snapshot(table.snapshots()[1].snapshot_id).commit()
+    gone = refusal_of(lambda: lake.recipient.read(name, version=withdrawn))
+    assert (gone.status, "does not exist or has expired" in gone.message) == (400, True)
+
+
 def test_a_rollback_goes_back_to_the_version(lake: IcebergSharing) -> None:
     name, table = written(lake)
     table.manage_snapshots().set_current_snapshot(table.snapshots()[1].snapshot_id).commit()

@@ -77,7 +77,10 @@ class TableReader:
             self._cache.put(key, snapshot)
             return snapshot
 
-        return self._cache.get(key) or await self._flights.run(key, load)
+        kept = self._cache.get(key)
+        if kept is not None and self._format(table).still_has(newest, version):
+            return kept
+        return await self._flights.run(key, load)
 
     async def version_at(
         self,

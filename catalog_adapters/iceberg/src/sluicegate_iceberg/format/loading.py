@@ -15,7 +15,7 @@ from sluicegate_iceberg.format.bounds import metrics_of
 from sluicegate_iceberg.format.deletes import Deleted, DeletedRows, delete_files, parse_deletes
 from sluicegate_iceberg.format.field_ids import check_field_ids
 from sluicegate_iceberg.format.files import DataFiles, data_files
-from sluicegate_iceberg.format.lineage import Version
+from sluicegate_iceberg.format.lineage import Lineage, Version
 from sluicegate_iceberg.format.manifests import (
     DATA,
     DELETES,
@@ -47,6 +47,7 @@ class Loaded:
 
     Attributes:
         metadata: `metadata_of` the table.
+        versions: Numbers of those that could be named then.
         required: Columns that each file was found to have, of `required_columns`.
         manifests: Those of data files, by path.
         deletes: By the keys of the delete files.
@@ -55,6 +56,7 @@ class Loaded:
     """
 
     metadata: tuple[str | None, str | None]
+    versions: frozenset[int]
     shape: Shape
     required: Mapping[int, str]
     manifests: Mapping[str, KeptManifest]
@@ -80,12 +82,16 @@ class Loader:
     Args:
         table: What the catalog says.
         metadata: What its metadata file says.
+        lineage: The versions that follow from it.
         objects: The table's objects.
     """
 
-    def __init__(self, table: CatalogTable, metadata: IcebergMetadata, objects: TableObjects) -> None:
+    def __init__(
+        self, table: CatalogTable, metadata: IcebergMetadata, lineage: Lineage, objects: TableObjects
+    ) -> None:
         self._table = table
         self._metadata = metadata
+        self._versions = frozenset(version.number for version in lineage.versions)
         self._objects = objects
         self._timestamps = {each.id: each.timestamp for each in metadata.snapshots.values()}
 
@@ -126,7 +132,16 @@ class Loader:
             TableProtocol(_MIN_READER, _MIN_WRITER, shape.features, shape.writer_features),
             self._table_metadata(shape),
             FileSet.of(chunks),
-            Loaded(metadata_of(self._table), shape, required, kept, deletes, chunks, numbered),
+            Loaded(
+                metadata_of(self._table),
+                self._versions,
+                shape,
+                required,
+                kept,
+                deletes,
+                chunks,
+                numbered,
+            ),
         )
 
     async def _numbered(

@@ -50,6 +50,12 @@ class IcebergFormat(TableFormat):
         found = lineage.at(version)
         return await loader.load(found, metadata.schema_of(found.snapshot))
 
+    def still_has(self, latest: Snapshot, version: int) -> bool:
+        """See `TableFormat.still_has`: versions expire, and are rolled back."""
+        from sluicegate_iceberg.format.loading import Loaded
+
+        return isinstance(latest.state, Loaded) and version in latest.state.versions
+
     async def version_at(
         self,
         table: CatalogTable,
@@ -101,4 +107,5 @@ async def _opened(
     objects = TableObjects(table, directory)
     data = await objects.read(table.metadata_location)
     metadata = await anyio.to_thread.run_sync(parse_metadata, data)
-    return metadata, Lineage(metadata), Loader(table, metadata, objects)
+    lineage = Lineage(metadata)
+    return metadata, lineage, Loader(table, metadata, lineage, objects)
