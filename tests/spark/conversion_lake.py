@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,9 +101,13 @@ class ConversionLake:
         return {each["path"]: each["e_tag"] for each in listed}
 
     def data_files(self, directory: str) -> dict[str, str | None]:
-        """The Parquet files among them."""
+        """The Parquet files among them, without checkpoints."""
         found = self.objects(directory)
-        return {path: tag for path, tag in found.items() if path.endswith(".parquet")}
+        return {
+            path: tag
+            for path, tag in found.items()
+            if path.endswith(".parquet") and "/_delta_log/" not in path
+        }
 
     def rows_of_delta(self, directory: str) -> pa.Table:
         """What Spark reads of the Delta table in a directory of the bucket."""
@@ -138,10 +142,10 @@ def conversion_lake(
     with (
         SeaweedFS.start(folder / "store", bucket=BUCKET) as server,
         java_catalog(folder, server) as uri,
+        closing(_opened(spark, server)),
     ):
         writer = writer_of(uri, server)
         writer.create_namespace(NAMESPACE)
-        _open(spark, server)
         catalog = {"uri": uri, "credentials": "storage"}
         executor = executor_section(server, folder, catalogs={CATALOG: catalog})
         write_delegation(folder / "service", executor)
@@ -175,8 +179,8 @@ def _share(folder: Path, server: SeaweedFS, directories: Mapping[str, str]) -> N
     )
 
 
-def _open(spark: SparkSession, server: SeaweedFS) -> None:
-    """Let Spark read the bucket by Hadoop's file system, too; only this one."""
+def _opened(spark: SparkSession, server: SeaweedFS) -> Any:
+    """Let Spark read the bucket by Hadoop's file system, too; only this one, until it is closed."""
     told = {
         "endpoint": server.endpoint,
         "endpoint.region": server.region,
@@ -188,3 +192,5 @@ def _open(spark: SparkSession, server: SeaweedFS) -> None:
     hadoop = spark.sparkContext._jsc.hadoopConfiguration()
     for name, value in told.items():
         hadoop.set(f"fs.s3a.bucket.{BUCKET}.{name}", value)
+    jvm: Any = spark.sparkContext._jvm
+    return jvm.org.apache.hadoop.fs.FileSystem.get(jvm.java.net.URI(f"s3a://{BUCKET}"), hadoop)

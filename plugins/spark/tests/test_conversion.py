@@ -208,6 +208,6 @@ def paths(files: FileSet) -> list[str]:
 def test_each_property_has_a_row_and_each_row_a_property() -> None:
     sections = PAGE.split("\n## ")[1:3]
     rows = [re.findall(r"^\| `(\w+)` ", section, re.MULTILINE) for section in sections]
-    assert rows == [["writable"], ["location", "target"]]
+    assert rows == [["writable", "checkpoint_interval"], ["location", "target"]]
     assert set(rows[0]) <= ToDelta.model_fields.keys()
     assert set(rows[1]) == ToIceberg.model_fields.keys()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import obstore
 import orjson
@@ -16,7 +16,7 @@ from sluicegate.api import ObjectDirectory, TaskFailed, quote_keys
 from sluicegate.formats import FileSet, TableMetadata, TableProtocol
 from sluicegate_spark.conversion.vectors import stored
 
-_BATCH = 8192  # lines that are made at once
+BATCH: Final = 8192  # lines that are made at once
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]*://")
 
 
@@ -34,7 +34,7 @@ def head(
 
 def adds(files: FileSet) -> Iterator[bytes]:
     """Lines that add files, a batch at once."""
-    for batch in files.batches(_BATCH):
+    for batch in files.batches(BATCH):
         columns = zip(
             *_columns(batch),
             batch.column("modification_time").to_pylist(),
@@ -57,7 +57,7 @@ def removes(files: FileSet, now: int) -> Iterator[bytes]:
         files: As the log has them.
         now: Epoch milliseconds.
     """
-    for batch in files.batches(_BATCH):
+    for batch in files.batches(BATCH):
         lines = [
             f'{{"remove":{{"path":"{path}","deletionTimestamp":{now},"dataChange":true,'
             f'"extendedFileMetadata":true,"partitionValues":{partition},"size":{size}{vector}}}}}\n'

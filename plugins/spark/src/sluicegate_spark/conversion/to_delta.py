@@ -6,6 +6,7 @@ What the log says is what recipients of the table see as a Delta table (docs/adr
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -14,6 +15,7 @@ from pydantic import Field
 
 from sluicegate.api import TaskFailed, TaskProgress, TaskResult
 from sluicegate.formats import FileSet, Snapshot
+from sluicegate_spark.conversion.checkpoints import INTERVAL, checkpoint_if_due
 from sluicegate_spark.conversion.delta_log import adds, commit, head, removes, with_feature
 from sluicegate_spark.conversion.difference import difference
 from sluicegate_spark.conversion.mirror import READ_ONLY, Origin
@@ -32,6 +34,11 @@ class ToDelta(Properties):
     writable: bool = Field(
         default=False,
         description="Let Delta's writers change the converted table, which then goes its own way.",
+    )
+    checkpoint_interval: int | None = Field(
+        default=None,
+        ge=1,
+        description="Versions from one checkpoint to the next; the converted table remembers it.",
     )
 
 
@@ -53,8 +60,12 @@ async def convert_to_delta(work: Work) -> TaskResult:
             "the Delta table shows this snapshot already", further=_counts(before.version)
         )
     work.run.report(TaskProgress("read"))
-    after = _marked(await source.snapshot(), origin, writable=told.writable)
-    return await _written(work, source, before, after)
+    remembered = {**origin.properties(), **_interval(told, before)}
+    after = _marked(await source.snapshot(), remembered, writable=told.writable)
+    version = 0 if before is None else before.version + 1
+    result = await _written(work, source, before, after, version)
+    await checkpoint_if_due(work, version, after)
+    return result
 
 
 def _is_shown(origin: Origin, before: Snapshot) -> bool:
@@ -69,11 +80,18 @@ def _is_shown(origin: Origin, before: Snapshot) -> bool:
     return False
 
 
-def _marked(snapshot: Snapshot, origin: Origin, *, writable: bool) -> Snapshot:
+def _interval(told: ToDelta, before: Snapshot | None) -> dict[str, str]:
+    """How often checkpoints are written: as the task says, or as an earlier one said."""
+    known = None if before is None else before.metadata.configuration.get(INTERVAL)
+    interval = told.checkpoint_interval or known
+    return {} if interval is None else {INTERVAL: str(interval)}
+
+
+def _marked(snapshot: Snapshot, remembered: Mapping[str, str], *, writable: bool) -> Snapshot:
     """The snapshot with what the converted table has to remember."""
     metadata = replace(
         snapshot.metadata,
-        configuration={**snapshot.metadata.configuration, **origin.properties()},
+        configuration={**snapshot.metadata.configuration, **remembered},
         created_time=snapshot.timestamp,
     )
     protocol = snapshot.protocol if writable else with_feature(snapshot.protocol, READ_ONLY)
@@ -81,9 +99,8 @@ def _marked(snapshot: Snapshot, origin: Origin, *, writable: bool) -> Snapshot:
 
 
 async def _written(
-    work: Work, source: IcebergSource, before: Snapshot | None, after: Snapshot
+    work: Work, source: IcebergSource, before: Snapshot | None, after: Snapshot, version: int
 ) -> TaskResult:
-    version = 0 if before is None else before.version + 1
     added, removed = await anyio.to_thread.run_sync(partial(_changed, before, after))
     total = len(added) + len(removed)
     work.run.report(TaskProgress("commit", files_total=total))
