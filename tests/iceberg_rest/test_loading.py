@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from support.iceberg_door import METADATA, NAMESPACE, IcebergGateway
 
+from sluicegate.iceberg_rest.metadata import of_references
+
 KEYS = {
     "s3.access-key-id",
     "s3.secret-access-key",
@@ -97,3 +99,9 @@ def test_etags_tell_loads_with_credentials_from_those_without(catalog: IcebergGa
     unchanged = catalog.get(path, if_none_match=f'"other", {plain.headers["etag"]}')
     assert (unchanged.status, unchanged.body) == (304, b"")
     assert catalog.load("orders", if_none_match=plain.headers["etag"]).status == 200
+
+
+@pytest.mark.parametrize("nothing", [{}, {"refs": None, "snapshots": None}])
+def test_a_table_without_a_snapshot_has_no_referenced_ones(nothing: dict[str, None]) -> None:
+    empty = {"format-version": 2, "current-snapshot-id": -1, **nothing}
+    assert json.loads(of_references(json.dumps(empty).encode())) == empty | {"snapshots": []}

@@ -72,9 +72,9 @@ class MetadataFiles:
 def of_references(metadata: bytes) -> bytes:
     """The metadata with those snapshots alone that a branch or tag names ("snapshots=refs")."""
     table: dict[str, Any] = orjson.loads(metadata)
-    named = {reference["snapshot-id"] for reference in table.get("refs", {}).values()}
+    named = {reference["snapshot-id"] for reference in (table.get("refs") or {}).values()}
     named.add(table.get("current-snapshot-id"))
-    snapshots = table.get("snapshots", [])
+    snapshots = table.get("snapshots") or ()
     table["snapshots"] = [each for each in snapshots if each["snapshot-id"] in named]
     return orjson.dumps(table)
 
