@@ -88,6 +88,14 @@ async def test_both_strategies_fail_the_same(desk: Desk, kind: str) -> None:
     assert raised.value.error_code == "CREDENTIAL_VENDING_FAILED"
 
 
+async def test_a_token_that_is_not_taken_any_more_is_asked_anew(desk: Desk, tmp_path: Path) -> None:
+    async with strategy("delegated", desk, FolderPurge(tmp_path)) as chosen:
+        await chosen.execute(TASK)
+        assert isinstance(chosen, Delegated)
+        chosen._token = "signed.by.others"
+        assert (await chosen.execute(TASK)).summary == "the table was purged"
+
+
 async def test_a_service_that_does_not_let_in_or_is_away(desk: Desk, tmp_path: Path) -> None:
     async with strategy("delegated", desk, FolderPurge(tmp_path), secret="another") as chosen:
         with pytest.raises(PermissionDenied, match="invalid_client"):

@@ -5,6 +5,7 @@ Source: polaris-delegation-service.md, "Code Refactors" (a factory gives the exe
 
 from __future__ import annotations
 
+import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -20,9 +21,10 @@ from sluicegate.delegation.answers import PREFIX
 from sluicegate.errors import ConfigurationError, PermissionDenied, Unavailable
 from sluicegate.executors import DelegatedTask, TaskExecutor, TaskFailed, TaskProgress, TaskResult
 
-_REPEATS = 3
+_PAUSES = (0.5, 3.0)  # seconds before a call is repeated; a service that starts anew is back by then
 _EARLY_SECONDS = 60
 _BEARER = "Bearer"
+_BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
 
 
 class TaskClientConfig(SettingsModel):
@@ -144,35 +146,43 @@ class Delegated(TaskStrategy):
     async def execute(self, task: DelegatedTask) -> TaskResult:
         """Hand a task over and wait for its end."""
         named = replace(task, correlation_id=task.correlation_id or str(uuid4()))
-        for left in reversed(range(_REPEATS)):
+        for pause in _PAUSES:
             try:
                 return await self._call(payload_of(named))
-            except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                if not left:
-                    raise Unavailable(
-                        "the delegation service does not answer", detail=type(error).__name__
-                    ) from error
-        raise AssertionError("unreachable")
+            except _BROKEN:
+                await asyncio.sleep(pause)
+        try:
+            return await self._call(payload_of(named))
+        except _BROKEN as error:
+            raise Unavailable(
+                "the delegation service does not answer", detail=type(error).__name__
+            ) from error
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._session.close()
 
     async def _call(self, payload: dict[str, Any]) -> TaskResult:
-        url = f"{self._api}/v1/tasks/execute/synchronous"
-        headers = {"Authorization": f"{_BEARER} {await self._access_token()}"}
-        async with self._session.post(url, json=payload, headers=headers) as response:
-            answer = await response.json()
-        if response.status == 200:
+        status, answer = await self._posted(payload)
+        if status == 401:  # the keys that signed the token may be gone
+            self._renew_at = 0.0
+            status, answer = await self._posted(payload)
+        if status == 200:
             result = dict(answer.get("execution_result", {}))
             files, size = result.pop("files_deleted", None), result.pop("bytes_deleted", None)
             return TaskResult(answer.get("message", ""), files, size, result)
         message = str(answer.get("message", "the delegation service refused the task"))
-        if response.status in (401, 403):
+        if status in (401, 403):
             raise PermissionDenied(message)
-        if response.status == 503:
+        if status == 503:
             raise Unavailable(message)
         raise TaskFailed(message, error_code=answer.get("error_code", "INTERNAL_ERROR"))
+
+    async def _posted(self, payload: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        url = f"{self._api}/v1/tasks/execute/synchronous"
+        headers = {"Authorization": f"{_BEARER} {await self._access_token()}"}
+        async with self._session.post(url, json=payload, headers=headers) as response:
+            return response.status, await response.json()
 
     async def _access_token(self) -> str:
         if time.monotonic() >= self._renew_at:
@@ -188,7 +198,8 @@ class Delegated(TaskStrategy):
             if response.status != 200:
                 raise PermissionDenied(f"no access token: {answer.get('error', response.status)}")
             self._token = str(answer["access_token"])
-            self._renew_at = time.monotonic() + int(answer["expires_in"]) - _EARLY_SECONDS
+            lifetime = int(answer.get("expires_in", 0))  # not every server says it
+            self._renew_at = time.monotonic() + lifetime - _EARLY_SECONDS
         return self._token
 
 
