@@ -28,7 +28,7 @@ from sluicegate.api import (
     TaskFailed,
     Unavailable,
 )
-from sluicegate.delegation.client import TaskClientConfig, TaskStrategy, task_strategy
+from sluicegate.delegation.client import Delegated, TaskClientConfig, TaskStrategy, task_strategy
 from sluicegate.http.serving import address_of, bind, serve_app
 
 TASK = DelegatedTask(
