@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 
 import pytest
 from sqlalchemy import func, insert, select, text
@@ -91,3 +92,41 @@ async def test_a_read_that_takes_too_long_is_given_up(store: Store) -> None:
         async with store.read(timeout=0.01):
             await asyncio.sleep(30)
     await store.ping()
+
+
+CANCELLED = """
+import asyncio, sys, anyio
+from sluicegate.store import Store
+
+async def write(store):
+    while True:
+        async with store.write():
+            pass
+
+async def main(url):
+    store = await Store.open(url)
+    for delay in range(40):
+        async with anyio.create_task_group() as group:
+            for _ in range(8):
+                group.start_soon(write, store)
+            await anyio.sleep(delay / 1000)
+            group.cancel_scope.cancel()
+    await store.revision()
+    await store.aclose()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+async def test_cancelled_transactions_leave_nothing_that_runs_on(database_url: str) -> None:
+    """In a process of its own: it would not end either."""
+    done = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", CANCELLED, database_url), stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        _, said = await asyncio.wait_for(done.communicate(), 120)
+    finally:
+        if done.returncode is None:
+            done.kill()
+    assert (done.returncode, said.decode()) == (0, "")

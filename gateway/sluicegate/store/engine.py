@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
+import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
 from sqlalchemy import select, update
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -70,7 +72,11 @@ class Store:
             Unavailable: The database does not answer.
         """
         with _translated():
-            async with asyncio.timeout(timeout), self._reader.begin() as connection:
+            async with (
+                self._to_its_end(),
+                asyncio.timeout(timeout),
+                self._reader.begin() as connection,
+            ):
                 yield connection
 
     async def ping(self) -> None:
@@ -98,7 +104,7 @@ class Store:
             Unavailable: The database does not answer.
         """
         with _translated():
-            async with self._writer.begin() as connection:
+            async with self._to_its_end(), self._writer.begin() as connection:
                 yield connection
 
     @asynccontextmanager
@@ -114,6 +120,17 @@ class Store:
             # Bumping first takes the row's lock: writers queue here, and see each other's work.
             await connection.execute(update(revision).values(value=revision.c.value + 1))
             yield connection
+
+    @asynccontextmanager
+    async def _to_its_end(self) -> AsyncIterator[None]:
+        """Lets transactions on a file end before a cancelled scope does, which takes no long time.
+
+        A scope cancels again and again, and the second time SQLite's driver leaves a task that never
+        ends, nor lets the event loop end. A network may take for ever: there it may be interrupted.
+        """
+        await checkpoint_if_cancelled()
+        with anyio.CancelScope(shield=self._engine.dialect.name == "sqlite"):
+            yield
 
 
 async def read_revision(connection: AsyncConnection) -> int:
