@@ -138,6 +138,18 @@ async def test_the_limit_of_a_realm_holds_for_workers_that_ask_at_once(desk: Des
     assert sum(task is not None for task in taken) == 3
 
 
+async def test_a_cancelled_task_whose_attempt_fails_is_not_tried_again(desk: Desk) -> None:
+    task = await desk.queue.submit(payload(), "polaris")
+    leased = await desk.leases.acquire("w", [PURGE])
+    assert leased is not None
+    await desk.queue.cancel(task.id)
+    failed = await desk.leases.fail(leased, BUSY)
+    assert (failed.status, failed.error_code) == ("FAILURE", "TASK_CANCELLED")
+    assert await desk.statuses(task.id) == [
+        *("SUBMITTED", "ACQUIRING_RESOURCES", "RETRY_SCHEDULED", "FAILURE")
+    ]
+
+
 async def test_only_operations_that_a_worker_runs_are_leased(desk: Desk) -> None:
     await desk.queue.submit(payload(operation="TABLE_COMPACTION"), "polaris")
     assert await desk.leases.acquire("w", [PURGE]) is None

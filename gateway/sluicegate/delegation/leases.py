@@ -138,6 +138,8 @@ class Leases:
     ) -> TaskRecord:
         """Record a failed attempt: its retry is scheduled, or the failure is terminal.
 
+        A task that somebody has cancelled meanwhile ends, too.
+
         Raises:
             TaskMovedOn: The lease was lost.
             Unavailable: The database does not answer.
@@ -153,7 +155,10 @@ class Leases:
             if not failure.retryable or self._policies.exhausted(task.operation, task.attempt_count):
                 return await move(connection, task, "FAILURE", now, **told)
             due_at = now + self._policies.backoff_ms(task.operation, task.attempt_count)
-            return await move(connection, task, "RETRY_SCHEDULED", now, due_at=due_at, **told)
+            failed = await move(connection, task, "RETRY_SCHEDULED", now, due_at=due_at, **told)
+            if failed.cancel_requested_at is None:
+                return failed
+            return await end_cancelled(connection, failed, now)
 
     async def cancel(self, task: TaskRecord, progress: TaskProgress | None = None) -> TaskRecord:
         """Record that a leased task was stopped because somebody wished so.
