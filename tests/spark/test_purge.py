@@ -226,7 +226,7 @@ def test_an_empty_table_is_purged(tasks: SparkTasks) -> None:
 def test_credentials_that_end_meanwhile_are_renewed(tmp_path: Path) -> None:
     """They are renewed at half of their life, and Spark alone takes longer to start than that."""
     require_spark()
-    with spark_tasks(tmp_path, session_seconds=12, **SOON) as tasks:
+    with spark_tasks(tmp_path, session_seconds=20, **SOON) as tasks:
         make(tasks.writer, "short", snapshots=1, files=2)
         answer = tasks.execute(task(PURGE, "short"))
         assert counted(answer)[0] > 5
