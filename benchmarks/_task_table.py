@@ -9,6 +9,7 @@ import orjson
 from sqlalchemy.dialects import postgresql
 
 from benchmarks._task_queue import document
+from sluicegate.clock import epoch_ms
 from sluicegate.delegation.payload import PURGE
 from sluicegate.delegation.statements import candidate
 
@@ -27,7 +28,7 @@ FROM generate_series(1, $1::integer) AS i
 _CROWD = """
 INSERT INTO tasks (id, version, operation, realm, submitted_by, digest, priority, payload, status,
     received_at, created_at, status_changed_at, attempt_count, due_at, stages)
-SELECT gen_random_uuid()::text, 1, $3, $2, 'polaris', '', 1, '{}', 'SUBMITTED', i, i, i, 0, i, '[]'
+SELECT gen_random_uuid()::text, 1, $3, $2, 'polaris', '', 1, '{}', 'SUBMITTED', $4, $4, $4, 0, $4, '[]'
 FROM generate_series(1, $1::integer) AS i
 """
 _VERSIONS = """
@@ -55,7 +56,7 @@ async def fill(url: str, tasks: int) -> None:
 async def crowd(url: str, tasks: int, realm: str) -> None:
     """Let tasks of one realm wait that are more urgent than all others."""
     connection = await asyncpg.connect(url)
-    await connection.execute(_CROWD, tasks, realm, PURGE, timeout=600)
+    await connection.execute(_CROWD, tasks, realm, PURGE, epoch_ms(), timeout=600)
     await connection.execute("VACUUM ANALYZE tasks", timeout=600)
     await connection.close()
 
