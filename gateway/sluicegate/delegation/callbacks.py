@@ -68,12 +68,6 @@ class Callbacks:
 
     async def _claim(self) -> TaskRecord | None:
         now = self._now()
-        # Else every look would pass all those of a receiver that was away for long.
-        given_up = (
-            update(tasks)
-            .where(tasks.c.callback_due_at <= now, tasks.c.status_changed_at <= now - _GIVEN_UP_MS)
-            .values(callback_due_at=None)
-        )
         query = (
             select(tasks)
             .where(tasks.c.callback_due_at <= now)
@@ -81,14 +75,18 @@ class Callbacks:
             .limit(1)
             .with_for_update(skip_locked=True)
         )
-        async with self._store.append() as connection:
-            await connection.execute(given_up)
-            row = (await connection.execute(query)).one_or_none()
-            if row is None:
-                return None
-            later = update(tasks).where(tasks.c.id == row.id).values(callback_due_at=now + _AGAIN_MS)
-            await connection.execute(later)
-        return TaskRecord.of(row)
+        while True:
+            async with self._store.append() as connection:
+                row = (await connection.execute(query)).one_or_none()
+                if row is None:
+                    return None
+                # What is given up is due no more: else every look would pass it.
+                is_given_up = row.status_changed_at <= now - _GIVEN_UP_MS
+                due = None if is_given_up else now + _AGAIN_MS
+                claimed = update(tasks).where(tasks.c.id == row.id).values(callback_due_at=due)
+                await connection.execute(claimed)
+            if not is_given_up:
+                return TaskRecord.of(row)
 
     async def _send(self, task: TaskRecord) -> bool:
         import aiohttp
