@@ -146,17 +146,16 @@ class Delegated(TaskStrategy):
     async def execute(self, task: DelegatedTask) -> TaskResult:
         """Hand a task over and wait for its end."""
         named = replace(task, correlation_id=task.correlation_id or str(uuid4()))
-        for pause in _PAUSES:
+        pauses = iter(_PAUSES)
+        while True:
             try:
                 return await self._call(payload_of(named))
-            except _BROKEN:
-                await asyncio.sleep(pause)
-        try:
-            return await self._call(payload_of(named))
-        except _BROKEN as error:
-            raise Unavailable(
-                "the delegation service does not answer", detail=type(error).__name__
-            ) from error
+            except _BROKEN as error:
+                if (pause := next(pauses, None)) is None:
+                    raise Unavailable(
+                        "the delegation service does not answer", detail=type(error).__name__
+                    ) from error
+            await asyncio.sleep(pause)
 
     async def aclose(self) -> None:
         """Close the connections."""

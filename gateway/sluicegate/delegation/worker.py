@@ -54,7 +54,6 @@ class Worker:
         self._running: set[Attempt] = set()
         self._leasing = anyio.Lock()
         self._may_hold_more = False
-        self._gives_back = False
         self._draining = anyio.Event()
         self._hurrying = anyio.Event()
 
@@ -93,7 +92,7 @@ class Worker:
         await self._draining.wait()
         with anyio.move_on_after(self._settings.worker.drain_timeout):
             await self._hurrying.wait()
-        self._gives_back = True
+        self._hurrying.set()
         for attempt in list(self._running):
             attempt.stop("drained")
 
@@ -125,7 +124,7 @@ class Worker:
                 heartbeat=self._settings.lease.heartbeat,
             )
             self._running.add(attempt)
-            if self._gives_back:  # the database took longer to lease it than there was to drain
+            if self._hurrying.is_set():  # the database took longer to lease it than there was to drain
                 attempt.stop("drained")
             return attempt
 
