@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sluicegate.clock import iso_utc
+from sluicegate.clock import iso_utc, ms_of
 from sluicegate.demo.folder import HOST, SCHEMA, SHARE
 from sluicegate.demo.rows import difference
 from sluicegate.demo.tables import DemoTable, TableVersion, missing_library
@@ -83,7 +83,7 @@ def verify(recipient: Recipient, table: DemoTable, say: Callable[[str], None]) -
         _compare(f"{table.name} version {number}", version, recipient.read(table.name, version=number))
         say(f"    version {number}: {version.rows.num_rows:,} rows as written")
     for number, version in enumerate(table.versions[:-1]):
-        at = iso_utc(int(version.at.timestamp() * 1000))
+        at = iso_utc(ms_of(version.at))
         _compare(f"{table.name} at {at}", version, recipient.read(table.name, timestamp=at))
         say(f"    version {number}: the same by its time, {at}")
 
