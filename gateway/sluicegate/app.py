@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from sluicegate.access.assemble import Access
@@ -22,7 +22,8 @@ from sluicegate.config import Settings
 from sluicegate.content.links import ContentLinks
 from sluicegate.content.routes import content_routes
 from sluicegate.errors import SluicegateError
-from sluicegate.http.responses import as_sluicegate_error, error_response, json_response
+from sluicegate.http.health import health_routes
+from sluicegate.http.responses import as_sluicegate_error, error_response
 from sluicegate.iceberg_rest.door import iceberg_routes
 from sluicegate.keyring import KeyRing
 from sluicegate.keys import load_keys
@@ -124,18 +125,13 @@ class Gateway:
             vending=self.vending,
         )
         return [
-            Route("/healthz", self._health, methods=["GET"]),
+            *health_routes(self.store.ping),
             *self.access.routes(),
             *sharing,
             *iceberg,
             *content_routes(self.instances.storage, keys.derive(_LINKS)),
             *self.registry.routes(self),
         ]
-
-    async def _health(self, request: Request) -> Response:
-        """Ready to serve: the database answers."""
-        await self.store.ping()
-        return json_response({"status": "ok"})
 
 
 _LINKS = "content links"

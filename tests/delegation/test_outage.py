@@ -63,8 +63,9 @@ def test_callers_who_waited_get_their_answers(outage: Outage) -> None:
 
 
 def test_the_service_says_503_meanwhile_and_recovers(outage: Outage) -> None:
-    first, *meanwhile, last = outage.health
+    first, *meanwhile, last = outage.ready
     assert (first, set(meanwhile), last) == (200, {503}, 200)
+    assert set(outage.live) == {200}
     for answer in outage.refused.values():
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
         assert answer.json() == {

@@ -100,6 +100,7 @@ def test_a_table_tells_its_format(client: httpx.Client) -> None:
     assert answer == {**listed, "format": "delta"}
 
 
-def test_health_needs_no_token(client: httpx.Client) -> None:
-    answer = httpx.get(str(client.base_url).replace("/delta-sharing/", "/healthz"))
+@pytest.mark.parametrize("path", ["/livez", "/readyz", "/healthz"])
+def test_health_needs_no_token(client: httpx.Client, path: str) -> None:
+    answer = httpx.get(str(client.base_url).replace("/delta-sharing/", path))
     assert answer.json() == {"status": "ok"}

@@ -89,7 +89,8 @@ class Outage:
         answers: Of callers who waited, by table.
         before: Records of the running tasks, just before the database went.
         refused: Answers to what was submitted meanwhile.
-        health: Statuses of `/healthz`: before, during and after.
+        ready: Statuses of `/readyz`: before, during and after.
+        live: Statuses of `/livez` at the same times.
         records: Of all tasks at the end, by table.
         histories: The states of each task's versions, by table.
         logs: What the processes said.
@@ -100,7 +101,8 @@ class Outage:
     answers: dict[str, httpx.Response] = field(default_factory=dict)
     before: Records = field(default_factory=dict)
     refused: dict[str, httpx.Response] = field(default_factory=dict)
-    health: list[int] = field(default_factory=list)
+    ready: list[int] = field(default_factory=list)
+    live: list[int] = field(default_factory=list)
     records: Records = field(default_factory=dict)
     histories: dict[str, list[str]] = field(default_factory=dict)
     logs: str = ""
@@ -175,8 +177,10 @@ class _Catalog:
         payload = body(table, correlation_id=f"drop-{table}", **parameters)
         return await self.http.post(f"/v1/tasks{path}", json=payload)
 
-    async def health(self) -> int:
-        return (await self.http.get(str(self.http.base_url.join("/healthz")))).status_code
+    async def check_health(self, outage: Outage) -> None:
+        for name, statuses in (("readyz", outage.ready), ("livez", outage.live)):
+            answer = await self.http.get(str(self.http.base_url.join(f"/{name}")))
+            statuses.append(answer.status_code)
 
     async def records(self) -> Records:
         answer = await self.http.get("/v1/tasks", params={"limit": 1000})
@@ -192,7 +196,7 @@ class _Catalog:
 
 async def _go_through(outage: Outage, catalog: _Catalog, postgres: PostgresServer) -> None:
     await catalog.log_in()
-    outage.health.append(await catalog.health())
+    await catalog.check_health(outage)
     async with anyio.create_task_group() as callers:
 
         def call(table: str, properties: dict[str, str]) -> None:
@@ -210,7 +214,7 @@ async def _go_through(outage: Outage, catalog: _Catalog, postgres: PostgresServe
         await _look_around(outage, catalog)
         await asyncio.to_thread(postgres.start_again)
         await _until(catalog, _heartbeats_went_on)
-        outage.health.append(await catalog.health())
+        await catalog.check_health(outage)
         for table in outage.refused:
             assert (await catalog.hand_over(table)).status_code == 202
         (outage.folder / "lake" / "go-on").touch()
@@ -225,7 +229,7 @@ async def _look_around(outage: Outage, catalog: _Catalog) -> None:
     while anyio.current_time() < back:
         table = f"meanwhile-{len(outage.refused)}"
         outage.refused[table] = await catalog.hand_over(table)
-        outage.health.append(await catalog.health())
+        await catalog.check_health(outage)
         await anyio.sleep(1)
 
 

@@ -32,6 +32,7 @@ from sluicegate.delegation.waiting import Watcher
 from sluicegate.delegation.worker import Worker
 from sluicegate.errors import ConfigurationError, SluicegateError
 from sluicegate.executors import TaskExecutor
+from sluicegate.http.health import health_routes
 from sluicegate.http.responses import json_response
 from sluicegate.http.serving import Tls, bind, serve_app
 from sluicegate.keys import load_keys
@@ -107,7 +108,7 @@ class Base:
         routes = TaskRoutes(callers, self.queue, watcher, operations)
         app = Starlette(
             routes=[
-                Route("/healthz", self._health, methods=["GET"]),
+                *health_routes(self.store.ping),
                 Route(f"{answers.PREFIX}/v1/oauth/tokens", tokens.endpoint, methods=["POST"]),
                 Route(f"{answers.PREFIX}/openapi.json", _openapi, methods=["GET"]),
                 *routes.routes(),
@@ -126,11 +127,6 @@ class Base:
                 yield RequestTelemetry(app)
         finally:
             await callers.aclose()
-
-    async def _health(self, request: Request) -> Response:
-        """Ready to serve: the database answers."""
-        await self.store.ping()
-        return json_response({"status": "ok"})
 
 
 async def _openapi(request: Request) -> Response:

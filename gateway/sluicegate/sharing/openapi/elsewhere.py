@@ -5,6 +5,7 @@ from __future__ import annotations
 from sluicegate.access.oauth.endpoint import ICEBERG_TOKENS
 from sluicegate.access.oauth.requests import FORM, SCOPES
 from sluicegate.access.profile import ICEBERG_PATH, TOKEN_ENDPOINT_PATH
+from sluicegate.http.health import LIVE, READY, READY_BEFORE
 from sluicegate.sharing.derived_links import SPACE
 from sluicegate.sharing.openapi.parameters import in_header, in_path, in_query
 from sluicegate.sharing.openapi.pieces import (
@@ -31,7 +32,9 @@ _SIGNED = {
 def paths() -> dict[str, Schema]:
     """Path items, by whole addresses."""
     return {
-        "/healthz": {"get": _health()},
+        LIVE: {"get": _live()},
+        READY: {"get": _ready("ready")},
+        READY_BEFORE: {"get": _ready("health")},
         TOKEN_ENDPOINT_PATH: {"post": _token("token")},
         ICEBERG_PATH + ICEBERG_TOKENS: {"post": _token("icebergToken")},
         "/content/{storage}/{path}": {
@@ -64,10 +67,19 @@ def _of_links() -> list[Schema]:
     ]
 
 
-def _health() -> Schema:
+def _live() -> Schema:
     return {
-        "operationId": "health",
-        "summary": "Whether the gateway can serve",
+        "operationId": "live",
+        "summary": "Whether the process answers",
+        "security": [],
+        "responses": {"200": json_answer("It does.", "Health"), **refusals(("500",))},
+    }
+
+
+def _ready(name: str) -> Schema:
+    return {
+        "operationId": name,
+        "summary": "Whether the gateway can serve, which takes its database",
         "security": [],
         "responses": {"200": json_answer("It can.", "Health"), **refusals(("500", "503"))},
     }

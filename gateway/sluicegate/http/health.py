@@ -1,0 +1,36 @@
+"""Health checks: whether a process lives, and whether it can serve what needs its database."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from sluicegate.http.responses import json_response
+
+LIVE = "/livez"
+READY = "/readyz"
+READY_BEFORE = "/healthz"  # the name of `/readyz` before there were two checks
+
+
+def health_routes(check: Callable[[], Awaitable[None]]) -> list[BaseRoute]:
+    """Routes of the health checks; none needs a token.
+
+    Args:
+        check: Returns when the application can serve, and raises what it then answers otherwise.
+    """
+
+    async def live(request: Request) -> Response:
+        return json_response({"status": "ok"})
+
+    async def ready(request: Request) -> Response:
+        await check()
+        return json_response({"status": "ok"})
+
+    return [
+        Route(LIVE, live, methods=["GET"]),
+        Route(READY, ready, methods=["GET"]),
+        Route(READY_BEFORE, ready, methods=["GET"]),
+    ]
