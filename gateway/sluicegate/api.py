@@ -75,6 +75,7 @@ from sluicegate.plugin_types import (
     StorageType,
     TaskExecutorType,
 )
+from sluicegate.realm_grants import RealmGrant, comparable_location
 from sluicegate.units import Duration
 
 if TYPE_CHECKING:
@@ -124,6 +125,7 @@ __all__ = [
     "PolicyType",
     "Presigned",
     "Principal",
+    "RealmGrant",
     "Schema",
     "Scope",
     "SecretStr",
@@ -154,6 +156,7 @@ __all__ = [
     "batches",
     "canonical_endpoint_url",
     "client_options",
+    "comparable_location",
     "hookimpl",
     "quote_keys",
     "retry_config",

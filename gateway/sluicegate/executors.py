@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from sluicegate.errors import SluicegateError
+from sluicegate.realm_grants import RealmGrant
 
 TaskErrorCode = Literal[
     "INVALID_PAYLOAD",
+    "NOT_GRANTED",
     "CREDENTIAL_VENDING_FAILED",
     "STORAGE_FAILED",
     "ENGINE_FAILED",
@@ -97,6 +99,8 @@ class DelegatedTask:
         metadata: The table's metadata, where the payload had it.
         config: Credentials and settings for the table's files, where the payload had them.
         further: What else the payload held (`storage-credentials`, say). It may hold secrets.
+        grant: What the task may touch. The service checks the operation, the catalog and the payload's
+            own locations; executors check every location that they learn later (`NOT_GRANTED`).
     """
 
     id: str
@@ -112,6 +116,7 @@ class DelegatedTask:
     metadata: Mapping[str, Any] | None = field(default=None, repr=False)
     config: Mapping[str, str] | None = field(default=None, repr=False)
     further: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    grant: RealmGrant = field(default_factory=RealmGrant)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 _STATUSES: Mapping[str, int] = {
     "INVALID_PAYLOAD": 400,
+    "NOT_GRANTED": 403,
     TASK_CANCELLED: 409,
     "CREDENTIAL_VENDING_FAILED": 502,
     "STORAGE_FAILED": 502,
