@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import pluggy
 from pydantic import SecretStr
 
+from sluicegate.budget import Budget, TableLimits, TableTooLarge
 from sluicegate.delegation_tokens import MarshalledCredentials, TokenBinding, TokenIssuingPolicy
 from sluicegate.errors import (
     ConfigurationError,
@@ -89,6 +90,7 @@ __all__ = [
     "Authenticator",
     "AuthenticatorType",
     "AuthorizedClient",
+    "Budget",
     "Catalog",
     "CatalogCommit",
     "CatalogConfig",
@@ -139,6 +141,8 @@ __all__ = [
     "StorageType",
     "TableFormat",
     "TableIdentity",
+    "TableLimits",
+    "TableTooLarge",
     "TableUnreadable",
     "TaskErrorCode",
     "TaskExecutor",

@@ -17,8 +17,10 @@ from starlette.types import ASGIApp
 from sluicegate.access.assemble import Access
 from sluicegate.access.grants import Grants
 from sluicegate.api import FormatType, LinkSigner, TableFormat
+from sluicegate.budget import TableLimits
 from sluicegate.catalogs.guarded import GuardedCatalog
 from sluicegate.config import Settings
+from sluicegate.config.settings import TableLimitSettings
 from sluicegate.content.links import ContentLinks
 from sluicegate.content.routes import content_routes
 from sluicegate.errors import SluicegateError
@@ -74,7 +76,9 @@ class Gateway:
             stack.push_async_callback(instances.aclose)
             store = await Store.open(settings.database.get_secret_value())
             stack.push_async_callback(store.aclose)
-            reader = TableReader(instances.formats, settings.cache.snapshots)
+            reader = TableReader(
+                instances.formats, settings.cache.snapshots, _table_limits(settings.limits.table)
+            )
             stack.push_async_callback(reader.aclose)
             grants = Grants(store)
             access = Access(settings, keys, grants, instances.authenticators)
@@ -132,6 +136,10 @@ class Gateway:
             *content_routes(self.instances.storage, keys.derive(_LINKS)),
             *self.registry.routes(self),
         ]
+
+
+def _table_limits(settings: TableLimitSettings) -> TableLimits:
+    return TableLimits(bytes=settings.bytes, rows=settings.rows, seconds=settings.time)
 
 
 _LINKS = "content links"

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from sluicegate.budget import Budget
+
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
@@ -180,10 +182,16 @@ class ObjectDirectory:
 
     Stores are shared between directories (one connection pool a bucket), so keys in it are
     `prefix + "/" + name` (see `key`).
+
+    Attributes:
+        store: Reads objects.
+        prefix: Of the location's keys, without slashes at its ends.
+        budget: What reading the table may still cost; formats count there whatever they decode.
     """
 
     store: ObjectStore
     prefix: str
+    budget: Budget = field(default_factory=Budget, compare=False, repr=False)
 
     def key(self, name: str) -> str:
         """Key in the store of an object named relative to this directory; `""` is the directory."""

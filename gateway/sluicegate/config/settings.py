@@ -126,6 +126,28 @@ class CacheSettings(SettingsModel):
     )
 
 
+class TableLimitSettings(SettingsModel):
+    """What reading the metadata of one table may cost; a table that takes more is not served."""
+
+    bytes: ByteSize = Field(
+        default=4_000_000_000,
+        ge=1_000_000,
+        description="Bytes of logs, checkpoints and manifests, after decompression.",
+    )
+    rows: int = Field(
+        default=10_000_000, ge=1_000, description="Entries in them, such as files added and removed."
+    )
+    time: Duration = Field(default=120, ge=1, description="How long reading may take.")
+
+
+class LimitSettings(SettingsModel):
+    """What others may cost the gateway."""
+
+    table: TableLimitSettings = Field(
+        default=TableLimitSettings(), description="Reading the metadata of one table."
+    )
+
+
 class TelemetrySettings(SettingsModel):
     """Traces, metrics and logs."""
 
@@ -200,6 +222,9 @@ class Settings(SettingsModel):
     policies: tuple[PluginSection, ...] = Field(
         default=(),
         description="Plugins that narrow what granted recipients may do, asked in this order.",
+    )
+    limits: LimitSettings = Field(
+        default=LimitSettings(), description="What others may cost the gateway."
     )
     delegation: DelegationSettings = Field(
         default=DelegationSettings(),

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, UnsupportedOperation
+from sluicegate.budget import Budget, TableLimits
 from sluicegate.lru import LRU
 from sluicegate.tables.derived_files import DerivedFile, DerivedFiles
+from sluicegate.tables.failures import Failures
 from sluicegate.tables.singleflight import SingleFlight
 from sluicegate.telemetry import count
 
@@ -23,10 +26,18 @@ class TableReader:
     Args:
         formats: By the name that `CatalogTable.format` has.
         max_bytes: What cached snapshots may hold together.
+        limits: What one reading of a table may take; formats count it against the directory's budget.
     """
 
-    def __init__(self, formats: Mapping[str, TableFormat], max_bytes: int) -> None:
+    def __init__(
+        self,
+        formats: Mapping[str, TableFormat],
+        max_bytes: int,
+        limits: TableLimits | None = None,
+    ) -> None:
         self._formats = formats
+        self._limits = limits
+        self._failures = Failures()
         self._cache: LRU[Hashable, Snapshot] = LRU(max_bytes, attrgetter("nbytes"))
         self._flights: SingleFlight[Snapshot] = SingleFlight()
         self._change_flights: SingleFlight[Changes] = SingleFlight()
@@ -46,14 +57,16 @@ class TableReader:
 
         async def advance() -> Snapshot:
             previous = self._cache.get(key)
-            snapshot = await read(table, directory, previous)
+            snapshot = await self._failures.run(
+                failing, lambda: read(table, self._limited(directory), previous)
+            )
             if snapshot is not previous:
                 self._cache.put(key, snapshot)
             count("sluicegate.snapshots", outcome=_outcome(previous, snapshot))
             return snapshot
 
-        named = (table.latest_version, table.metadata_location, table.metadata_tag)
-        return await self._flights.run((key, "latest", *named), advance)
+        failing = (key, "latest", table.latest_version, table.metadata_location, table.metadata_tag)
+        return await self._flights.run(failing, advance)
 
     async def at_version(
         self, table: CatalogTable, directory: ObjectDirectory, version: int
@@ -73,7 +86,9 @@ class TableReader:
         read = self._format(table).at_version
 
         async def load() -> Snapshot:
-            snapshot = await read(table, directory, version)
+            snapshot = await self._failures.run(
+                key, lambda: read(table, self._limited(directory), version)
+            )
             self._cache.put(key, snapshot)
             return snapshot
 
@@ -101,7 +116,7 @@ class TableReader:
         """
         newest = await self.latest(table, directory)
         return await self._format(table).version_at(
-            table, directory, newest, timestamp, earliest_after=earliest_after
+            table, self._limited(directory), newest, timestamp, earliest_after=earliest_after
         )
 
     async def changes(
@@ -122,7 +137,12 @@ class TableReader:
         """
         key = (table.id, table.location, latest.metadata.id, start, end)
         read = self._format(table).changes
-        return await self._change_flights.run(key, lambda: read(table, directory, latest, start, end))
+        return await self._change_flights.run(
+            key,
+            lambda: self._failures.run(
+                key, lambda: read(table, self._limited(directory), latest, start, end)
+            ),
+        )
 
     async def derived(
         self, table: CatalogTable, directory: ObjectDirectory, file: DerivedFile
@@ -136,13 +156,19 @@ class TableReader:
         """
         make = self._format(table).derived
         key = (table.id, table.location)
-        return await self._derived.get(key, file, lambda: make(table, directory, file.recipe))
+        return await self._derived.get(
+            key, file, lambda: make(table, self._limited(directory), file.recipe)
+        )
 
     async def aclose(self) -> None:
         """Cancel the loads that still run."""
         await self._flights.aclose()
         await self._change_flights.aclose()
         await self._derived.aclose()
+
+    def _limited(self, directory: ObjectDirectory) -> ObjectDirectory:
+        """A directory with a budget for one reading."""
+        return replace(directory, budget=Budget(self._limits))
 
     def _format(self, table: CatalogTable) -> TableFormat:
         try:
