@@ -1,6 +1,10 @@
 """What holds for all suites."""
 
 import signal
+from collections.abc import Generator
+
+import pytest
+from support.beside import left_out
 
 from sluicegate.testing.leaks import no_secret_leaks
 
@@ -8,3 +12,14 @@ __all__ = ["no_secret_leaks"]
 
 # A test run in the background inherits "ignore Ctrl-C", and so would every command that is tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter,
+) -> Generator[None, None, None]:
+    """Say in one line at the end which tests were left out, and how to have them."""
+    yield
+    line = left_out(terminalreporter.stats.get("skipped", ()))
+    if line is not None:
+        terminalreporter.write_line(line)

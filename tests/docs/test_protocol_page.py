@@ -9,13 +9,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from support.beside import require_beside
 from support.docs import ROOT
 
 from sluicegate.sharing.openapi import iceberg
 
 PAGE = ROOT / "docs" / "protocol.md"
 ICEBERG_PAGE = ROOT / "docs" / "iceberg.md"
-SPECS = ROOT.parent / "shared" / "specs"
+SPECS = Path(os.environ.get("SLUICEGATE_SPECIFICATIONS") or ROOT.parent / "shared" / "specs")
 SHARING, LATER = "delta-sharing-protocol.md", "since-the-seed.md"
 HEADING = re.compile(r"[A-Za-z][A-Za-z -]{2,60}")
 # Single words and captions inside of the sections' tables.
@@ -67,11 +68,7 @@ ICEBERG_ROWS = rows(ICEBERG_PAGE)
 
 def specification(name: str) -> list[str]:
     """The lines of a document; skips the test where it is not at hand, fails it in CI."""
-    if not (SPECS / name).exists():
-        message = f"{name} is not in {SPECS}"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
+    require_beside((SPECS / name).exists(), "the specifications", "SLUICEGATE_SPECIFICATIONS")
     return (SPECS / name).read_text(encoding="utf-8").splitlines()
 
 

@@ -7,8 +7,8 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 import zstandard
+from support.beside import require_beside
 
 _SUFFIX = ".tar.zst"
 
@@ -51,12 +51,9 @@ def golden_names() -> list[str]:
 
 def require_golden_tables() -> None:
     """Skip where the tables are not at hand; in CI that is a failure."""
-    if golden_names():
-        return
-    message = f"no golden tables in {golden_folder()}: set SLUICEGATE_GOLDEN_TABLES"
-    if os.environ.get("CI") == "true":
-        pytest.fail(message)
-    pytest.skip(message)
+    require_beside(
+        bool(golden_names()), "the Delta project's golden tables", "SLUICEGATE_GOLDEN_TABLES"
+    )
 
 
 def _unpack(archive: Path, folder: Path) -> None:
