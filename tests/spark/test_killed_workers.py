@@ -5,7 +5,9 @@ Source: polaris-delegation-service.md, "Task Resiliency and Lease Management", "
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import pairwise
@@ -18,8 +20,9 @@ import psutil
 import pytest
 from support.databases import postgres
 from support.delegation import KEY, Desk
+from support.delegation_processes import delegation_process
 from support.doomed_tables import DoomedTables, contents, doomed_tables
-from support.forked_workers import LOG, Nursery
+from support.forked_workers import Nursery
 from support.iceberg_rest import WAREHOUSE
 from support.killed_workers import Killings, connected, fates, killed_in_the_end
 from support.postgres import PostgresServer
@@ -44,6 +47,7 @@ AT_RECORDS, AFTER_RECORDS, ANYWHERE = 8, 4, 20
 KILLS = len(PARTS) * AT_RECORDS + (len(PARTS) - 1) * AFTER_RECORDS + ANYWHERE
 AT_ONCE = 4
 TABLES = 20
+_SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 _SECONDS, _START_SECONDS = 1_800, 300
 IMPATIENT: Mapping[str, Any] = {
     "lease": {"lost_timeout": 5, "heartbeat": 1},
@@ -142,6 +146,39 @@ async def test_a_hundred_killed_workers_leave_no_file_and_take_no_other(
     assert all(known <= files for known, files in zip(counted, had, strict=True))
 
 
+async def spark_at_work(worker: psutil.Process) -> psutil.Process:
+    """The JVM of a worker, once Pythons list or delete files for it."""
+    with anyio.fail_after(_START_SECONDS):
+        while not python_of(worker):
+            assert worker.is_running()
+            await anyio.sleep(0.1)
+    jvm = next(each for each in worker.children() if _SUBMIT in words_of(each))
+    assert os.getsid(jvm.pid) == jvm.pid
+    return jvm
+
+
+async def test_spark_goes_on_while_its_signalled_worker_drains(
+    server: SeaweedFS, tmp_path: Path
+) -> None:
+    write_delegation(tmp_path, executor_section(server, tmp_path, master="local[1]"), **IMPATIENT)
+    doomed = await anyio.to_thread.run_sync(doomed_tables, server, tmp_path, 2)
+    store = await Store.open(f"sqlite:///{tmp_path}/tasks.db")
+    try:
+        (first, _) = await submitted(store, doomed)
+        with delegation_process(tmp_path, tmp_path, "worker") as running:
+            worker = psutil.Process(running.process.pid)
+            jvm = await spark_at_work(worker)
+            # A shell or a supervisor signals the group, systemd every process of the service.
+            os.killpg(worker.pid, signal.SIGTERM)
+            jvm.terminate()
+            assert await anyio.to_thread.run_sync(running.process.wait, 60) == 0, running.said()
+            jvm.wait(timeout=60)
+        task = await Desk(store, DelegationSettings(), epoch_ms).queue.get(first)
+        assert (task.status, task.attempt_count) == ("SUCCESS", 1), running.said()
+    finally:
+        await store.aclose()
+
+
 async def test_spark_ends_with_its_killed_worker(server: SeaweedFS, tmp_path: Path) -> None:
     write_delegation(tmp_path, executor_section(server, tmp_path, master="local[1]"), **IMPATIENT)
     doomed = await anyio.to_thread.run_sync(doomed_tables, server, tmp_path, 2)
@@ -152,10 +189,7 @@ async def test_spark_ends_with_its_killed_worker(server: SeaweedFS, tmp_path: Pa
         await store.aclose()
     with killed_in_the_end(Nursery(tmp_path)) as worker:
         alive = psutil.Process(worker.pid)
-        with anyio.fail_after(_START_SECONDS):
-            while not python_of(alive):
-                assert worker.is_alive(), (tmp_path / LOG).read_text()
-                await anyio.sleep(0.1)
+        await spark_at_work(alive)
         descendants = alive.children(recursive=True)
         worker.kill()
         _, left = psutil.wait_procs(descendants, timeout=60)

@@ -57,6 +57,7 @@ def delegation_process(folder: Path, site: Path, *arguments: str) -> Iterator[De
             env={**os.environ, "PYTHONPATH": str(site), "POLARIS_SECRET": SECRET},
             stdout=output,
             stderr=output,
+            start_new_session=True,  # so that its group can be signalled without the test's
         )
     try:
         yield DelegationProcess(process, log)

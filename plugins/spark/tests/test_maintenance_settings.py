@@ -9,7 +9,7 @@ import pytest
 from sluicegate.api import SecretStr, TemporaryCredentials, UnsupportedOperation
 from sluicegate.testing.servers.catalog_http import Reply, Request, serve
 from sluicegate_iceberg.config import IcebergConfig
-from sluicegate_spark.engine import SECRET_NAMES
+from sluicegate_spark.jvm.redaction import SECRET_NAMES
 from sluicegate_spark.maintenance.catalog import CATALOG, catalog_settings
 from sluicegate_spark.maintenance.files import for_hadoop, for_iceberg, hadoop_location
 from sluicegate_spark.tables import TaskCatalog

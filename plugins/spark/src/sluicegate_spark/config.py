@@ -28,6 +28,8 @@ def _remote(value: str) -> str:
 
 CatalogName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
+VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
 
 class SparkConfig(PluginConfig):
     """Where tasks run, and the catalogs that their tables are in.
@@ -59,6 +61,10 @@ class SparkConfig(PluginConfig):
         default_factory=dict,
         description="Settings of Spark, by their own names; they win over the executor's.",
     )
+    environment: frozenset[VariableName] = Field(
+        default=frozenset(),
+        description="Further environment variables that Spark's processes on this machine get.",
+    )
     catalogs: Mapping[CatalogName, IcebergConfig] = Field(
         default_factory=dict,
         description="Iceberg REST catalogs, by the `catalog_name` of tasks; each with the keys of the "
@@ -72,7 +78,7 @@ class SparkConfig(PluginConfig):
 
     @model_validator(mode="after")
     def _refuse_two_clusters(self) -> Self:
-        local = sorted({"master", "jars", "packages"} & self.model_fields_set)
+        local = sorted({"master", "jars", "packages", "environment"} & self.model_fields_set)
         if self.remote is not None and local:
             raise ValueError(
                 f"remote and {local[0]} exclude each other: the Spark Connect server has its own"

@@ -17,6 +17,9 @@ import anyio.to_thread
 from sluicegate.api import SecretStr
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.failures import failed_on_spark
+from sluicegate_spark.jvm import launch
+from sluicegate_spark.jvm.environment import jvm_environment
+from sluicegate_spark.jvm.redaction import SECRET_NAMES
 from sluicegate_spark.requirements import jars_in
 
 if TYPE_CHECKING:
@@ -33,8 +36,6 @@ _EXTENSIONS = (
     "io.delta.sql.DeltaSparkSessionExtension",
     "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
 )
-# Spark's own pattern, and the name that Iceberg gives to a client's id and secret.
-SECRET_NAMES = "(?i)secret|password|token|access[.-]?key|credential"  # noqa: S105 (a pattern)
 _EVERYWHERE = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.redaction.options.regex": SECRET_NAMES,
@@ -214,12 +215,26 @@ class Engine:
         from pyspark.sql import SparkSession
 
         self._name_python()
-        builder = SparkSession.builder.master(self._config.master).appName("sluicegate")
-        for name, value in self._settings().items():
+        settings = self._settings()
+        self._launch(settings)
+        builder = SparkSession.builder
+        for name, value in settings.items():
             builder = builder.config(name, value)
         spark = builder.getOrCreate()
         self._context = spark.sparkContext
         return spark
+
+    def _launch(self, settings: Mapping[str, str]) -> None:
+        """Start a JVM and Spark in it, unless this process has a JVM, of which it can have one."""
+        from pyspark import SparkConf, SparkContext
+
+        if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+            return
+        environment = jvm_environment(os.environ, self._config.environment)
+        SparkContext(
+            conf=SparkConf(loadDefaults=False).setAll(list(settings.items())),
+            gateway=launch(settings, environment),
+        )
 
     def _name_python(self) -> None:
         """PySpark reads only from the environment which Python runs the functions that it sends."""
@@ -232,7 +247,8 @@ class Engine:
         return self._config.master.startswith("local")
 
     def _settings(self) -> dict[str, str]:
-        settings = _EVERYWHERE | _STARTED
+        settings = {"spark.master": self._config.master, "spark.app.name": "sluicegate"}
+        settings |= _EVERYWHERE | _STARTED
         if self._is_local:
             settings |= _HERE
         if self._config.jars is not None or self._config.packages:

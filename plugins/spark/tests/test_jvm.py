@@ -1,0 +1,58 @@
+"""The JVM's environment and its settings, without a JVM."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from sluicegate_spark.jvm.environment import jvm_environment
+from sluicegate_spark.jvm.settings import write_settings
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("PATH", "HOME", "JAVA_HOME", "LANG", "LC_ALL", "TZ", "HTTPS_PROXY", "no_proxy"),
+        *("SPARK_LOCAL_DIRS", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "PYSPARK_PYTHON", "SSL_CERT_FILE"),
+    ],
+)
+def test_the_jvm_gets_what_places_it_on_its_machine(name: str) -> None:
+    assert jvm_environment({name: "x"}) == {name: "x"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "DATABASE_URL",
+            "POLARIS_SECRET",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_PROFILE",
+            "SLUICEGATE_CONFIG",
+        ),
+        *("SPARK_CATALOG_SECRET", "SPARK_DB_PASSWORD", "HADOOP_CREDSTORE_PASSWORD"),
+        *("PYSPARK_GATEWAY_SECRET", "PYSPARK_GATEWAY_PORT", "JAVA_TOOL_OPTIONS"),
+    ],
+)
+def test_the_jvm_gets_nothing_else_unless_it_is_named(name: str) -> None:
+    assert jvm_environment({name: "x"}) == {}
+    assert jvm_environment({name: "x"}, {name}) == {name: "x"}
+
+
+def test_settings_are_private_files_and_no_command_line_has_a_value(tmp_path: Path) -> None:
+    written = write_settings(
+        tmp_path,
+        {
+            "spark.hadoop.fs.s3a.secret.key": " a=b:c#d!\\e\nf ü",
+            "spark.driver.extraJavaOptions": "-Dx.password='so \"secret\\'",
+        },
+    )
+    options = tmp_path / "spark.driver.extraJavaOptions"
+    assert written.read_text(encoding="utf-8").splitlines() == [
+        r"spark.hadoop.fs.s3a.secret.key=\ a\=b\:c\#d\!\\e\nf\ ü",
+        rf"spark.driver.extraJavaOptions=@{options}",
+    ]
+    assert options.read_text() == '"-Dx.password=so \\"secret\\\\"\n'
+    assert {stat.S_IMODE(file.stat().st_mode) for file in (written, options)} == {0o600}
