@@ -19,6 +19,7 @@ TaskErrorCode = Literal[
     "CREDENTIAL_VENDING_FAILED",
     "STORAGE_FAILED",
     "ENGINE_FAILED",
+    "INVALID_RESULT",
     "INTERNAL_ERROR",
 ]
 
@@ -28,7 +29,7 @@ class TaskFailed(SluicegateError):
 
     What else an executor raises is judged by its kind: `Unavailable` (and so `StorageError`) is a
     transient failure of a store, another `SluicegateError` is terminal, and what nobody foresaw is
-    tried again.
+    tried again (`INTERNAL_ERROR`; `EXECUTOR_FAILED` for what is no `Exception`, such as `SystemExit`).
 
     Args:
         message: What was wrong, for whoever handed the task over; never a secret.
@@ -123,6 +124,10 @@ class DelegatedTask:
 class TaskResult:
     """What a finished task has really done ("TaskSuccessResponse").
 
+    The service checks it before it is stored. What is not valid fails the attempt for good
+    (`INVALID_RESULT`): counts outside of 0 to 2^63 - 1, texts of more than 10,000 characters or with a
+    null character or a lone surrogate, more than 1,000 values in `further`, or any that is no JSON.
+
     Attributes:
         summary: One sentence for people.
         files_deleted: Files, `None` for operations that delete none.
@@ -148,6 +153,9 @@ class TaskRun(Protocol):
         """Show how far the task is, over all attempts; cheap, from any thread.
 
         It is stored by the next heartbeat, with the next finished stage, or at the attempt's end.
+
+        Raises:
+            TaskFailed: It is not valid (`INVALID_RESULT`; the limits are those of `TaskResult`).
         """
 
     async def finish_stage(self, stage: str) -> None:
@@ -156,7 +164,8 @@ class TaskRun(Protocol):
         Both are stored when this returns; a database that does not answer is waited for.
 
         Raises:
-            TaskFailed: The lease was lost meanwhile: another worker has the task.
+            TaskFailed: The lease was lost meanwhile: another worker has the task. Or the name is not
+                valid (`INVALID_RESULT`).
         """
 
     async def renewed_config(self) -> Mapping[str, str] | None:

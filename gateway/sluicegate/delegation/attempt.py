@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -10,16 +11,23 @@ from typing import Literal
 import anyio
 
 from sluicegate.clock import iso_utc
-from sluicegate.delegation.failures import Failure, failure_of
-from sluicegate.delegation.leases import Leases
+from sluicegate.delegation.failures import EXECUTOR_FAILED, Failure, failure_of, loggable
+from sluicegate.delegation.leases import Beat, Leases
 from sluicegate.delegation.patience import patiently
 from sluicegate.delegation.queue import TaskQueue
 from sluicegate.delegation.records import TaskRecord
+from sluicegate.delegation.reports import (
+    INVALID_RESULT,
+    checked_progress,
+    checked_result,
+    checked_stages,
+)
 from sluicegate.delegation.sealing import Seal
 from sluicegate.delegation.tasks import open_task
 from sluicegate.delegation.transitions import TaskMovedOn
 from sluicegate.errors import Unavailable
 from sluicegate.executors import TaskExecutor, TaskFailed, TaskProgress, TaskResult
+from sluicegate.store import StatementRefused
 
 log = logging.getLogger(__name__)
 
@@ -63,16 +71,20 @@ class Attempt:
         self._lock = anyio.Lock()
 
     def report(self, progress: TaskProgress) -> None:
-        """Show how far the task is, with whatever is stored next."""
-        self._progress = progress
+        """Show how far the task is, with whatever is stored next.
+
+        Raises:
+            TaskFailed: It is not valid.
+        """
+        self._progress = checked_progress(progress)
 
     async def finish_stage(self, stage: str) -> None:
         """Store that a stage is finished, and what was reported last.
 
         Raises:
-            TaskFailed: The lease is lost.
+            TaskFailed: The lease is lost, or the name is not valid.
         """
-        stages = [*self._stages, stage]
+        stages = checked_stages(self._stages, stage)
 
         async def store() -> bool:
             async with self._lock:
@@ -101,17 +113,17 @@ class Attempt:
     async def perform(self) -> None:
         """Run the task and record what became of it.
 
-        The lease is kept until the executor has ended, also while one that was told to stop takes its
-        time.
+        The lease is kept until the end is recorded, also while an executor that was cancelled takes its
+        time, and while the database is away.
         """
         log.info("%s: attempt %d begins", self.task, self.task.attempt_count)
         async with anyio.create_task_group() as group:
             group.start_soon(self._keep_lease)
             with self._scope:
                 self._outcome = await self._execute()
+            with anyio.CancelScope(shield=True):
+                await self._record()
             group.cancel_scope.cancel()
-        with anyio.CancelScope(shield=True):
-            await self._record()
 
     async def _execute(self) -> TaskResult | Failure:
         try:
@@ -120,36 +132,55 @@ class Attempt:
             await self._move(self._leases.start)
             if self.task.status != "RUNNING":
                 raise TaskMovedOn("the lease was lost")
-            return await self._executor.run(task, resources, self)
+            return checked_result(await self._executor.run(task, resources, self))
         except TaskMovedOn:
             self.stop("lost")
             return failure_of(Unavailable("the lease was lost"))
-        except Exception as error:
-            failure = failure_of(error)
-            log.warning(
-                "%s: attempt %d failed: %s: %s%s",
-                self.task,
-                self.task.attempt_count,
-                failure.error_code,
-                failure.message,
-                "" if failure.detail is None else f" [{failure.detail}]",
-                exc_info=error if failure.error_code == "INTERNAL_ERROR" else None,
-            )
-            return failure
+        except BaseException as error:  # an executor's SystemExit would end the worker
+            if isinstance(error, asyncio.CancelledError) and self._is_cancelled():
+                raise
+            return self._failed(error)
+
+    def _is_cancelled(self) -> bool:
+        task = asyncio.current_task()
+        return self._scope.cancel_called or (task is not None and task.cancelling() > 0)
+
+    def _failed(self, error: BaseException) -> Failure:
+        failure = failure_of(error)
+        unforeseen = failure.error_code in ("INTERNAL_ERROR", EXECUTOR_FAILED)
+        log.warning(
+            "%s: attempt %d failed: %s: %s%s",
+            self.task,
+            self.task.attempt_count,
+            failure.error_code,
+            failure.message,
+            "" if failure.detail is None else f" [{failure.detail}]",
+            exc_info=loggable(error) if unforeseen else None,
+        )
+        return failure
 
     async def _keep_lease(self) -> None:
         while True:
             await anyio.sleep(self._heartbeat)
             try:
                 with anyio.CancelScope(shield=True):
-                    async with self._lock:
-                        beat = await self._leases.beat(self.task, self._progress)
+                    beat = await self._beat()
             except Unavailable as error:
                 # The lease outlives many heartbeats; if it does not, the version will tell.
                 log.warning("%s: no heartbeat: %s", self.task, error.detail or error.message)
                 continue
+            except StatementRefused as error:
+                log.warning("%s: its progress cannot be stored: %s", self.task, error.for_operators)
+                self._progress = None
+                continue
             if beat != "held":
                 self.stop(beat)
+
+    async def _beat(self) -> Beat:
+        async with self._lock:
+            if not self.task.leased:  # its end was stored while this waited
+                return "held"
+            return await self._leases.beat(self.task, self._progress)
 
     async def _record(self) -> None:
         if self._stopped == "lost":
@@ -160,7 +191,21 @@ class Attempt:
         except TaskMovedOn:
             log.warning("%s: its end came too late: another worker has it", self.task)
             return
+        except StatementRefused as error:
+            await self._record_refusal(error)
         log.info("%s: %s", self.task, _became(self.task))
+
+    async def _record_refusal(self, error: StatementRefused) -> None:
+        """Record that the end cannot be recorded as it was reported."""
+        log.warning("%s: its end cannot be stored: %s", self.task, error.for_operators)
+        self._progress = None
+        self._outcome = Failure(
+            INVALID_RESULT, "the database refuses what the executor reported", False, error.detail
+        )
+        try:
+            await self._move(self._end)
+        except (StatementRefused, TaskMovedOn) as again:
+            log.error("%s: its end is not recorded: %s", self.task, again.for_operators)
 
     async def _end(self, task: TaskRecord) -> TaskRecord:
         outcome = self._outcome

@@ -20,6 +20,7 @@ from sluicegate.delegation.records import TaskRecord
 from sluicegate.delegation.sealing import Seal
 from sluicegate.errors import Unavailable
 from sluicegate.executors import TaskExecutor
+from sluicegate.store import StatementRefused
 from sluicegate.telemetry.context import RequestInfo, enter_request
 from sluicegate.telemetry.metrics import measure_attempt
 
@@ -108,7 +109,7 @@ class Worker:
         async with self._leasing:
             try:
                 task = await self._lease()
-            except Unavailable as error:
+            except (Unavailable, StatementRefused) as error:
                 # The connection may have broken behind the commit: then a lease is held unknowingly.
                 self._may_hold_more = True
                 log.warning("no task can be leased now: %s", error.detail or error.message)

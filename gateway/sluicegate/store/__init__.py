@@ -1,5 +1,6 @@
 """The gateway's database: what is shared, and with whom. SQLite by default, PostgreSQL by URL."""
 
 from sluicegate.store.engine import Store
+from sluicegate.store.refusals import StatementRefused
 
-__all__ = ["Store"]
+__all__ = ["StatementRefused", "Store"]

@@ -16,6 +16,7 @@ from sluicegate.errors import ConfigurationError, Unavailable
 from sluicegate.store.connect import create_engine, read_beside_writes, reason
 from sluicegate.store.locks import while_locked
 from sluicegate.store.migrate import ensure_schema
+from sluicegate.store.refusals import StatementRefused, is_refusal
 from sluicegate.store.tables import revision
 from sluicegate.store.urls import DatabaseUrl
 
@@ -70,6 +71,7 @@ class Store:
 
         Raises:
             Unavailable: The database does not answer.
+            StatementRefused: It refuses a value.
         """
         with _translated():
             async with (
@@ -102,6 +104,7 @@ class Store:
 
         Raises:
             Unavailable: The database does not answer.
+            StatementRefused: It refuses a value.
         """
         with _translated():
             async with self._to_its_end(), self._writer.begin() as connection:
@@ -144,6 +147,10 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, OSError) as error:
+        if is_refusal(error):
+            raise StatementRefused(
+                "the gateway's database refuses a value", detail=reason(error)
+            ) from error
         raise Unavailable(
             "the gateway's database does not answer; try again later", detail=reason(error)
         ) from error

@@ -1,0 +1,23 @@
+"""The parts of a delegation service on each kind of database."""
+
+from __future__ import annotations
+
+import pytest
+from support.databases import database_url, postgres, store
+from support.delegation import Desk, RunningClock
+
+from sluicegate.config.delegation import DelegationSettings
+from sluicegate.store import Store
+
+__all__ = ["database_url", "desk", "postgres", "store"]
+
+_SETTINGS = {
+    "lease": {"heartbeat": 1, "lost_timeout": 5},
+    "retry": {"initial_backoff": 0, "max_attempts": 2},
+    "worker": {"poll_interval": 1},
+}
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    return Desk(store, DelegationSettings.model_validate(_SETTINGS), RunningClock())
