@@ -78,6 +78,7 @@ def test_json_has_all_that_is_known_and_no_secret(command: Command, gateway: Ven
         (["--kind", "urls"], ["visits"]),
         (["--since", "1h"], ["visits", "orders"]),
         (["--since", "2100-01-01"], []),
+        (["--since", "9999999999999999999d"], ["visits", "orders"]),
         (["--until", "1h"], []),
         (["--until", "2100-01-01T00:00:00+01:00"], ["visits", "orders"]),
         (["--active"], ["visits", "orders"]),
@@ -94,10 +95,11 @@ def test_where_nothing_was_given_that_is_said(command: Command) -> None:
     assert command("ledger", "--recipient", "nobody") == (0, "", "nothing was given\n")
 
 
-def test_a_time_that_is_none_is_refused(command: Command) -> None:
-    code, _, errors = command("ledger", "--since", "yesterday")
+@pytest.mark.parametrize("moment", ["yesterday", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59-12:00"])
+def test_a_time_that_is_none_is_refused(command: Command, moment: str) -> None:
+    code, _, errors = command("ledger", "--since", moment)
     assert code == 2
-    assert "'yesterday' is no time" in errors
+    assert f"'{moment}' is no time" in errors
 
 
 def test_revoking_ends_the_sessions_of_storage_that_vends(command: Command) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,7 +12,7 @@ import click
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
 from sluicegate.cli.tabular import columns
-from sluicegate.clock import epoch_ms, iso_utc, ms_of
+from sluicegate.clock import epoch_ms, iso_utc, ms_of, parse_time
 from sluicegate.units import parse_duration
 
 if TYPE_CHECKING:
@@ -32,14 +32,13 @@ class MomentType(click.ParamType[int]):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Epoch milliseconds; a time without an offset is in UTC."""
         try:
-            return epoch_ms() - parse_duration(value) * 1000
+            return max(epoch_ms() - parse_duration(value) * 1000, 0)
         except ValueError:
             pass
         try:
-            moment = datetime.fromisoformat(value)
+            return ms_of(parse_time(value, default=UTC))
         except ValueError:
             self.fail(f"{value!r} is no time: write 2026-11-21T08:00:00Z, or 24h for a day ago", param)
-        return ms_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
 MOMENT = MomentType()

@@ -25,14 +25,15 @@ def _moment(text: object) -> object:
             raise ValueError("that long ago there was no time to tell") from None
     try:
         found = datetime.fromisoformat(written)
-    except ValueError:
+        aware = found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+        return aware.astimezone(UTC)
+    except (ValueError, OverflowError):
         raise ValueError(
             "expected a time like 2026-11-01T00:00:00Z, or how long ago it was, like 5d"
         ) from None
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 Moment = Annotated[datetime, BeforeValidator(_moment)]
-"""A time with its zone, UTC where it has none; written as ISO 8601, or as how long ago it was."""
+"""A time in UTC, the zone of one that has none; written as ISO 8601, or as how long ago it was."""
 
 Text = Annotated[str, StringConstraints(min_length=1)]
