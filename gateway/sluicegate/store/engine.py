@@ -16,6 +16,7 @@ from sluicegate.errors import ConfigurationError, Unavailable
 from sluicegate.store.connect import create_engine, read_beside_writes, reason
 from sluicegate.store.locks import while_locked
 from sluicegate.store.migrate import ensure_schema
+from sluicegate.store.private_files import keep_private
 from sluicegate.store.refusals import StatementRefused, is_refusal
 from sluicegate.store.tables import revision
 from sluicegate.store.urls import DatabaseUrl
@@ -45,6 +46,8 @@ class Store:
                 is newer than this version of the gateway. The message holds no password.
         """
         database = DatabaseUrl.parse(url)
+        if database.dialect == "sqlite":
+            keep_private(database.target)
         store = cls(create_engine(database))
         try:
             await while_locked(store._make_ready)
