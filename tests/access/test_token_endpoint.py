@@ -126,7 +126,7 @@ async def door(
 async def granted(door: Door, answer: httpx.Response, scope: str = "delta-sharing") -> str:
     """The recipient whom a granted token proves."""
     assert answer.status_code == 200, answer.text
-    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["cache-control"] == "private, no-store"
     body = answer.json()
     assert body.keys() == {"access_token", "token_type", "expires_in", "scope"}
     assert (body["token_type"], body["expires_in"], body["scope"]) == ("bearer", 60, scope)
@@ -261,7 +261,7 @@ async def test_bad_requests_are_refused_as_rfc_6749_says(
         answer = await door.http.post("/oauth/token", content=form, headers=headers)
     assert (answer.status_code, answer.json()["error"]) == (case.status, case.error)
     assert case.says in answer.json()["error_description"]
-    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["cache-control"] == "private, no-store"
     challenge = 'Basic realm="sluicegate"' if case.status == 401 else None
     assert answer.headers.get("www-authenticate") == challenge
     assert door.waits.waiting == (case.status == 401)

@@ -50,7 +50,7 @@ def test_a_load_carries_credentials_and_where_new_ones_are(catalog: IcebergGatew
     assert config.keys() == KEYS
     location = f"{catalog.vending.lake}/orders"
     assert answer.json["storage-credentials"] == [{"prefix": location, "config": config}]
-    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["cache-control"] == "private, no-store"
     assert catalog.get(f"/iceberg/{refresh}").json == {
         "storage-credentials": answer.json["storage-credentials"]
     }

@@ -69,7 +69,7 @@ def test_by_default_the_root_is_meant(gateway: VendingGateway, body: bytes) -> N
 
 def test_no_cache_on_the_way_keeps_them(gateway: VendingGateway) -> None:
     answer = ask(gateway)
-    assert answer.headers["cache-control"] == "no-store"
+    assert answer.headers["cache-control"] == "private, no-store"
     assert answer.headers["content-type"] == "application/json; charset=utf-8"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from sluicegate.content.conditions import Outcome, UnsatisfiableRange, Validators, wanted_range
-from sluicegate.http.responses import json_response
+from sluicegate.http.responses import NOT_STORED, json_response
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,7 @@ def _describe(validators: Validators) -> dict[str, str]:
         "Accept-Ranges": "bytes",
         "Content-Type": "application/octet-stream",
         "X-Content-Type-Options": "nosniff",
+        **NOT_STORED,
         **{name: value for name, value in told.items() if value is not None},
     }
 
@@ -87,4 +88,6 @@ def _describe(validators: Validators) -> dict[str, str]:
 def _refusal(
     status: int, code: str, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    return json_response({"errorCode": code, "message": message}, status, headers)
+    return json_response(
+        {"errorCode": code, "message": message}, status, {**NOT_STORED, **(headers or {})}
+    )

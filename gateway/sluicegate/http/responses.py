@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 JSON = "application/json; charset=utf-8"
 NDJSON = "application/x-ndjson; charset=utf-8"
 RETRY_AFTER_SECONDS = "5"
+# For answers with URLs, credentials or a table's bytes: no cache may keep them (RFC 9111, section
+# 5.2.2). `private` is for caches that do not know the other.
+NOT_STORED: Mapping[str, str] = {"Cache-Control": "private, no-store"}
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -33,8 +36,8 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
 
 
 def ndjson_response(lines: AsyncIterator[bytes], headers: Mapping[str, str]) -> StreamingResponse:
-    """A stream of NDJSON lines, sent batch by batch as they are made."""
-    return StreamingResponse(lines, headers=headers, media_type=NDJSON)
+    """A stream of NDJSON lines, sent batch by batch as they are made; lines of files hold URLs."""
+    return StreamingResponse(lines, headers={**headers, **NOT_STORED}, media_type=NDJSON)
 
 
 def error_body(error: SluicegateError) -> dict[str, Any]:
@@ -48,7 +51,7 @@ def error_response(
     """An error in a door's spelling, and what HTTP wants beside it."""
     if isinstance(error, ConfigurationError):
         error = Unavailable("the gateway's configuration does not allow to serve this now")
-    headers: dict[str, str] = {}
+    headers = dict(NOT_STORED)
     if isinstance(error, Unauthenticated):
         # RFC 6750, section 3.1: only a token that was sent can be invalid.
         missing = isinstance(error, NotAuthenticated)

@@ -34,7 +34,7 @@ from sluicegate.doors.parameters import integer, json_object, text
 from sluicegate.doors.resolve import Resolver
 from sluicegate.doors.tokens import TokenSigner
 from sluicegate.http.bodies import read_body
-from sluicegate.http.responses import JSON, json_response
+from sluicegate.http.responses import JSON, NOT_STORED, json_response
 from sluicegate.iceberg_rest import addresses
 from sluicegate.iceberg_rest.errors import (
     NoSuchNamespace,
@@ -48,7 +48,6 @@ from sluicegate.iceberg_rest.loading import DELEGATION_HEADER, VENDED, LoadReque
 Noun = TypeVar("Noun", Schema, SharedTable)
 
 LARGEST_PAGE = 1000
-_NOT_STORED = {"Cache-Control": "no-store"}
 _ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 # Engines that have not been told to ask for credentials do so; and renew access tokens as they got
 # them, as there is no token exchange.
@@ -155,7 +154,7 @@ class IcebergDoor:
         body = orjson.dumps(await self._loader.load(principal, table, asked))
         # Of the body, credentials included: what a client has is current only with these.
         etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-        headers = _NOT_STORED | {"ETag": etag}
+        headers = {**NOT_STORED, "ETag": etag}
         if etag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         return Response(body, headers=headers, media_type=JSON)
@@ -163,7 +162,7 @@ class IcebergDoor:
     async def _credentials(self, request: Request, principal: Principal) -> Response:
         table = await self._table(request, principal, "vend")
         answer = await self._loader.credentials(principal, table)
-        return json_response(answer, headers=_NOT_STORED)
+        return json_response(answer, headers=NOT_STORED)
 
     async def _report(self, request: Request, principal: Principal) -> Response:
         """What a client's scan did; that it was said is in the access log."""

@@ -17,7 +17,7 @@ from sluicegate.doors.parameters import json_object, text
 from sluicegate.doors.resolve import Resolver
 from sluicegate.errors import InvalidRequest
 from sluicegate.http.bodies import read_body
-from sluicegate.http.responses import json_response
+from sluicegate.http.responses import NOT_STORED, json_response
 from sluicegate.sharing.routes import PREFIX, TABLE
 from sluicegate.sharing.table_credentials import TableCredentials
 from sluicegate.vending.hadoop.bindings import TokenBindings
@@ -29,7 +29,6 @@ from sluicegate.vending.hadoop.token_file import FORMATS, FileFormat, TokenFile
 
 FILE_TYPE = "application/octet-stream"
 DEFAULT_HADOOP = "3.4"
-_NO_STORE = {"Cache-Control": "no-store"}
 _MOST_TABLES = 100
 _LONGEST_TEXT = 1024
 
@@ -126,13 +125,13 @@ class HadoopTokenDoor:
         issued = [await self._issuer.issue(principal, scope, wanted) for scope in scopes]
         file = TokenFile({each.token.service: each.token for each in issued}, format=asked.format)
         if FILE_TYPE in request.headers.get("accept", ""):
-            return Response(file.encode(), headers=_NO_STORE, media_type=FILE_TYPE)
+            return Response(file.encode(), headers=NOT_STORED, media_type=FILE_TYPE)
         return json_response(
             {
                 "tokens": [_shown(each) for each in issued],
                 "file": base64.b64encode(file.encode()).decode(),
             },
-            headers=_NO_STORE,
+            headers=NOT_STORED,
         )
 
     async def _directories(self, principal: Principal, shared: SharedTable) -> TableDirectories:

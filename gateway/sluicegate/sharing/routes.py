@@ -19,7 +19,7 @@ from sluicegate.doors.parameters import json_object, text, timestamp
 from sluicegate.doors.resolve import Resolver
 from sluicegate.doors.tokens import TokenSigner
 from sluicegate.http.bodies import read_body
-from sluicegate.http.responses import json_response, ndjson_response
+from sluicegate.http.responses import NOT_STORED, json_response, ndjson_response
 from sluicegate.late import Late
 from sluicegate.sharing import listing
 from sluicegate.sharing.answer import VERSION_HEADER, Answer
@@ -180,7 +180,7 @@ class SharingDoor:
         table = await self._table(request, principal, "vend")
         credentials = await self._credentials.issue(principal, table, location)
         answer = {"credentials": sharing_json(credentials)}
-        return json_response(answer, headers={"Cache-Control": "no-store"})
+        return json_response(answer, headers=NOT_STORED)
 
     async def _table(
         self, request: Request, principal: Principal, action: PolicyAction = "read"

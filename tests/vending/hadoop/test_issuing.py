@@ -63,7 +63,7 @@ def test_the_file_is_that_of_the_answer_that_tells_more(lake: HadoopLake) -> Non
     answer = lake.ask("orders")
     told, token, *_ = issued(answer)
     assert TokenFile.decode(base64.b64decode(answer.json()["file"])).tokens == {"s3a://lake": token}
-    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Cache-Control"] == "private, no-store"
     assert not told["bonded"]
 
 
@@ -71,7 +71,7 @@ def test_the_file_is_that_of_the_answer_that_tells_more(lake: HadoopLake) -> Non
 def test_who_accepts_bytes_gets_the_file(lake: HadoopLake, file_format: str) -> None:
     answer = lake.ask("orders", accept="application/octet-stream", format=file_format)
     assert answer.headers["Content-Type"] == "application/octet-stream"
-    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Cache-Control"] == "private, no-store"
     file = TokenFile.decode(answer.content)
     assert (file.format, list(file.tokens)) == (file_format, ["s3a://lake"])
 

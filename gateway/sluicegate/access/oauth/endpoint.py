@@ -16,7 +16,7 @@ from sluicegate.access.oauth.requests import OAuthError, TokenRequest
 from sluicegate.access.profile import ICEBERG_PATH, TOKEN_ENDPOINT_PATH
 from sluicegate.clock import epoch_ms
 from sluicegate.http.bodies import read_body
-from sluicegate.http.responses import json_response
+from sluicegate.http.responses import NOT_STORED, json_response
 from sluicegate.telemetry import name_recipient
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ICEBERG_TOKENS = "/v1/oauth/tokens"
 _MAX_BODY = 16_384
-_NOT_STORED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+_NOT_STORED = {**NOT_STORED, "Pragma": "no-cache"}
 _RETRY_SECONDS = "5"
 
 
