@@ -23,6 +23,7 @@ _KINDS: Sequence[tuple[Kind, re.Pattern[str]]] = (
     ("compaction", _COMPACTION),
     ("checkpoint", _CHECKPOINT),
 )
+_LAST_VERSION = (1 << 63) - 1  # a Java `long`; twenty digits can spell more
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,14 @@ def log_file(name: str, size: int, modified: int, e_tag: str | None) -> LogFile 
         if match := pattern.fullmatch(name):
             groups = match.groupdict()
             version = int(groups["version"])
+            last = int(groups.get("last") or version)
+            if last > _LAST_VERSION or (kind == "compaction" and last <= version):
+                return None
             return LogFile(
                 name=name,
                 kind=kind,
                 version=version,
-                last=int(groups.get("last") or version),
+                last=last,
                 size=size,
                 modified=modified,
                 e_tag=e_tag,

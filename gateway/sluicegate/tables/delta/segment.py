@@ -86,8 +86,9 @@ class LogListing:
     def segments(self, version: int) -> Iterator[LogSegment]:
         """The ways to rebuild a version, the cheapest first; none if files are missing for each."""
         bases = [checkpoint for checkpoint in self.checkpoints if checkpoint.version <= version]
+        broken: set[int] = set()
         for base in [*bases, None]:
-            deltas = self.cover(0 if base is None else base.version + 1, version)
+            deltas = self.cover(0 if base is None else base.version + 1, version, broken)
             if deltas is None:
                 continue
             files = (*(base.files if base else ()), *deltas)
@@ -99,17 +100,32 @@ class LogListing:
         start = max(bases, default=-1) + 1
         return next(number for number in range(start, version + 1) if number not in self.commits)
 
-    def cover(self, first: int, last: int) -> tuple[LogFile, ...] | None:
-        """Commits and compactions from one version to another, or `None` where one is missing."""
+    def cover(
+        self, first: int, last: int, broken: set[int] | None = None
+    ) -> tuple[LogFile, ...] | None:
+        """Commits and compactions from one version to another, or `None` where one is missing.
+
+        Args:
+            first: The first version.
+            last: The last version.
+            broken: Versions from which an earlier call did not reach `last`; those of this call are
+                added, so that many checkpoints before one gap do not take the same steps again.
+        """
         files: list[LogFile] = []
+        broken = set() if broken is None else broken
         while first <= last:
-            compacted = [file for file in self.compactions.get(first, ()) if file.last <= last]
-            file = compacted[0] if compacted else self.commits.get(first)
+            file = None if first in broken else self._longest(first, last)
             if file is None:
+                broken.update(file.version for file in files)
                 return None
             files.append(file)
             first = file.last + 1
         return tuple(files)
+
+    def _longest(self, first: int, last: int) -> LogFile | None:
+        """What covers the most versions from the first one on, and none after the last."""
+        compacted = (file for file in self.compactions.get(first, ()) if file.last <= last)
+        return next(compacted, self.commits.get(first))
 
 
 def _complete(files: Iterable[LogFile]) -> Iterator[Checkpoint]:
@@ -119,5 +135,6 @@ def _complete(files: Iterable[LogFile]) -> Iterator[Checkpoint]:
         unique = file.name if file.parts == 1 else ""
         sets[(file.version, file.parts, unique)][file.part] = file
     for (version, parts, _), found in sorted(sets.items(), key=lambda item: (-item[0][0], item[0][1])):
-        if found.keys() == set(range(1, parts + 1)):
+        # Counted: a name can promise ten billion parts.
+        if len(found) == parts and min(found) == 1 and max(found) == parts:
             yield Checkpoint(version, tuple(found[part] for part in sorted(found)))
