@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, UnsupportedOperation
-from sluicegate.budget import Budget, TableLimits
+from sluicegate.budget import Budget, TableLimits, Turns
 from sluicegate.lru import LRU
 from sluicegate.tables.derived_files import DerivedFile, DerivedFiles
 from sluicegate.tables.failures import Failures
@@ -18,6 +19,8 @@ from sluicegate.telemetry import count
 if TYPE_CHECKING:
     from sluicegate.tables.changes import Changes
     from sluicegate.tables.snapshot import Snapshot
+
+_T = TypeVar("_T")
 
 
 class TableReader:
@@ -37,6 +40,7 @@ class TableReader:
     ) -> None:
         self._formats = formats
         self._limits = limits
+        self._turns = Turns()
         self._failures = Failures()
         self._cache: LRU[Hashable, Snapshot] = LRU(max_bytes, attrgetter("nbytes"))
         self._flights: SingleFlight[Snapshot] = SingleFlight()
@@ -58,7 +62,8 @@ class TableReader:
         async def advance() -> Snapshot:
             previous = self._cache.get(key)
             snapshot = await self._failures.run(
-                failing, lambda: read(table, self._limited(directory), previous)
+                failing,
+                lambda: self._limited(directory, lambda limited: read(table, limited, previous)),
             )
             if snapshot is not previous:
                 self._cache.put(key, snapshot)
@@ -87,7 +92,8 @@ class TableReader:
 
         async def load() -> Snapshot:
             snapshot = await self._failures.run(
-                key, lambda: read(table, self._limited(directory), version)
+                key,
+                lambda: self._limited(directory, lambda limited: read(table, limited, version)),
             )
             self._cache.put(key, snapshot)
             return snapshot
@@ -115,8 +121,10 @@ class TableReader:
                 version at or before it.
         """
         newest = await self.latest(table, directory)
-        return await self._format(table).version_at(
-            table, self._limited(directory), newest, timestamp, earliest_after=earliest_after
+        find = self._format(table).version_at
+        return await self._limited(
+            directory,
+            lambda limited: find(table, limited, newest, timestamp, earliest_after=earliest_after),
         )
 
     async def changes(
@@ -140,7 +148,10 @@ class TableReader:
         return await self._change_flights.run(
             key,
             lambda: self._failures.run(
-                key, lambda: read(table, self._limited(directory), latest, start, end)
+                key,
+                lambda: self._limited(
+                    directory, lambda limited: read(table, limited, latest, start, end)
+                ),
             ),
         )
 
@@ -157,7 +168,9 @@ class TableReader:
         make = self._format(table).derived
         key = (table.id, table.location)
         return await self._derived.get(
-            key, file, lambda: make(table, self._limited(directory), file.recipe)
+            key,
+            file,
+            lambda: self._limited(directory, lambda limited: make(table, limited, file.recipe)),
         )
 
     async def aclose(self) -> None:
@@ -166,9 +179,12 @@ class TableReader:
         await self._change_flights.aclose()
         await self._derived.aclose()
 
-    def _limited(self, directory: ObjectDirectory) -> ObjectDirectory:
-        """A directory with a budget for one reading."""
-        return replace(directory, budget=Budget(self._limits))
+    async def _limited(
+        self, directory: ObjectDirectory, read: Callable[[ObjectDirectory], Awaitable[_T]]
+    ) -> _T:
+        """Read from a directory that has a budget for this one reading."""
+        with closing(Budget(self._limits, self._turns)) as budget:
+            return await read(replace(directory, budget=budget))
 
     def _format(self, table: CatalogTable) -> TableFormat:
         try:
