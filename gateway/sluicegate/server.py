@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Callable
 
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
-from sluicegate.http.serving import address_of, bind, serve_app
+from sluicegate.http.serving import bind, serve_app
+from sluicegate.served_address import announced, served_at
 
 
 async def serve_gateway(
@@ -31,22 +31,16 @@ async def serve_gateway(
     server = settings.server
     listener = bind(server.host, server.port)
     try:
-        async with Gateway.running(_reachable(settings, listener)) as gateway:
-            await serve_app(
-                gateway.asgi(),
-                listener,
-                stop_timeout=server.stop_timeout,
-                forwarded_allow_ips=server.forwarded_allow_ips,
-                on_ready=on_ready,
-                stop=stop,
-            )
+        host, port = listener.getsockname()[:2]
+        async with Gateway.running(served_at(settings, host, port)) as gateway:
+            with announced(settings, host, port):
+                await serve_app(
+                    gateway.asgi(),
+                    listener,
+                    stop_timeout=server.stop_timeout,
+                    forwarded_allow_ips=server.forwarded_allow_ips,
+                    on_ready=on_ready,
+                    stop=stop,
+                )
     finally:
         listener.close()
-
-
-def _reachable(settings: Settings, listener: socket.socket) -> Settings:
-    """The settings with an address that recipients can use, where none is configured."""
-    if "public_url" in settings.model_fields_set:
-        return settings
-    address = address_of(listener).replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
-    return settings.model_copy(update={"public_url": address})

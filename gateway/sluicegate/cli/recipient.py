@@ -79,7 +79,7 @@ def create(
     force: bool,
 ) -> None:
     """Create the recipient NAME and write its profile; what it may read is told by `apply`."""
-    settings = load_settings(ctx)
+    settings = _reachable(ctx)
     with _profile_target(profile, name, force=force) as write:
         issued = _run(
             settings,
@@ -109,7 +109,7 @@ def rotate(
     force: bool,
 ) -> None:
     """Give NAME a new profile; what it had before works on for a grace period."""
-    settings = load_settings(ctx)
+    settings = _reachable(ctx)
     with _profile_target(profile, name, force=force) as write:
         issued = _run(
             settings,
@@ -164,6 +164,12 @@ def list_(ctx: click.Context, as_json: bool) -> None:
             ("NAME", "SHARES", "TOKENS", "ACCESS", "EXPIRES", "COMMENT"), [_row(each) for each in found]
         ):
             click.echo(line)
+
+
+def _reachable(ctx: click.Context) -> Settings:
+    from sluicegate.served_address import reachable
+
+    return reachable(load_settings(ctx))
 
 
 def _run(settings: Settings, work: Callable[[Recipients], Awaitable[_Result]]) -> _Result:

@@ -173,7 +173,10 @@ class Settings(SettingsModel):
 
     public_url: HttpUrl = Field(
         default="http://127.0.0.1:8080",
-        description="How recipients reach the gateway; profiles and links carry it.",
+        description=(
+            "How recipients reach the gateway; profiles and links carry it. Without it, they carry the "
+            "address that the gateway listens on."
+        ),
     )
     catalogs: dict[CatalogName, PluginSection] = Field(
         default_factory=dict,
