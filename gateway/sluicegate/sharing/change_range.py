@@ -23,7 +23,7 @@ class Position:
         end: The last version.
         latest: The newest version when the first page was asked for.
         version: Where the answer goes on.
-        index: Position of the next one among all file actions of that version.
+        index: How many shared file actions of that version came before.
     """
 
     start: int
@@ -66,14 +66,14 @@ class ChangeRanges:
         self, principal: Principal, shared: SharedTable, request: ChangesRequest, rest: Position
     ) -> str:
         """The token of the page that goes on at a position."""
-        return self._tokens.sign(asdict(rest), bound_to=bound_to(principal, shared, request.identity))
+        return self._tokens.sign(asdict(rest), bound_to=_bound(principal, shared, request))
 
     def _continued(
         self, principal: Principal, shared: SharedTable, request: ChangesRequest
     ) -> Position | None:
         if request.page_token is None:
             return None
-        bound = bound_to(principal, shared, request.identity)
+        bound = _bound(principal, shared, request)
         return Position(
             **self._tokens.verify(request.page_token, bound_to=bound, parameter="pageToken")
         )
@@ -110,3 +110,8 @@ class ChangeRanges:
         return await self._reader.version_at(
             table.source, table.directory, bound.timestamp, earliest_after=False
         )
+
+
+def _bound(principal: Principal, shared: SharedTable, request: ChangesRequest) -> str:
+    # Tokens of earlier versions counted hidden actions too: they would go on at another file.
+    return bound_to(principal, shared, ("shared actions", *request.identity))

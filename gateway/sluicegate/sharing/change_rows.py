@@ -19,30 +19,30 @@ class SharedRows:
 
     Attributes:
         files: Rows of `CHANGE_SCHEMA`.
-        positions: Of each row among all file actions of the commit, shared or not.
+        first: How many shared file actions of the commit come before these. Hidden ones do not count:
+            page tokens carry the number, and recipients can read these.
     """
 
     files: pa.RecordBatch
-    positions: range | list[int]
+    first: int
 
     @classmethod
     def of(
         cls, files: pa.RecordBatch, shared: Callable[[PartitionValues], bool] | None, first: int
     ) -> SharedRows:
-        """The rows from a position on, of those partitions that are shared."""
-        files = files.slice(first)
-        if shared is None:
-            return cls(files, range(first, first + files.num_rows))
-        kept = pc.indices_nonzero(partition_mask(files.column("partition_values"), shared))
-        return cls(files.take(kept), [first + row for row in kept.to_pylist()])
+        """The rows of those partitions that are shared, without the first ones of them."""
+        if shared is not None:
+            kept = pc.indices_nonzero(partition_mask(files.column("partition_values"), shared))
+            files = files.take(kept)
+        return cls(files.slice(first), first)
 
     def __len__(self) -> int:
         """Number of rows."""
-        return len(self.positions)
+        return int(self.files.num_rows)
 
     def behind(self, count: int) -> SharedRows:
         """The same without the first rows."""
-        return SharedRows(self.files.slice(count), self.positions[count:])
+        return SharedRows(self.files.slice(count), self.first + count)
 
     def together(self, wanted: int) -> int:
         """How many rows to take where so many are wanted: those of one path stay together.

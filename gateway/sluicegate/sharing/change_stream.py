@@ -56,7 +56,7 @@ class ChangeStream:
             while len(rows):
                 count = self._fitting(rows, group.room)
                 if not count:
-                    self.rest = replace(position, version=commit.version, index=rows.positions[0])
+                    self.rest = replace(position, version=commit.version, index=rows.first)
                     yield await self._encode(group)
                     return
                 group.add(commit, rows.files.slice(0, count))
