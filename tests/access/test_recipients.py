@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from support.clock import Clock
 
 from sluicegate.access.authentication import Authentication
@@ -19,6 +19,7 @@ from sluicegate.access.grants import Grants
 from sluicegate.access.recipients import Recipients
 from sluicegate.errors import InvalidRequest, NotFound, Unauthenticated
 from sluicegate.store import Store
+from sluicegate.store.tables import recipients as recipients_table
 from sluicegate.store.tables import tokens
 
 SECOND = 1000
@@ -194,8 +195,8 @@ async def test_a_restored_recipients_old_tokens_stay_revoked(
     [
         ("ACME", None, "there is a recipient 'ACME' already"),
         ("a b", None, "cannot contain a space"),
-        ("new", 0, "lifetime is between 1s and 36500d"),
-        ("new", 10**12, "lifetime is between 1s and 36500d"),
+        ("new", 0, "lifetime is between 1s and 365d"),
+        ("new", 365 * 86_400 + 1, "lifetime is between 1s and 365d"),
     ],
 )
 async def test_bad_recipients_are_refused(
@@ -205,6 +206,25 @@ async def test_bad_recipients_are_refused(
     with pytest.raises(InvalidRequest, match=message):
         await recipients.create(name, token_lifetime=lifetime)
     assert [each.name for each in await recipients.list()] == ["acme"]
+
+
+async def test_a_rotation_refuses_more_than_a_year_and_keeps_the_old_token(
+    recipients: Recipients,
+) -> None:
+    await recipients.create("acme")
+    with pytest.raises(InvalidRequest, match="between 1s and 365d"):
+        await recipients.rotate("acme", token_lifetime=366 * 86_400)
+    assert [each.tokens for each in await recipients.list()] == [1]
+
+
+async def test_a_recipient_of_before_with_longer_tokens_gets_those_of_a_year(
+    recipients: Recipients, store: Store, clock: Clock
+) -> None:
+    await recipients.create("acme")
+    async with store.write() as connection:
+        await connection.execute(update(recipients_table).values(token_lifetime=10**9))
+    year = 365 * 86_400
+    assert (await recipients.rotate("acme")).expires_at == clock() + year * SECOND
 
 
 async def test_unknown_recipients_are_refused_with_the_nearest_name(recipients: Recipients) -> None:

@@ -135,6 +135,13 @@ BAD_FILES = [
         _recipient("token_lifetime: 0s"),
         ["2:26: recipients.acme.token_lifetime: input should be greater than or equal to 1"],
     ),
+    (
+        _recipient("token_lifetime: 366d"),
+        [
+            "2:26: recipients.acme.token_lifetime: a token is valid for a year (365d) at most; rotate "
+            "it before it expires"
+        ],
+    ),
     (_recipient('comment: "a\\0b"'), [f"2:19: recipients.acme.comment: {NUL}"]),
 ]
 

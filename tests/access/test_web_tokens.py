@@ -107,6 +107,14 @@ async def test_a_token_is_verified_once_and_its_end_is_kept() -> None:
     assert judge.asked == 3
 
 
+async def test_a_token_that_is_valid_for_more_than_a_year_is_refused() -> None:
+    authentication, year = chain(Judge("one")), 1000 + 365 * 86_400
+    await authentication.authenticate(f"Bearer {token({}, {'iss': 'one', 'exp': year})}", None)
+    for end in (year + 1, 10**30):
+        with pytest.raises(Unauthenticated, match="for more than a year"):
+            await authentication.authenticate(f"Bearer {token({}, {'iss': 'one', 'exp': end})}", None)
+
+
 @asynccontextmanager
 async def real_chain() -> AsyncIterator[Authentication]:
     """The chain of a gateway with an issuer that is never reached."""

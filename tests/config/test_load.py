@@ -65,6 +65,14 @@ def test_values_are_typed(write: Write) -> None:
         ("server: {port: many}", "1:16: server.port: expected a whole number"),
         ("sharing: {url_lifetime: 8d}", "1:25: sharing.url_lifetime: input should be less than"),
         ("sharing: {url_lifetime: soon}", "1:25: sharing.url_lifetime: expected a duration like"),
+        (
+            "recipients: {token_lifetime: 2y}",
+            "1:30: recipients.token_lifetime: expected a duration like",
+        ),
+        (
+            "recipients: {token_lifetime: 53w}",
+            "1:30: recipients.token_lifetime: a token is valid for a year (365d) at most",
+        ),
         ("cache: {snapshots: big}", "1:20: cache.snapshots: expected a size like"),
         ("public_url: ftp://x", "1:13: public_url: expected an http:// or https:// address"),
         ("public_url: https://a:b@x", "1:13: public_url: expected an address without user"),

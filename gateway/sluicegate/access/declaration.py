@@ -13,10 +13,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 from sluicegate.access.directory_limits import directory_obstacle
 from sluicegate.access.partition_filter import PartitionFilter
-from sluicegate.access.recipients import MAX_TOKEN_LIFETIME
+from sluicegate.config.model import TokenLifetime
 from sluicegate.nouns import AccessMode
 from sluicegate.store.names import NamedKind, check_name
-from sluicegate.units import Duration
 
 _MAX_VERSION = 2**63 - 1
 
@@ -145,8 +144,8 @@ class RecipientEntry(_Entry):
 
     shares: tuple[str, ...] = Field(default=(), description="Names of the shares that it may read.")
     comment: Comment | None = Field(default=None, description="For people.")
-    token_lifetime: Annotated[Duration, Field(ge=1, le=MAX_TOKEN_LIFETIME)] | None = Field(
-        default=None, description="How long its tokens are valid, like 90d."
+    token_lifetime: TokenLifetime | None = Field(
+        default=None, description="How long its tokens are valid, like 90d; 365 days at most."
     )
     allow_from: tuple[NetworkText, ...] = Field(
         default=(), description="Networks that it may call from, like 203.0.113.0/24; none: any."

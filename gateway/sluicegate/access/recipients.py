@@ -12,13 +12,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from sluicegate.access.credentials import Credentials, IssuedCredential, ValidCredentials
 from sluicegate.clock import epoch_ms
+from sluicegate.config.model import LONGEST_TOKEN
 from sluicegate.errors import InvalidRequest, NotFound
 from sluicegate.store import Store
 from sluicegate.store.names import check_name, name_key
 from sluicegate.store.tables import CredentialKind, grants, recipients, shares
 from sluicegate.yamlfile import nearest
-
-MAX_TOKEN_LIFETIME = 100 * 365 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +139,7 @@ class Recipients:
             await self._credentials.end(connection, recipient.id, self._now() + grace * 1000)
             await _set_revoked(connection, recipient.id, None)
             lifetime = token_lifetime or recipient.token_lifetime or self._token_lifetime
+            lifetime = min(lifetime, LONGEST_TOKEN)  # recipients of earlier versions may have more
             holder = (recipient.id, recipient.name)
             return await self._credentials.issue(connection, holder, kind, lifetime)
 
@@ -205,8 +205,8 @@ def _check(name: str, token_lifetime: int | None) -> None:
 
 
 def _check_lifetime(seconds: int | None) -> None:
-    if seconds is not None and not 0 < seconds <= MAX_TOKEN_LIFETIME:
-        raise InvalidRequest("a token's lifetime is between 1s and 36500d")
+    if seconds is not None and not 0 < seconds <= LONGEST_TOKEN:
+        raise InvalidRequest("a token's lifetime is between 1s and 365d")
 
 
 async def _set_revoked(connection: AsyncConnection, recipient_id: str, at: int | None) -> None:

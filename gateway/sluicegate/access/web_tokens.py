@@ -19,6 +19,7 @@ from sluicegate.access.admission import admit
 from sluicegate.access.authentication import bearer_token
 from sluicegate.access.tokens import digest
 from sluicegate.api import Authenticator
+from sluicegate.config.model import LONGEST_TOKEN
 from sluicegate.errors import Unauthenticated
 from sluicegate.lru import LRU
 from sluicegate.nouns import Principal
@@ -151,8 +152,11 @@ class WebTokens(Authenticator):
             if verified is None:
                 return None
             self._verified.put(key, verified)
-        if verified.expires_at <= self._clock():
+        now = self._clock()
+        if verified.expires_at <= now:
             raise Unauthenticated("the access token has expired; get a new one")
+        if verified.expires_at > now + LONGEST_TOKEN:
+            raise Unauthenticated("the access token is valid for more than a year; get a shorter one")
         recipient = await verified.judge.recipient(verified)
         return admit(recipient, verified.judge.method, address)
 

@@ -8,7 +8,11 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
+from sluicegate.units import Duration
+
 MINIMUM_KEY_LENGTH = 32
+# Seconds: nothing that opens tables by itself is valid for longer.
+LONGEST_TOKEN = 365 * 86_400
 
 
 def _http_url(value: str) -> str:
@@ -28,8 +32,15 @@ def _signing_key(value: SecretStr) -> SecretStr:
     return value
 
 
+def _token_lifetime(seconds: int) -> int:
+    if seconds > LONGEST_TOKEN:
+        raise ValueError("a token is valid for a year (365d) at most; rotate it before it expires")
+    return seconds
+
+
 SigningKey = Annotated[SecretStr, AfterValidator(_signing_key)]
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
+TokenLifetime = Annotated[Duration, Field(ge=1), AfterValidator(_token_lifetime)]
 
 
 class SettingsModel(BaseModel):

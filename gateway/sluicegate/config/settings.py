@@ -8,7 +8,7 @@ from pydantic import Field, PrivateAttr, SecretStr, StringConstraints
 
 from sluicegate.config.authentication import AuthenticationSettings
 from sluicegate.config.delegation import DelegationSettings
-from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel, SigningKey
+from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel, SigningKey, TokenLifetime
 from sluicegate.config.secrets import SecretInUrl
 from sluicegate.config.source import Source, source_of
 from sluicegate.units import ByteSize, Duration
@@ -94,10 +94,11 @@ class VendingSettings(SettingsModel):
 class RecipientSettings(SettingsModel):
     """The bearer tokens and OAuth clients of recipients."""
 
-    token_lifetime: Duration = Field(
+    token_lifetime: TokenLifetime = Field(
         default=90 * 86_400,
-        ge=1,
-        description="How long a new token or OAuth client is valid, unless the recipient says.",
+        description=(
+            "How long a new token or OAuth client is valid, unless the recipient says; 365d at most."
+        ),
     )
     rotation_grace: Duration = Field(
         default=86_400, ge=0, description="How long the old one still works after a rotation."
