@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import httpx
+import orjson
 import pytest
-from support.attacked import Attacked
+from support.attacked import LOW_BYTES, LOW_ROWS, Attacked
+from support.bystander import memory
 from support.deltalog import add, metadata, protocol
 from support.shared_lake import LakeTable
 
 _MB = 1_000_000
+_GB = 1_000 * _MB
 # What any query may take: a few requests' worth of buffers, and what the allocator rounds up.
 SMALL = 100 * _MB
 HEAD = (protocol(), metadata())
+# The default of limits.table.bytes.
+LIMIT = 4 * _GB
 
 
 def query(attacked: Attacked, table: LakeTable) -> httpx.Response:
@@ -65,3 +72,87 @@ def test_a_name_that_no_writer_gives_is_not_a_file_of_the_log(
     assert answer.status_code == 200, answer.text[:500]
     assert answer.headers["delta-table-version"] == "2"
     assert len(answer.text.splitlines()) == 5
+
+
+def _write_lines(path: Path, action: Mapping[str, Any], size: int) -> None:
+    """Repeat one line until the file has about so many bytes."""
+    line = orjson.dumps(action) + b"\n"
+    block = line * max(1, _MB // len(line))
+    with path.open("wb") as file:
+        for _ in range(size // len(block)):
+            file.write(block)
+
+
+def _hole(path: Path, size: int) -> None:
+    """A file of so many zero bytes that takes no room."""
+    with path.open("wb") as file:
+        file.truncate(size)
+
+
+def test_a_hint_of_a_gigabyte_is_not_read(attacked: Attacked, table: LakeTable) -> None:
+    _hole(table.folder.log / "_last_checkpoint", _GB)
+    with attacked.watched() as watch:
+        answer = query(attacked, table)
+    watch.check(growth=SMALL)
+    assert answer.status_code == 200, answer.text[:500]
+
+
+def test_a_commit_of_one_line_of_a_gigabyte_is_not_read_to_its_end(
+    attacked: Attacked, table: LakeTable
+) -> None:
+    _hole(table.folder.log / f"{1:020}.json", _GB)
+    with attacked.watched() as watch:
+        message = unreadable(query(attacked, table))
+    watch.check(growth=SMALL)
+    assert f"{1:020}.json has a line of more than" in message
+
+
+def test_a_commit_of_a_gigabyte_ends_at_the_limit_of_entries(
+    attacked: Attacked, table: LakeTable
+) -> None:
+    path = table.folder.log / f"{1:020}.json"
+    _write_lines(path, {"commitInfo": {"by": "somebody who writes a line of no use for readers"}}, _GB)
+    with attacked.watched() as watch:
+        message = unreadable(query(attacked, table))
+    path.unlink()
+    watch.check(growth=SMALL)
+    assert "10000000 entries of metadata" in message
+    assert path.name in message
+    assert "limits.table.rows" in message
+
+
+@pytest.mark.parametrize(
+    ("action", "limit"),
+    [
+        ({"remove": {"path": "a"}}, f"{LOW_ROWS} entries"),
+        ({"sidecar": {"path": "a.parquet", "sizeInBytes": 1}}, f"{LOW_ROWS} entries"),
+        (add("a" * 1000), f"{LOW_BYTES} bytes"),
+        (add("a", stats="s" * 10_000), f"{LOW_BYTES} bytes"),
+        ({"metaData": {"id": ["x"] * 500_000}}, f"{LOW_BYTES} bytes"),
+    ],
+    ids=["removes", "sidecars", "long paths", "statistics", "long lines"],
+)
+def test_a_commit_ends_at_what_its_actions_take(
+    limited: Attacked, action: Mapping[str, Any], limit: str
+) -> None:
+    table = limited.lake.table()
+    table.folder.commit(0, *HEAD, add("a.parquet"))
+    path = table.folder.log / f"{1:020}.json"
+    _write_lines(path, action, 90 * _MB)
+    with limited.watched() as watch:
+        message = unreadable(query(limited, table))
+    watch.check(growth=SMALL + LOW_BYTES)
+    assert limit in message
+    assert path.name in message
+
+
+def test_what_was_read_in_vain_is_given_back(limited: Attacked) -> None:
+    process = limited.lake.gateway.process.pid
+    used = []
+    for _ in range(4):
+        table = limited.lake.table()
+        table.folder.commit(0, *HEAD)
+        _write_lines(table.folder.log / f"{1:020}.json", add("a" * 1000), 90 * _MB)
+        unreadable(query(limited, table))
+        used.append(memory(process, "VmRSS"))
+    assert used[-1] < used[0] + SMALL // 2

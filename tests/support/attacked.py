@@ -12,6 +12,10 @@ from deltalake import write_deltalake
 from support.bystander import Watch, watched
 from support.shared_lake import ACME, RIVAL, LakeTable, SharedLake
 
+# Of the gateway whose limits are low.
+LOW_BYTES = 100_000_000
+LOW_ROWS = 100_000
+
 
 @dataclass(frozen=True)
 class Attacked:

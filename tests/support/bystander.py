@@ -55,7 +55,7 @@ def watched(pid: int, client: httpx.Client, requests: Sequence[httpx.Request]) -
         requests: Each of them is answered with 200 while nothing is wrong; without a body that can be
             sent once only.
     """
-    watch = Watch(before=_memory(pid, "VmRSS"))
+    watch = Watch(before=memory(pid, "VmRSS"))
     Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak begins again (man 5 proc)
     ended = threading.Event()
 
@@ -74,7 +74,7 @@ def watched(pid: int, client: httpx.Client, requests: Sequence[httpx.Request]) -
     finally:
         ended.set()
         thread.join()
-        watch.peak = _memory(pid, "VmHWM")
+        watch.peak = memory(pid, "VmHWM")
 
 
 def _send(client: httpx.Client, request: httpx.Request, watch: Watch) -> None:
@@ -90,7 +90,7 @@ def _send(client: httpx.Client, request: httpx.Request, watch: Watch) -> None:
         watch.failures.append(f"{named}: {answer.status_code} {answer.text[:300]}")
 
 
-def _memory(pid: int, name: str) -> int:
+def memory(pid: int, name: str) -> int:
     """A figure of the process's memory, bytes."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(f"{name}:"):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -74,8 +75,16 @@ class SharedLake:
 
 
 @contextmanager
-def shared_lake(folder: Path, *, tables: int = 240) -> Iterator[SharedLake]:
-    """Serve a lake of so many tables, none of them written yet, until the block ends."""
+def shared_lake(
+    folder: Path, *, tables: int = 240, settings: Mapping[str, Any] = MappingProxyType({})
+) -> Iterator[SharedLake]:
+    """Serve a lake until the block ends.
+
+    Args:
+        folder: Holds configuration and tables.
+        tables: How many, none of them written yet.
+        settings: Further sections of `gateway.yaml`.
+    """
     lake = folder / "lake"
     lake.mkdir()
     names = [f"t{number}" for number in range(tables)]
@@ -92,6 +101,7 @@ def shared_lake(folder: Path, *, tables: int = 240) -> Iterator[SharedLake]:
         {
             "catalogs": {"raw": {"type": "paths"}},
             "storage": [{"type": "file", "prefix": f"file://{lake}/"}],
+            **settings,
         },
         {
             "shares": {SHARE: {"schemas": schemas}},

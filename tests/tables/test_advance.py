@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from support.deltalog import Action, DeltaFolder, add, metadata, protocol, remove, vector
 from support.snapshots import at_version, latest, paths, rows
 
+from sluicegate.budget import Budget
 from sluicegate.errors import TableUnreadable
 from sluicegate.tables.delta.actions import CHUNK_ROWS, Actions
 from sluicegate.tables.delta.commits import parse_actions
@@ -227,7 +228,7 @@ def parsed(folder: DeltaFolder, actions: list[Action]) -> Actions:
     path = folder.commit(2, *actions)
     file = log_file(path.name, path.stat().st_size, 1, None)
     assert file is not None
-    return parse_actions(path.read_bytes(), file, "file://")
+    return parse_actions(path.read_bytes(), file, "file://", Budget())
 
 
 def live_paths(files: FileSet) -> list[str]:

@@ -21,7 +21,11 @@ _WORTH = 0.2  # seconds; what failed faster may be tried again at once
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    error: TableUnreadable
+    """What is left of an error: its traceback would hold all that had been decoded."""
+
+    kind: type[TableUnreadable]
+    message: str
+    detail: str | None
     until: float
 
 
@@ -58,7 +62,7 @@ class Failures:
             if took < _WORTH:
                 raise
             until = self._clock() + min(_TIMES * took, _LONGEST)
-            self._kept.put(key, _Failure(error, until))
+            self._kept.put(key, _Failure(type(error), error.message, error.detail, until))
             raise
 
     def _check(self, key: Hashable) -> None:
@@ -67,8 +71,7 @@ class Failures:
             return
         left = failure.until - self._clock()
         if left > 0:
-            error = failure.error
-            raise type(error)(
-                f"{error.message} (found a moment ago; it is tried again in {math.ceil(left)} s)",
-                detail=error.detail,
+            raise failure.kind(
+                f"{failure.message} (found a moment ago; it is tried again in {math.ceil(left)} s)",
+                detail=failure.detail,
             )

@@ -80,19 +80,40 @@ def action_row(action: Mapping[str, Any], line: int) -> Row:
 
 
 def action_columns(rows: Sequence[Row], root: str) -> pa.RecordBatch:
-    """The rows as columns of `ACTION_SCHEMA`, with literal paths.
+    """The rows, at least one, as columns of `ACTION_SCHEMA`, with literal paths.
 
     Raises:
         pa.ArrowException: A value has another type than the log's.
     """
-    if not rows:
-        return _no_actions()
     columns = [
         pa.array(values, field.type)
         for values, field in zip(zip(*rows, strict=True), ACTION_SCHEMA, strict=True)
     ]
     columns[0] = literal_paths(columns[0], root)
     return pa.RecordBatch.from_arrays(columns, schema=ACTION_SCHEMA)
+
+
+def joined_actions(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Batches of `ACTION_SCHEMA` as one.
+
+    Raises:
+        pa.ArrowInvalid: A column holds more than 2 GB of text.
+    """
+    if len(batches) < 2:
+        return batches[0] if batches else _no_actions()
+    return one_batch(pa.Table.from_batches(batches))
+
+
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """The rows of a table, at least one, as one batch.
+
+    Raises:
+        pa.ArrowInvalid: A column holds more than 2 GB of text, which Arrow would split.
+    """
+    batches = table.combine_chunks().to_batches()
+    if len(batches) != 1:
+        raise pa.ArrowInvalid("a column holds more than 2 GB of text")
+    return batches[0]
 
 
 def as_files(actions: pa.RecordBatch, source: str) -> pa.RecordBatch:

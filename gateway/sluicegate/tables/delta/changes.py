@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from sluicegate.errors import TableUnreadable
 from sluicegate.tables.changes import CHANGE_SCHEMA, CommitFiles
-from sluicegate.tables.delta.actions import Actions
+from sluicegate.tables.delta.actions import Actions, one_batch
 from sluicegate.tables.snapshot import FILE_SCHEMA
 
 _KINDS = pa.array(["add", "remove", "cdc"])
@@ -61,7 +61,7 @@ def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     filled = [batch for batch in batches if batch.num_rows]
     if len(filled) < 2:
         return filled[0] if filled else _nothing()
-    return pa.Table.from_batches(filled).combine_chunks().to_batches()[0]
+    return one_batch(pa.Table.from_batches(filled))
 
 
 def _in_order(changes: pa.RecordBatch) -> pa.RecordBatch:

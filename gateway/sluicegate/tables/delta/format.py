@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sluicegate.api import CatalogTable, InvalidRequest, NotFound, ObjectDirectory, TableFormat
+from sluicegate.budget import TableTooLarge
 from sluicegate.errors import TableUnreadable
 from sluicegate.tables.changes import Changes, Commit
 from sluicegate.tables.delta.history import History, HistoryCache, Outline, Start
@@ -112,6 +113,8 @@ async def _load_latest(log: DeltaLog) -> Snapshot:
         if listing.latest is not None:
             try:
                 return await log.load(listing, listing.latest)
+            except TableTooLarge:
+                raise
             except TableUnreadable:
                 pass  # an older checkpoint, or the commits from 0 on, may do
     listing = await log.listing()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 
 import anyio
 
+from sluicegate.budget import TableTooLarge
 from sluicegate.errors import ObjectMissing, TableUnreadable, Unavailable
 from sluicegate.lru import LRU
 from sluicegate.nouns import CatalogTable
@@ -89,7 +91,15 @@ class History:
         return [fresh[file.name] if (old := known[file.name]) is None else old for file in files]
 
     async def files(self, commits: Sequence[LogFile]) -> list[CommitFiles]:
-        """What commits changed, in the order asked; raises as `outlines` does."""
+        """What commits changed, in the order asked; raises as `outlines` does.
+
+        Each call has a budget to itself: how many there are and how long they take is up to clients.
+        """
+        store = self._store.renewed()
+        with closing(store.budget):
+            return await History(store, self._table, self._cache)._files(commits)
+
+    async def _files(self, commits: Sequence[LogFile]) -> list[CommitFiles]:
         known = [self._cache.files.get(self._key(file)) for file in commits]
         jobs = [
             partial(self._load, file) for file, old in zip(commits, known, strict=True) if old is None
@@ -119,6 +129,8 @@ class History:
         for segment in listing.segments(commit.version):
             try:
                 state = await self._state(segment)
+            except TableTooLarge:
+                raise
             except TableUnreadable as error:
                 failure = failure or error
             else:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, TypeVarTuple, Unpack
 
 import anyio
 import orjson
 
+from sluicegate.budget import TableTooLarge
 from sluicegate.errors import ObjectMissing, TableUnreadable
 from sluicegate.nouns import CatalogTable, ObjectDirectory
 from sluicegate.tables.delta.actions import Actions
 from sluicegate.tables.delta.checkpoint import CheckpointState, read_checkpoint
-from sluicegate.tables.delta.commits import read_actions
+from sluicegate.tables.delta.commits import damaged, read_actions
 from sluicegate.tables.delta.gather import gather
 from sluicegate.tables.delta.names import LogFile
 from sluicegate.tables.delta.paths import storage_root
@@ -31,8 +32,11 @@ from sluicegate.tables.delta.timestamps import (
 from sluicegate.tables.snapshot import FileChunk, FileSet, Snapshot, TableMetadata
 
 _T = TypeVar("_T")
+_Arguments = TypeVarTuple("_Arguments")
 
 _PARALLEL = 16
+_HINT_BYTES = 4 * 1024 * 1024  # it may hold the schema of a wide table's checkpoint
+_MANY_FILES = 10_000  # of a log; sorting more takes noticeable time
 _NOTHING = CheckpointState(files=())
 
 
@@ -53,13 +57,14 @@ class DeltaLog:
 
     async def listing(self, since: int | None = None) -> LogListing:
         """The log's files from a version on, as far as the catalog says that they count."""
-        return LogListing.of(await self.store.files(since), self._table)
+        return await self._sorted(await self.store.files(since))
 
     async def checkpoint_hint(self) -> int | None:
         """The version in `_last_checkpoint`: maybe stale or wrong, `None` where it says nothing."""
         try:
-            return max(0, int(orjson.loads(await self.store.read("_last_checkpoint"))["version"]))
-        except (ObjectMissing, ValueError, KeyError, TypeError):
+            hint = await self.store.read_small("_last_checkpoint", _HINT_BYTES)
+            return None if hint is None else max(0, int(orjson.loads(hint)["version"]))
+        except (ObjectMissing, ValueError, KeyError, TypeError, OverflowError):
             return None
 
     async def load(self, listing: LogListing, version: int) -> Snapshot:
@@ -70,9 +75,12 @@ class DeltaLog:
             Unavailable: The store does not answer, or the log was cleaned up meanwhile.
         """
         failure: TableUnreadable | None = None
-        for segment in listing.segments(version):
+        segments = listing.segments(version)
+        while segment := await _off_loop(listing.size, next, segments, None):
             try:
                 base = await self._base(segment)
+            except TableTooLarge:
+                raise
             except TableUnreadable as error:
                 failure = failure or error
             else:
@@ -95,7 +103,7 @@ class DeltaLog:
         if self._table.latest_version == previous.version:
             return previous  # the catalog knows: nothing in the store could change that
         files = await self.store.files(previous.version)
-        listing = LogListing.of(files, self._table)
+        listing = await self._sorted(files)
         if self._table.latest_version is None and state.newest not in files:
             return None
         latest = listing.latest
@@ -109,6 +117,9 @@ class DeltaLog:
         segment = LogSegment(latest, None, deltas, listing.commits.get(latest, deltas[-1]))
         before = _timestamp_before(latest, listing, previous)
         return await self._snapshot(segment, previous, previous.files, before)
+
+    async def _sorted(self, files: Sequence[LogFile]) -> LogListing:
+        return await _off_loop(len(files), LogListing.of, files, self._table)
 
     async def _base(self, segment: LogSegment) -> CheckpointState:
         if segment.checkpoint is None:
@@ -125,7 +136,7 @@ class DeltaLog:
         self, listing: LogListing, segment: LogSegment, base: CheckpointState
     ) -> Snapshot:
         files = await anyio.to_thread.run_sync(_file_set, base.files)
-        before = _timestamp_before(segment.version, listing)
+        before = await _off_loop(listing.size, _timestamp_before, segment.version, listing)
         return await self._snapshot(segment, base, files, before)
 
     async def _snapshot(
@@ -137,7 +148,7 @@ class DeltaLog:
         metadata = _newest([base.metadata, *(commit.metadata for commit in commits)], "metadata")
         check_readable(protocol, by_catalog=self._table.latest_version is not None)
         if commits:
-            files = await anyio.to_thread.run_sync(lambda: apply(files, reconcile(commits)))
+            files = await anyio.to_thread.run_sync(_applied, files, commits)
         return Snapshot(
             version=segment.version,
             timestamp=await self._timestamp(segment, commits, metadata, before),
@@ -165,6 +176,20 @@ class DeltaLog:
                 return commits[-1].in_commit_timestamp
             return await in_commit_timestamp(self.store, segment.newest)
         return after(before, segment.newest.modified)
+
+
+def _applied(files: FileSet, commits: Sequence[Actions]) -> FileSet:
+    with damaged("the Delta log"):
+        return apply(files, reconcile(commits))
+
+
+async def _off_loop(
+    size: int, function: Callable[[Unpack[_Arguments]], _T], *arguments: *_Arguments
+) -> _T:
+    """Call a function whose time grows with the log, in a thread where that is much."""
+    if size < _MANY_FILES:
+        return function(*arguments)
+    return await anyio.to_thread.run_sync(function, *arguments)
 
 
 def _file_set(chunks: Sequence[FileChunk]) -> FileSet:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sluicegate.tables.delta.actions import ACTION_SCHEMA, CHUNK_ROWS, Actions, as_files
+from sluicegate.tables.delta.actions import ACTION_SCHEMA, CHUNK_ROWS, Actions, as_files, one_batch
 from sluicegate.tables.derived import chunks_of
 from sluicegate.tables.snapshot import FileChunk, FileSet
 
@@ -151,7 +151,7 @@ def _joined(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _join(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+    return one_batch(pa.Table.from_batches(batches))
 
 
 def _keys(actions: pa.Table) -> pa.Table:

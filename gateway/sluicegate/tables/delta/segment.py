@@ -70,6 +70,11 @@ class LogListing:
         )
 
     @property
+    def size(self) -> int:
+        """How many files there are, about."""
+        return len(self.commits) + len(self.compactions) + len(self.checkpoints)
+
+    @property
     def latest(self) -> int | None:
         """The newest version that a file stands for."""
         return max(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import anyio
 import obstore
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
+from sluicegate.budget import Budget
 from sluicegate.clock import ms_of
 from sluicegate.errors import ObjectMissing, Unavailable
 from sluicegate.nouns import ObjectDirectory
@@ -18,20 +21,35 @@ from sluicegate.tables.store_errors import store_errors
 from sluicegate.telemetry import span
 
 if TYPE_CHECKING:
-    from obstore import GetOptions
+    from obstore import GetOptions, GetResult
     from obstore.store import ObjectStore
+    from typing_extensions import Buffer
 
 _LOG = "_delta_log"
 _LIST_CHUNK = 100
+_ENTRY_BYTES = 400  # of memory that one listed name takes
+_DECODING = 2  # threads; more would take time and memory from everybody else
 
 
 class LogStore:
-    """The `_delta_log` of one table, opened for reading."""
+    """The `_delta_log` of one table, opened for reading; whatever is fetched counts in its budget.
+
+    Attributes:
+        budget: What reading the log may still cost.
+        decoding: How many threads may decode its files.
+    """
 
     def __init__(self, directory: ObjectDirectory) -> None:
+        self.budget = directory.budget
+        self.decoding = anyio.CapacityLimiter(_DECODING)
+        self._directory = directory
         self._store = directory.store
         self._prefix = directory.key(_LOG)
         self._ordered = _lists_in_order(directory.store)
+
+    def renewed(self) -> LogStore:
+        """The same log with a budget of which nothing was taken yet; whoever uses it closes that."""
+        return LogStore(replace(self._directory, budget=self.budget.renewed()))
 
     async def files(self, since: int | None = None) -> list[LogFile]:
         """The log's files from a version on, in no order, by one listing; none where there is no log.
@@ -44,6 +62,8 @@ class LogStore:
         with span("store.list"), suppress(ObjectMissing), store_errors(self._prefix):
             pages = obstore.list(self._store, self._prefix, offset=offset, chunk_size=_LIST_CHUNK)
             async for page in pages:
+                cost = _ENTRY_BYTES * len(page)
+                self.budget.take("the list of the Delta log's files", bytes=cost, rows=len(page))
                 for item in page:
                     name = item["path"].removeprefix(f"{self._prefix}/")
                     if self._ordered and name.startswith("_"):
@@ -60,26 +80,45 @@ class LogStore:
         Raises:
             ObjectMissing: There is no such object.
             StorageError: The store does not answer or refuses.
+            TableTooLarge: It exceeds the budget, by what the store says of its size.
         """
         with span("store.get"), store_errors(name):
             options: GetOptions | None = None if limit is None else {"range": (0, limit)}
             result = await obstore.get_async(self._store, self._key(name), options=options)
-            return memoryview(await result.bytes_async())
+            return await self._fetched(name, result)
+
+    async def read_small(self, name: str, most: int) -> memoryview | None:
+        """A whole object, or `None` where it is larger than `most` bytes; raises as `read` does."""
+        with span("store.get"), store_errors(name):
+            result = await obstore.get_async(self._store, self._key(name))
+            return None if result.meta["size"] > most else await self._fetched(name, result)
+
+    async def _fetched(self, name: str, result: GetResult) -> memoryview:
+        start, end = result.range
+        await self.budget.admit(end - start)
+        self.budget.take(f"the Delta log's {name}", bytes=end - start)
+        return memoryview(await result.bytes_async())
+
+    async def size(self, name: str) -> int:
+        """The size of an object in bytes; raises as `read` does."""
+        with span("store.head"), store_errors(name):
+            return int((await obstore.head_async(self._store, self._key(name)))["size"])
 
     def open(self, name: str, size: int) -> _RangedObject:
         """An object as a blocking, seekable file, for worker threads."""
-        return _RangedObject(self._store, self._key(name), size)
+        return _RangedObject(self._store, self._key(name), size, f"the Delta log's {name}", self.budget)
 
     def _key(self, name: str) -> str:
         return f"{self._prefix}/{name}"
 
 
 class _RangedObject(io.RawIOBase):
-    """An object as a blocking file: each read is one range request."""
+    """An object as a blocking file: each read is one range request, and counts in the budget."""
 
-    def __init__(self, store: ObjectStore, key: str, size: int) -> None:
+    def __init__(self, store: ObjectStore, key: str, size: int, what: str, budget: Budget) -> None:
         super().__init__()
         self._store, self._key, self._size, self._position = store, key, size, 0
+        self._what, self._budget = what, budget
 
     def readable(self) -> bool:
         return True
@@ -99,10 +138,17 @@ class _RangedObject(io.RawIOBase):
         end = self._size if size is None or size < 0 else min(self._size, self._position + size)
         if end <= self._position:
             return b""
+        self._budget.take(self._what, bytes=end - self._position)
         with span("store.get"), store_errors(self._key):
             data = obstore.get_range(self._store, self._key, start=self._position, end=end)
         self._position = end
         return bytes(data)
+
+    def readinto(self, buffer: Buffer) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
 
 
 @contextmanager

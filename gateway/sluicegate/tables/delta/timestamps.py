@@ -12,7 +12,7 @@ import orjson
 
 from sluicegate.clock import iso_utc
 from sluicegate.errors import InvalidRequest, TableUnreadable
-from sluicegate.tables.delta.commits import parse_actions
+from sluicegate.tables.delta.commits import read_actions
 from sluicegate.tables.delta.names import LogFile
 from sluicegate.tables.delta.segment import LogListing
 from sluicegate.tables.delta.store import LogStore, cleaned_up_meanwhile
@@ -46,7 +46,7 @@ async def in_commit_timestamp(store: LogStore, commit: LogFile) -> int:
             timestamp = _first_line_timestamp(bytes(await store.read(commit.name, _FIRST_LINE)))
             if timestamp is not None:
                 return timestamp
-        actions = parse_actions(await store.read(commit.name), commit, "")
+        actions = await read_actions(store, commit, "")
         return commit.modified if actions.in_commit_timestamp is None else actions.in_commit_timestamp
 
 
