@@ -9,7 +9,7 @@ from typing import Any
 import fastavro
 import pytest
 
-from sluicegate.api import TableUnreadable
+from sluicegate.api import Budget, TableUnreadable
 from sluicegate_iceberg.format.manifests import DATA, Manifest, entries_of
 from sluicegate_iceberg.format.metadata import parse_metadata
 
@@ -50,7 +50,7 @@ def manifest(kind: tuple[str, str], values: list[int]) -> bytes:
     ],
 )
 def test_files_of_dates_that_python_does_not_know_are_read(kind: tuple[str, str], value: int) -> None:
-    entries = entries_of(MANIFEST, manifest(kind, [1, value]))
+    entries = list(entries_of(MANIFEST, manifest(kind, [1, value]), Budget()))
     assert [entry.file["file_path"] for entry in entries] == ["0.parquet", "1.parquet"]
 
 
@@ -62,7 +62,7 @@ def test_a_broken_manifest_is_told() -> None:
         for _ in range(dice.randint(1, 4)):
             data[dice.randrange(len(data))] = dice.randrange(256)
         try:
-            entries_of(MANIFEST, bytes(data))
+            list(entries_of(MANIFEST, bytes(data), Budget()))
         except TableUnreadable:
             told += 1
     assert told > 800
@@ -78,5 +78,5 @@ def test_a_broken_manifest_is_told() -> None:
     ],
 )
 def test_broken_metadata_is_told(data: bytes) -> None:
-    with pytest.raises(TableUnreadable, match="metadata file is broken"):
+    with pytest.raises(TableUnreadable, match="metadata file of the Iceberg table is broken"):
         parse_metadata(data)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyroaring import BitMap64
 
 from sluicegate.api import TableUnreadable
-from sluicegate_iceberg.format.deletes import DeleteFile, delete_files
+from sluicegate_iceberg.format.deletes import DeleteFile, deletes_among
 from sluicegate_iceberg.format.manifests import Entry
 from sluicegate_iceberg.format.positions import positions_by_file, row_set, rows_in
 from sluicegate_iceberg.format.recipes import PositionDeletes, StoredVector, parse_recipe, recipe_text
@@ -128,5 +128,5 @@ def positions(told: dict[str, str]) -> DeleteFile:
         for name, value in told.items()
     }
     entry = Entry(1, None, {"content": 1, "file_format": "PARQUET", "file_path": "p", **bounds})
-    (file,) = delete_files([entry], None)
+    (file,) = deletes_among([entry], None)
     return file

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -47,6 +48,11 @@ class IcebergSharing:
     folder: Path
     _names: Iterator[str] = field(repr=False)
 
+    def unwritten(self) -> tuple[str, Path]:
+        """A name in the share that no table has, and the folder where it would be."""
+        name = next(self._names)
+        return name, self.folder / name
+
     def table(
         self, schema: pa.Schema | Schema, *, format_version: int = 2, **properties: str
     ) -> tuple[str, Table]:
@@ -62,12 +68,15 @@ class IcebergSharing:
 
 
 @contextmanager
-def iceberg_sharing(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[IcebergSharing]:
+def iceberg_sharing(
+    folder: Path, patch: pytest.MonkeyPatch, settings: Mapping[str, Any] | None = None
+) -> Iterator[IcebergSharing]:
     """Serve a lake of tables that do not exist yet until the block ends.
 
     Args:
         folder: An empty one.
         patch: Puts the stand-in of a catalog on the path of the gateway's process.
+        settings: Further ones of the gateway.
     """
     lake, site = folder / "lake", folder / "site"
     lake.mkdir()
@@ -83,6 +92,7 @@ def iceberg_sharing(folder: Path, patch: pytest.MonkeyPatch) -> Iterator[Iceberg
             "plugins": ["iceberg"],
             "catalogs": {"ice": {"type": "icefolders", "max_age": 0}},
             "storage": [{"type": "file", "prefix": f"file://{lake}/"}],
+            **(settings or {}),
         },
         {
             "shares": {SHARE: {"schemas": {SCHEMA: {"tables": tables}}}},

@@ -21,6 +21,8 @@ from sluicegate_iceberg.format.schema import Field, Primitive
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1)
 _LONG = 8  # bytes
+_FLOATING = (4, 8)  # bytes
+_LONGEST_DECIMAL = 16  # bytes, of 38 digits
 # A bound as JSON text, of the encoded value and whether it is an upper one; `None` where it has none.
 Decode = Callable[[bytes, bool], str | None]
 
@@ -89,7 +91,7 @@ def stats_text(file: Mapping[str, Any], metrics: Iterable[Metric]) -> str:
 
 
 def _by_id(file: Mapping[str, Any], name: str) -> dict[int, Any]:
-    return {item["key"]: item["value"] for item in file.get(name) or ()}
+    return {item["key"]: item["value"] for item in file.get(name) or () if item is not None}
 
 
 def _decoder(type_: str) -> Decode | None:
@@ -99,16 +101,22 @@ def _decoder(type_: str) -> Decode | None:
     return _DECODERS.get(type_)
 
 
-def _integer(data: bytes, _: bool) -> str:
+def _integer(data: bytes, _: bool) -> str | None:
+    if len(data) > _LONG:
+        return None
     return str(int.from_bytes(data, "little", signed=True))
 
 
 def _floating(data: bytes, _: bool) -> str | None:
+    if len(data) not in _FLOATING:
+        return None
     (value,) = struct.unpack("<f" if len(data) == 4 else "<d", data)
     return repr(value) if math.isfinite(value) else None
 
 
-def _decimal(data: bytes, scale: int) -> str:
+def _decimal(data: bytes, scale: int) -> str | None:
+    if len(data) > _LONGEST_DECIMAL:
+        return None
     # Not by `Decimal`, whose context rounds to 28 digits.
     unscaled = int.from_bytes(data, "big", signed=True)
     digits = str(abs(unscaled)).rjust(scale + 1, "0")
@@ -117,6 +125,8 @@ def _decimal(data: bytes, scale: int) -> str:
 
 
 def _date(data: bytes, _: bool) -> str | None:
+    if len(data) > _LONG:
+        return None
     try:
         day = _FIRST_DAY + timedelta(days=int.from_bytes(data, "little", signed=True))
     except OverflowError:

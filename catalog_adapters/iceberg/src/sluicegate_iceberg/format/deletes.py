@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyroaring import BitMap64
 
-from sluicegate.api import UnsupportedOperation
+from sluicegate.api import Budget, UnsupportedOperation
 from sluicegate.formats import DELETION_VECTOR, PLAIN_SCHEMA, FileChunk
+from sluicegate_iceberg.format.broken import in_file
 from sluicegate_iceberg.format.files import DataFiles
-from sluicegate_iceberg.format.manifests import Entry
+from sluicegate_iceberg.format.manifests import Entry, Manifest, entries_of
 from sluicegate_iceberg.format.positions import positions_by_file, row_set
 from sluicegate_iceberg.format.recipes import PositionDeletes, StoredVector
 from sluicegate_iceberg.format.vectors import (
@@ -78,18 +79,28 @@ class Deleted:
         return len(self.payload or b"") + (0 if self.rows is None else int(self.rows.nbytes))
 
 
-def delete_files(entries: Iterable[Entry], oldest: int | None) -> list[DeleteFile]:
+def delete_files(
+    manifest: Manifest, data: bytes, budget: Budget, oldest: int | None
+) -> list[DeleteFile]:
     """The delete files of a manifest of deletes.
 
     Args:
-        entries: The manifest's.
+        manifest: Which one.
+        data: The file.
+        budget: Counts what is decoded.
         oldest: The smallest sequence number of a live data file, if there is any.
 
     Raises:
         UnsupportedOperation: Some rows are deleted by the values of columns, or positions are kept in
             other files than Parquet and Puffin.
+        TableUnreadable: The manifest is broken, or too large.
     """
-    found = []
+    with in_file(manifest.called):
+        return list(deletes_among(entries_of(manifest, data, budget), oldest))
+
+
+def deletes_among(entries: Iterable[Entry], oldest: int | None) -> Iterator[DeleteFile]:
+    """The delete files among the entries of a manifest; see `delete_files`."""
     for entry in entries:
         file = entry.file
         if file["content"] == _EQUALITY:
@@ -99,8 +110,7 @@ def delete_files(entries: Iterable[Entry], oldest: int | None) -> list[DeleteFil
                     "cannot apply: compact it (rewrite_data_files with delete-file-threshold=1)"
                 )
             continue
-        found.append(_delete_file(entry, file))
-    return found
+        yield _delete_file(entry, file)
 
 
 def _delete_file(entry: Entry, file: Mapping[str, Any]) -> DeleteFile:
@@ -132,11 +142,11 @@ def _named(file: Mapping[str, Any]) -> tuple[bytes, bytes | None]:
     return lower.get(_PATH_ID, b""), upper.get(_PATH_ID)
 
 
-def parse_deletes(file: DeleteFile, data: bytes) -> Deleted:
+def parse_deletes(file: DeleteFile, data: bytes, budget: Budget) -> Deleted:
     """What a delete file says, of its bytes (of a vector: of its part).
 
     Raises:
-        TableUnreadable: It is broken.
+        TableUnreadable: It is broken, or too large.
     """
     if file.vector_of is not None:
         return Deleted(file, payload=payload_in(data))

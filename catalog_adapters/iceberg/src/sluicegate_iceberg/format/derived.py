@@ -9,8 +9,9 @@ from typing import TypeVar
 import anyio.to_thread
 from pyroaring import BitMap64
 
+from sluicegate.api import Budget
 from sluicegate_iceberg.format.deletes import DeleteFile, delete_files
-from sluicegate_iceberg.format.manifests import DELETES, Manifest, entries_of, listed_manifests
+from sluicegate_iceberg.format.manifests import DELETES, Manifest, listed_manifests
 from sluicegate_iceberg.format.objects import TableObjects
 from sluicegate_iceberg.format.positions import rows_in
 from sluicegate_iceberg.format.recipes import PositionDeletes, Recipe, StoredVector
@@ -54,17 +55,17 @@ async def _delete_files(objects: TableObjects, recipe: PositionDeletes) -> list[
     ]
     for some in _batches(manifests):
         contents = await objects.read_all([manifest.path for manifest in some])
-        found += await anyio.to_thread.run_sync(partial(_applying, some, contents, recipe))
+        found += await objects.decode(_applying, some, contents, recipe, objects.budget)
     return found
 
 
 def _applying(
-    manifests: Sequence[Manifest], contents: Sequence[bytes], recipe: PositionDeletes
+    manifests: Sequence[Manifest], contents: Sequence[bytes], recipe: PositionDeletes, budget: Budget
 ) -> list[DeleteFile]:
     return [
         file
         for manifest, content in zip(manifests, contents, strict=True)
-        for file in delete_files(entries_of(manifest, content), None)
+        for file in delete_files(manifest, content, budget, None)
         if file.vector_of is None
         and file.sequence_number >= recipe.sequence_number
         and file.may_name(recipe.data_file)

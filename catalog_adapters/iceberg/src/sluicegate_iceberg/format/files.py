@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,6 +15,19 @@ from sluicegate_iceberg.format.bounds import Metric, stats_text
 from sluicegate_iceberg.format.manifests import Entry
 from sluicegate_iceberg.format.objects import TableObjects
 from sluicegate_iceberg.format.required import check_columns
+
+_AT_ONCE = 5000  # entries
+_COLUMNS = "the files of a manifest"
+_PART_SCHEMA = pa.schema(
+    [
+        pa.field("path", pa.string()),
+        pa.field("size", pa.int64()),
+        pa.field("modification_time", pa.int64()),
+        pa.field("stats", pa.string()),
+        pa.field("location", pa.string()),
+        pa.field("sequence_number", pa.int64()),
+    ]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +59,13 @@ class DataFiles:
 
 
 def data_files(
-    entries: Sequence[Entry],
+    entries: Iterable[Entry],
     objects: TableObjects,
     metrics: Sequence[Metric],
     timestamps: Mapping[int, int],
     required: Mapping[int, str],
 ) -> DataFiles:
-    """Columns of a manifest's entries.
+    """Columns of a manifest's entries, of which few are in memory at a time.
 
     Args:
         entries: All of one manifest.
@@ -62,35 +76,64 @@ def data_files(
 
     Raises:
         UnsupportedOperation: A file is not Parquet, or encrypted, or lacks a column.
+        TableTooLarge: The columns are larger than may be.
+        ValueError: An entry says what cannot be.
     """
-    files = [entry.file for entry in entries]
-    for file in files:
-        _check(file.get("file_format"), encrypted=file.get("key_metadata") is not None)
-        if required:
-            check_columns(file, required)
-    locations = [file["file_path"] for file in files]
-    values = {
-        "path": [objects.path(location) for location in locations],
-        "size": [file["file_size_in_bytes"] for file in files],
-        # Of a file whose snapshot has expired nobody knows it any more.
-        "modification_time": [timestamps.get(entry.snapshot_id or 0, 0) for entry in entries],
-        "stats": [stats_text(file, metrics) for file in files],
-        "partition_values": pa.DictionaryArray.from_arrays(
-            pa.repeat(pa.scalar(0, pa.int32()), len(files)), ["{}"]
-        ),
-    }
-    columns = [_column(values.get(field.name), field.type, len(files)) for field in FILE_SCHEMA]
+    parts = []
+    remaining = iter(entries)
+    while some := list(islice(remaining, _AT_ONCE)):
+        parts.append(_part(some, objects, metrics, timestamps, required))
+        objects.budget.take(_COLUMNS, bytes=parts[-1].nbytes)
+    whole = pa.Table.from_batches(parts, schema=_PART_SCHEMA)
+    columns = [_column(whole, field.name, field.type) for field in FILE_SCHEMA]
     return DataFiles(
         FileChunk.of(pa.RecordBatch.from_arrays(columns, schema=FILE_SCHEMA)),
-        pa.array(locations, pa.string()),
-        pa.array([entry.sequence_number for entry in entries], pa.int64()),
+        _column(whole, "location", pa.string()),
+        _column(whole, "sequence_number", pa.int64()),
     )
 
 
-def _column(values: object, type_: pa.DataType, rows: int) -> pa.Array:
-    if values is None:
-        return pa.nulls(rows, type_)
-    return values if isinstance(values, pa.Array) else pa.array(values, type_)
+def _part(
+    entries: Sequence[Entry],
+    objects: TableObjects,
+    metrics: Sequence[Metric],
+    timestamps: Mapping[int, int],
+    required: Mapping[int, str],
+) -> pa.RecordBatch:
+    files = [entry.file for entry in entries]
+    for file in files:
+        _check(file.get("file_format"), encrypted=file.get("key_metadata") is not None)
+        _check_count(file["record_count"])
+        _check_count(file["file_size_in_bytes"])
+        if required:
+            check_columns(file, required)
+    locations = [file["file_path"] for file in files]
+    columns = [
+        pa.array([objects.path(location) for location in locations], pa.string()),
+        pa.array([file["file_size_in_bytes"] for file in files], pa.int64()),
+        # Of a file whose snapshot has expired nobody knows it any more.
+        pa.array([timestamps.get(entry.snapshot_id or 0, 0) for entry in entries], pa.int64()),
+        pa.array([stats_text(file, metrics) for file in files], pa.string()),
+        pa.array(locations, pa.string()),
+        pa.array([entry.sequence_number for entry in entries], pa.int64()),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=_PART_SCHEMA)
+
+
+def _column(whole: pa.Table, name: str, type_: pa.DataType) -> pa.Array:
+    if name in whole.column_names:
+        chunks = whole.column(name).chunks
+        return pa.concat_arrays(chunks) if chunks else pa.array([], type_)
+    if name == "partition_values":
+        return pa.DictionaryArray.from_arrays(
+            pa.repeat(pa.scalar(0, pa.int32()), whole.num_rows), ["{}"]
+        )
+    return pa.nulls(whole.num_rows, type_)
+
+
+def _check_count(value: object) -> None:
+    if not isinstance(value, int) or value < 0:
+        raise ValueError("the size or the number of rows of a file is none")
 
 
 def _check(file_format: str | None, *, encrypted: bool) -> None:

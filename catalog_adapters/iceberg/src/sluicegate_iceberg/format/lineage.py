@@ -116,9 +116,10 @@ def _versions(metadata: IcebergMetadata) -> Iterator[Version]:
 
 def _ancestors(metadata: IcebergMetadata) -> Iterator[IcebergSnapshot]:
     """The current snapshot and those that led to it."""
-    snapshot = metadata.current
-    while snapshot is not None:
+    snapshot, seen = metadata.current, set[int]()
+    while snapshot is not None and snapshot.id not in seen:
         yield snapshot
+        seen.add(snapshot.id)  # a broken table may name a snapshot as its own ancestor
         snapshot = None if snapshot.parent is None else metadata.snapshots.get(snapshot.parent)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import starmap
 
 import anyio.to_thread
 import orjson
@@ -12,9 +13,17 @@ import orjson
 from sluicegate.api import CatalogTable
 from sluicegate.formats import FileChunk, FileSet, Snapshot, TableMetadata, TableProtocol
 from sluicegate_iceberg.format.bounds import metrics_of
-from sluicegate_iceberg.format.deletes import Deleted, DeletedRows, delete_files, parse_deletes
+from sluicegate_iceberg.format.broken import in_file
+from sluicegate_iceberg.format.deletes import (
+    Deleted,
+    DeletedRows,
+    DeleteFile,
+    delete_files,
+    parse_deletes,
+)
 from sluicegate_iceberg.format.field_ids import check_field_ids
 from sluicegate_iceberg.format.files import DataFiles, data_files
+from sluicegate_iceberg.format.json_cost import take_json
 from sluicegate_iceberg.format.lineage import Lineage, Version
 from sluicegate_iceberg.format.manifests import (
     DATA,
@@ -72,7 +81,7 @@ class Loaded:
     @property
     def nbytes(self) -> int:
         """Bytes of memory beside those of the snapshot's files."""
-        data = sum(each.files.nbytes for each in self.manifests.values())
+        data = sum(each.files.nbytes + len(each.schema) for each in self.manifests.values())
         return data + sum(each.nbytes for each in self.deletes.values())
 
 
@@ -112,14 +121,14 @@ class Loader:
         data = [manifest for manifest in manifests if manifest.content == DATA]
         known = dict(previous.manifests) if previous else {}
         fetched = await self._fetch([each for each in data if each.path not in known])
-        schemas = await anyio.to_thread.run_sync(lambda: set(map(schema_of, fetched.values())))
-        schemas |= {known[each.path].schema for each in data if each.path in known}
-        shape = self._shape(schema, schemas)
-        required = required_columns(self._metadata, Struct(shape.columns))
+        schemas = {known[each.path].schema for each in data if each.path in known}
+        shape, required = await self._objects.decode(
+            self._read_with, schema, schemas, [each for each in data if each.path in fetched], fetched
+        )
         if previous and _way_of_reading(shape, required) != previous.reading:
             # Statistics name the columns, so all are made anew.
             fetched |= await self._fetch([each for each in data if each.path in known])
-        made = await anyio.to_thread.run_sync(partial(self._files, data, fetched, shape, required))
+        made = await self._objects.decode(self._files, data, fetched, shape, required)
         kept = {each.path: made.get(each.path) or known[each.path] for each in data}
         numbered = await self._numbered(shape, kept, previous.numbered if previous else frozenset())
         deletes = await self._deletes(manifests, kept.values(), previous.deletes if previous else {})
@@ -170,27 +179,53 @@ class Loader:
             return {}
         oldest = min((each.files.oldest for each in data if len(each.files)), default=None)
         fetched = await self._fetch(kept)
-        files = await anyio.to_thread.run_sync(
-            lambda: [
-                file
-                for manifest in kept
-                for file in delete_files(entries_of(manifest, fetched[manifest.path]), oldest)
-            ]
-        )
+        files = await self._objects.decode(self._delete_files, kept, fetched, oldest)
         new = [file for file in files if file.key not in known]
         contents = await self._objects.read_all(
             [file.location for file in new], [file.part for file in new]
         )
-        parse = partial(map, parse_deletes, new, contents)
-        parsed = await anyio.to_thread.run_sync(lambda: {each.file.key: each for each in parse()})
+        parsed = await self._objects.decode(self._parsed, new, contents)
         return {file.key: parsed.get(file.key) or known[file.key] for file in files}
 
-    def _shape(self, schema: Struct, written: Iterable[str]) -> Shape:
-        return shape_of(
+    def _delete_files(
+        self, manifests: Iterable[Manifest], fetched: Mapping[str, bytes], oldest: int | None
+    ) -> list[DeleteFile]:
+        return [
+            file
+            for manifest in manifests
+            for file in delete_files(manifest, fetched[manifest.path], self._objects.budget, oldest)
+        ]
+
+    def _parsed(
+        self, files: Iterable[DeleteFile], contents: Iterable[bytes]
+    ) -> dict[tuple[str, int], Deleted]:
+        budget = self._objects.budget
+        pairs = zip(files, contents, strict=True)
+        return {file.key: parse_deletes(file, data, budget) for file, data in pairs}
+
+    def _read_with(
+        self,
+        schema: Struct,
+        known: Collection[str],
+        manifests: Iterable[Manifest],
+        fetched: Mapping[str, bytes],
+    ) -> tuple[Shape, dict[int, str]]:
+        """How files are read, by the schemas that those of known and of fetched manifests have."""
+        texts = dict.fromkeys(known, "a manifest")
+        for manifest in manifests:
+            text = schema_of(manifest, fetched[manifest.path], self._objects.budget)
+            texts.setdefault(text, manifest.called)
+        shape = shape_of(
             schema,
-            [*self._metadata.schemas.values(), *(parse_struct(orjson.loads(text)) for text in written)],
+            [*self._metadata.schemas.values(), *starmap(self._schema, texts.items())],
             known=self._metadata.all_schemas and self._called_as_mapped(schema),
         )
+        return shape, required_columns(self._metadata, Struct(shape.columns))
+
+    def _schema(self, text: str, what: str) -> Struct:
+        with in_file(what):
+            take_json(text.encode(), what, self._objects.budget)
+            return parse_struct(orjson.loads(text))
 
     def _called_as_mapped(self, schema: Struct) -> bool:
         """Files without field ids, if there are any, call the columns by their names."""
@@ -205,18 +240,22 @@ class Loader:
         shape: Shape,
         required: Mapping[int, str],
     ) -> dict[str, KeptManifest]:
-        """One manifest after the other: decoded, its entries take a hundred times its bytes."""
         metrics = metrics_of(shape.columns, shape.physical)
-        return {
-            manifest.path: KeptManifest(
-                schema_of(content),
-                data_files(
-                    entries_of(manifest, content), self._objects, metrics, self._timestamps, required
-                ),
-            )
-            for manifest in manifests
-            if (content := fetched.get(manifest.path)) is not None
-        }
+        made = {}
+        for manifest in manifests:
+            if (content := fetched.get(manifest.path)) is None:
+                continue
+            with in_file(manifest.called):
+                files = data_files(
+                    entries_of(manifest, content, self._objects.budget),
+                    self._objects,
+                    metrics,
+                    self._timestamps,
+                    required,
+                )
+                text = schema_of(manifest, content, self._objects.budget)
+            made[manifest.path] = KeptManifest(text, files)
+        return made
 
     def _table_metadata(self, shape: Shape) -> TableMetadata:
         return TableMetadata(

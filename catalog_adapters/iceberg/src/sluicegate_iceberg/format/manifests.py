@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import io
-import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import fastavro
-from fastavro.schema import SchemaParseException
-
-from sluicegate.api import TableUnreadable
+from sluicegate.api import Budget
+from sluicegate_iceberg.format.avro import AvroFile
+from sluicegate_iceberg.format.avro_schema import manifest_list_schema, manifest_schema
+from sluicegate_iceberg.format.broken import in_file, named
 from sluicegate_iceberg.format.metadata import IcebergSnapshot
 from sluicegate_iceberg.format.objects import TableObjects
 
 DATA, DELETES = 0, 1
 _DELETED = 2
-_BROKEN = (
-    ValueError,
-    KeyError,
-    EOFError,
-    TypeError,
-    IndexError,
-    OverflowError,
-    zlib.error,
-    SchemaParseException,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +32,11 @@ class Manifest:
     sequence_number: int
     snapshot_id: int | None
 
+    @property
+    def called(self) -> str:
+        """Which file it is, in words for users."""
+        return named("manifest", self.path)
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -59,7 +51,7 @@ async def manifests_of(objects: TableObjects, snapshot: IcebergSnapshot | None) 
     """The manifests of a snapshot.
 
     Raises:
-        TableUnreadable: The manifest list is missing or broken.
+        TableUnreadable: The manifest list is missing or broken, or too large.
         StorageError: The store does not answer or refuses.
     """
     if snapshot is None:
@@ -72,33 +64,45 @@ async def manifests_of(objects: TableObjects, snapshot: IcebergSnapshot | None) 
 async def listed_manifests(objects: TableObjects, location: str) -> tuple[Manifest, ...]:
     """What a manifest list names; raises as `manifests_of` does."""
     data = await objects.read(location)
-    with _told():
-        return tuple(map(_manifest, _rows(data)))
+    return await objects.decode(_listed, location, data, objects.budget)
 
 
-def schema_of(data: bytes) -> str:
+def _listed(location: str, data: bytes, budget: Budget) -> tuple[Manifest, ...]:
+    what = named("manifest list", location)
+    with in_file(what):
+        file = AvroFile(data, what, budget)
+        return tuple(map(_manifest, file.rows(manifest_list_schema(file.json("avro.schema")))))
+
+
+def schema_of(manifest: Manifest, data: bytes, budget: Budget) -> str:
     """The JSON of the schema that a manifest was written with; its files are not looked at.
 
     Raises:
         TableUnreadable: The manifest is broken.
     """
-    with _told():
-        return str(fastavro.reader(io.BytesIO(data)).metadata["schema"])
+    with in_file(manifest.called):
+        return AvroFile(data, manifest.called, budget).headers["schema"].decode()
 
 
-def entries_of(manifest: Manifest, data: bytes) -> tuple[Entry, ...]:
-    """The live files of a manifest.
+def entries_of(manifest: Manifest, data: bytes, budget: Budget) -> Iterator[Entry]:
+    """The live files of a manifest, each decoded when it is taken: they take a hundred times its bytes.
 
     Raises:
-        TableUnreadable: The manifest is broken.
+        TableUnreadable: The manifest is broken, or too large.
     """
-    with _told():
-        return tuple(_entry(manifest, row) for row in _rows(data) if row["status"] != _DELETED)
+    with in_file(manifest.called):
+        file = AvroFile(data, manifest.called, budget)
+        for row in file.rows(manifest_schema(file.json("avro.schema"))):
+            if row["status"] != _DELETED:
+                yield _entry(manifest, row)
 
 
 def _manifest(row: Mapping[str, Any]) -> Manifest:
+    path = row["manifest_path"]
+    if path is None:
+        raise ValueError("a manifest has no path")
     return Manifest(
-        row["manifest_path"],
+        path,
         row.get("content") or DATA,
         row.get("sequence_number") or 0,
         row.get("added_snapshot_id"),
@@ -107,38 +111,11 @@ def _manifest(row: Mapping[str, Any]) -> Manifest:
 
 def _entry(manifest: Manifest, row: Mapping[str, Any]) -> Entry:
     sequence_number, snapshot_id = row.get("sequence_number"), row.get("snapshot_id")
+    file = row["data_file"]
+    if file["file_path"] is None:
+        raise ValueError("a file has no path")
     return Entry(
         manifest.sequence_number if sequence_number is None else sequence_number,
         manifest.snapshot_id if snapshot_id is None else snapshot_id,
-        row["data_file"],
+        file,
     )
-
-
-def _rows(data: bytes) -> list[Any]:
-    reader: Any = fastavro.reader(io.BytesIO(data))
-    try:
-        return list(reader)
-    except (ValueError, OverflowError):
-        # A partition may be of a date that Python does not know. Nobody needs partitions, but to leave
-        # them out takes twice the time.
-        return list(fastavro.reader(io.BytesIO(data), _without_partitions(reader.writer_schema)))
-
-
-def _without_partitions(record: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema of entries, or of a file, without the field that has the partition's values."""
-    fields = (field for field in record["fields"] if field["name"] != "partition")
-    kept = [
-        {**field, "type": _without_partitions(field["type"])} if field["name"] == "data_file" else field
-        for field in fields
-    ]
-    return {**record, "fields": kept}
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    try:
-        yield
-    except _BROKEN as error:
-        raise TableUnreadable(
-            "a manifest of the Iceberg table is broken", detail=f"{type(error).__name__}: {error}"
-        ) from error

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
-from sluicegate.api import TableUnreadable
+from sluicegate.api import Budget, TableUnreadable
+from sluicegate_iceberg.format.broken import in_file
+from sluicegate_iceberg.format.inflating import GZIP, inflated
+from sluicegate_iceberg.format.json_cost import check_length, take_json
 from sluicegate_iceberg.format.schema import Struct, parse_struct
+from sluicegate_iceberg.format.values import text, whole
+
+_T = TypeVar("_T")
 
 _VERSIONS = (1, 2, 3)
-_GZIP = b"\x1f\x8b"
-_BROKEN = (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, zlib.error)
+_GZIPPED = b"\x1f\x8b"
+_FIRST_TIME, _LAST_TIME = -62_135_596_800_000, 253_402_300_799_999  # years 1 to 9999, in milliseconds
 _NAME_MAPPING = "schema.name-mapping.default"
 
 
@@ -83,55 +87,71 @@ class IcebergMetadata:
         return self.snapshots[self.current_snapshot_id]
 
 
-def parse_metadata(data: bytes) -> IcebergMetadata:
+def parse_metadata(
+    data: bytes, budget: Budget | None = None, what: str = "the metadata file"
+) -> IcebergMetadata:
     """A metadata file, gzipped or not.
 
+    Args:
+        data: The file.
+        budget: Counts what it is decompressed, and as objects in memory.
+        what: Which file it is, in words for users.
+
     Raises:
-        TableUnreadable: It is broken, or of a version that is not known here.
+        TableUnreadable: It is broken, or too large, or of a version that is not known here.
     """
-    try:
-        value = orjson.loads(gzip.decompress(data) if data[:2] == _GZIP else data)
-        version = int(value["format-version"])
-    except _BROKEN as error:
-        raise _broken(error) from error
+    budget = budget or Budget()
+    with in_file(what):
+        content = _unzipped(data, budget, what) if data[:2] == _GZIPPED else data
+        take_json(content, what, budget)
+        value = orjson.loads(content)
+        version = whole(value["format-version"])
     if version not in _VERSIONS:
         raise TableUnreadable(
             f"the Iceberg table has format version {version}: versions 1 to {_VERSIONS[-1]} can be read"
         )
-    try:
-        return _parse(version, value)
-    except _BROKEN as error:
-        raise _broken(error) from error
+    with in_file(what):
+        return _parse(version, value, budget, what)
 
 
-def _parse(version: int, value: Mapping[str, Any]) -> IcebergMetadata:
+def _unzipped(data: bytes, budget: Budget, what: str) -> bytearray:
+    content = bytearray()
+    for piece in inflated(memoryview(data), GZIP, budget, what):
+        content += piece
+        check_length(len(content), what)
+    return content
+
+
+def _parse(version: int, value: Mapping[str, Any], budget: Budget, what: str) -> IcebergMetadata:
     # Version 1 may have one schema without an id only.
     listed = value.get("schemas") or [value["schema"]]
-    schemas = {int(each.get("schema-id", 0)): parse_struct(each) for each in listed}
-    current_schema_id = int(value.get("current-schema-id", 0))
+    schemas = {whole(each.get("schema-id", 0)): parse_struct(each) for each in listed}
+    current_schema_id = whole(value.get("current-schema-id", 0))
     if current_schema_id not in schemas:
         raise KeyError("current-schema-id")
     snapshots = {each.id: each for each in map(_snapshot, value.get("snapshots") or ())}
     current = value.get("current-snapshot-id")
     if current == -1:
         current = None
-    if current is not None and current not in snapshots:
+    if current is not None and whole(current) not in snapshots:
         raise KeyError("current-snapshot-id")
     mapping = (value.get("properties") or {}).get(_NAME_MAPPING)
+    if mapping is not None:
+        take_json(text(mapping).encode(), what, budget)
     return IcebergMetadata(
         format_version=version,
-        table_uuid=value.get("table-uuid"),
-        last_updated=int(value.get("last-updated-ms", 0)),
+        table_uuid=_if_set(text, value.get("table-uuid")),
+        last_updated=_time(value.get("last-updated-ms", 0)),
         schemas=schemas,
         current_schema_id=current_schema_id,
         all_schemas="schemas" in value and set(schemas) == set(range(len(schemas))),
         snapshots=snapshots,
         current_snapshot_id=current,
-        were_current=frozenset(each["snapshot-id"] for each in value.get("snapshot-log") or ()),
+        were_current=frozenset(whole(each["snapshot-id"]) for each in value.get("snapshot-log") or ()),
         name_mapping=mapping is not None,
         mapped_names=dict(_mapped_names(orjson.loads(mapping or b"[]"))),
         partitioned_by=frozenset(
-            int(field["source-id"])
+            whole(field["source-id"])
             for spec in value.get("partition-specs") or [{"fields": value.get("partition-spec") or ()}]
             for field in spec["fields"]
             if field["transform"] == "identity"
@@ -143,7 +163,7 @@ def _mapped_names(fields: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, tu
     """Of a name mapping (Iceberg specification, "Name Mapping Serialization")."""
     for field in fields:
         if "field-id" in field:
-            yield int(field["field-id"]), tuple(field["names"])
+            yield whole(field["field-id"]), tuple(map(text, field["names"]))
         yield from _mapped_names(field.get("fields") or ())
 
 
@@ -151,13 +171,13 @@ def _snapshot(value: Mapping[str, Any]) -> IcebergSnapshot:
     summary = value.get("summary") or {}
     added = summary.get("added-data-files")
     return IcebergSnapshot(
-        id=int(value["snapshot-id"]),
-        parent=value.get("parent-snapshot-id"),
-        sequence_number=int(value.get("sequence-number") or 0),
-        timestamp=int(value["timestamp-ms"]),
-        manifest_list=value.get("manifest-list"),
-        manifests=tuple(value.get("manifests") or ()),
-        schema_id=value.get("schema-id"),
+        id=whole(value["snapshot-id"]),
+        parent=_if_set(whole, value.get("parent-snapshot-id")),
+        sequence_number=whole(value.get("sequence-number") or 0, 0),
+        timestamp=_time(value["timestamp-ms"]),
+        manifest_list=_if_set(text, value.get("manifest-list")),
+        manifests=tuple(map(text, value.get("manifests") or ())),
+        schema_id=_if_set(whole, value.get("schema-id")),
         rearranged=summary.get("operation") == "replace",
         to_empty=summary.get("operation") == "append"
         and added is not None
@@ -165,7 +185,10 @@ def _snapshot(value: Mapping[str, Any]) -> IcebergSnapshot:
     )
 
 
-def _broken(error: Exception) -> TableUnreadable:
-    return TableUnreadable(
-        "the Iceberg table's metadata file is broken", detail=f"{type(error).__name__}: {error}"
-    )
+def _time(value: object) -> int:
+    """A moment that a calendar has, in epoch milliseconds."""
+    return whole(value, _FIRST_TIME, _LAST_TIME)
+
+
+def _if_set(parse: Callable[[object], _T], value: object) -> _T | None:
+    return None if value is None else parse(value)

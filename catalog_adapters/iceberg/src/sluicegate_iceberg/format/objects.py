@@ -4,13 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar, TypeVarTuple
 
 import anyio
+import anyio.to_thread
 import obstore
 from obstore.exceptions import BaseError
 
-from sluicegate.api import CatalogTable, ObjectDirectory, StorageError, TableUnreadable, without_queries
+from sluicegate.api import (
+    Budget,
+    CatalogTable,
+    ObjectDirectory,
+    StorageError,
+    TableUnreadable,
+    without_queries,
+)
+from sluicegate_iceberg.format.broken import named
+
+_T = TypeVar("_T")
+_Arguments = TypeVarTuple("_Arguments")
 
 _CONCURRENT_READS = 16
 _ONE_SLASH = re.compile(r"^file:/(?!//)")
@@ -33,9 +46,13 @@ class TableObjects:
     Args:
         table: What the catalog says.
         directory: The table's location, opened.
+
+    Attributes:
+        budget: Counts what is read, and what is made of it.
     """
 
     def __init__(self, table: CatalogTable, directory: ObjectDirectory) -> None:
+        self.budget: Budget = directory.budget
         self._directory = directory
         self._root = _as_prefix(table.location)
         metadata = (table.metadata_location or "").rpartition("/")[0]
@@ -51,15 +68,12 @@ class TableObjects:
         """A whole object, or a part of it: offset and length in bytes.
 
         Raises:
-            TableUnreadable: It is missing, or lies outside of the table's directories.
+            TableUnreadable: It is missing, or lies outside of the table's directories, or is too large.
             StorageError: The store does not answer or refuses.
         """
         key = self._key(literal_location(location))
         try:
-            store = self._directory.store
-            if part is not None:
-                return bytes(await obstore.get_range_async(store, key, start=part[0], length=part[1]))
-            return bytes(await (await obstore.get_async(store, key)).bytes_async())
+            return await self._fetch(key, named("file", location), part)
         except FileNotFoundError:
             raise TableUnreadable(
                 "a metadata file of the Iceberg table is missing", detail=key
@@ -69,6 +83,25 @@ class TableObjects:
                 "the table's storage does not answer or refuses; try again later",
                 detail=without_queries(f"{key}: {type(error).__name__}: {error}"),
             ) from None
+
+    async def _fetch(self, key: str, what: str, part: tuple[int, int] | None) -> bytes:
+        store = self._directory.store
+        if part is not None:
+            self.budget.take(what, bytes=part[1])
+            return bytes(await obstore.get_range_async(store, key, start=part[0], length=part[1]))
+        result = await obstore.get_async(store, key)
+        size = result.meta["size"]
+        self.budget.take(what, bytes=size)
+        content = bytearray()
+        async for chunk in result.stream():
+            content += chunk
+            if len(content) > size:  # the store said something else
+                self.budget.take(what, bytes=len(chunk))
+        return bytes(content)
+
+    async def decode(self, decode: Callable[[*_Arguments], _T], *arguments: *_Arguments) -> _T:
+        """Call a function that decodes in a thread; it counts against the budget."""
+        return await anyio.to_thread.run_sync(decode, *arguments)
 
     async def read_all(
         self, locations: Sequence[str], parts: Sequence[tuple[int, int] | None] | None = None
@@ -83,10 +116,11 @@ class TableObjects:
         return await asyncio.gather(*map(read, locations, parts or [None] * len(locations)))
 
     def _key(self, location: str) -> str:
-        if location.startswith(self._root):
+        steps = {".", ".."} & set(location.split("/"))
+        if location.startswith(self._root) and not steps:
             return self._directory.key(location.removeprefix(self._root))
         inside = location.startswith(self._allowed) and location.startswith(self._store_root)
-        if not inside or {".", ".."} & set(location.split("/")):
+        if not inside or steps:
             raise TableUnreadable(
                 "the Iceberg table's metadata names files outside of the table's directories",
                 detail=location,

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from sluicegate_iceberg.format.values import text, whole
+
+_DEEPEST = 64  # types in one another: the Delta schema of so many can still be written
+_LAST_ID = 2**31 - 1
+_MOST_DIGITS = 38
+_DECIMAL = re.compile(r"decimal\(\s*([0-9]{1,2})\s*,\s*([0-9]{1,2})\s*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +62,24 @@ class Map:
 Type = Primitive | Struct | List | Map
 
 
-def parse_struct(value: Mapping[str, Any]) -> Struct:
+def parse_struct(value: Mapping[str, Any], deepest: int = _DEEPEST) -> Struct:
     """A schema or struct from its JSON (Iceberg specification, "Appendix C: JSON serialization").
+
+    Args:
+        value: The JSON.
+        deepest: How many types may be in one another.
 
     Raises:
         KeyError: Something is missing.
         TypeError: Something is of another kind than the specification says.
+        ValueError: A value cannot be, or types are nested too deep.
     """
     return Struct(
         tuple(
             Field(
-                int(field["id"]),
-                str(field["name"]),
-                _parse(field["type"]),
+                whole(field["id"], 0, _LAST_ID),
+                text(field["name"]),
+                _parse(field["type"], deepest - 1),
                 field.get("initial-default") is not None,
             )
             for field in value["fields"]
@@ -74,16 +87,26 @@ def parse_struct(value: Mapping[str, Any]) -> Struct:
     )
 
 
-def _parse(value: Any) -> Type:
+def _parse(value: Any, deepest: int) -> Type:
+    if deepest < 0:
+        raise ValueError("the schema is nested too deep")
     if isinstance(value, str):
-        return Primitive(value)
+        return _primitive(value)
     if value["type"] == "struct":
-        return parse_struct(value)
+        return parse_struct(value, deepest)
     if value["type"] == "list":
-        return List(_parse(value["element"]))
+        return List(_parse(value["element"], deepest - 1))
     if value["type"] == "map":
-        return Map(_parse(value["key"]), _parse(value["value"]))
-    return Primitive(str(value["type"]))
+        return Map(_parse(value["key"], deepest - 1), _parse(value["value"], deepest - 1))
+    return _primitive(text(value["type"]))
+
+
+def _primitive(name: str) -> Primitive:
+    if name.startswith("decimal"):
+        match = _DECIMAL.fullmatch(name)
+        if match is None or not int(match[2]) <= int(match[1]) <= _MOST_DIGITS:
+            raise ValueError("a decimal type has another precision or scale than there can be")
+    return Primitive(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,8 +122,14 @@ def unapplied_default(column: str) -> str:
     )
 
 
-def _check(schema: Struct, schemas: Iterable[Struct]) -> None:
-    history = [{place.field.id: place.field for place in places(each)} for each in schemas]
+def _check(schema: Struct, schemas: Sequence[Struct]) -> None:
+    types: dict[int, set[Type]] = {}
+    schemas_with: Counter[int] = Counter()
+    for each in schemas:
+        fields = {place.field.id: place.field.type for place in places(each)}
+        schemas_with.update(fields.keys())
+        for id_, type_ in fields.items():
+            types.setdefault(id_, set()).add(type_)
     seen: set[tuple[int, str]] = set()
     for place in places(schema):
         field, key = place.field, (place.parent, place.field.name.lower())
@@ -132,9 +139,9 @@ def _check(schema: Struct, schemas: Iterable[Struct]) -> None:
                 f"'{field.name}' or the other one"
             )
         seen.add(key)
-        if field.default and not all(field.id in fields for fields in history):
+        if field.default and schemas_with[field.id] < len(schemas):
             raise UnsupportedOperation(unapplied_default(field.name))
-        if any(field.id in each and _was_date(each[field.id].type, field.type) for each in history):
+        if any(_was_date(type_, field.type) for type_ in types[field.id]):
             raise UnsupportedOperation(
                 f"column '{field.name}' of the Iceberg table held dates before it held timestamps, "
                 "which readers of old files do not know: rewrite the table, and then expire the old "

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import anyio.to_thread
-
 from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, TableUnreadable
 from sluicegate_iceberg.format.known_steps import KnownSteps
 
@@ -97,15 +95,19 @@ class IcebergFormat(TableFormat):
 async def _opened(
     table: CatalogTable, directory: ObjectDirectory
 ) -> tuple[IcebergMetadata, Lineage, Loader]:
+    from sluicegate_iceberg.format.broken import named
     from sluicegate_iceberg.format.lineage import Lineage
     from sluicegate_iceberg.format.loading import Loader
     from sluicegate_iceberg.format.metadata import parse_metadata
     from sluicegate_iceberg.format.objects import TableObjects
 
+    def parsed(data: bytes, location: str) -> tuple[IcebergMetadata, Lineage]:
+        metadata = parse_metadata(data, objects.budget, named("metadata file", location))
+        return metadata, Lineage(metadata)
+
     if table.metadata_location is None:
         raise TableUnreadable("the catalog names no metadata file of the Iceberg table")
     objects = TableObjects(table, directory)
     data = await objects.read(table.metadata_location)
-    metadata = await anyio.to_thread.run_sync(parse_metadata, data)
-    lineage = Lineage(metadata)
+    metadata, lineage = await objects.decode(parsed, data, table.metadata_location)
     return metadata, lineage, Loader(table, metadata, lineage, objects)

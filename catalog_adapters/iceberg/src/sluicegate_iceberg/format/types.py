@@ -31,6 +31,7 @@ _SAME: Mapping[str, str] = {
     "timestamptz_ns": "timestamp",
 }
 _WITHOUT_ZONE = ("timestamp", "timestamp_ns")
+_SHOWN = 100  # characters of a name
 _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
 
 
@@ -105,6 +106,6 @@ def _primitive(name: str, format_: ResponseFormat) -> str | None:
     if name == "time":
         return None
     raise UnsupportedOperation(
-        f"the Iceberg table has a column of type {name}, which Delta Sharing cannot say: share a view "
-        "or a copy without it"
+        f"the Iceberg table has a column of type {name[:_SHOWN]}, which Delta Sharing cannot say: "
+        "share a view or a copy without it"
     )

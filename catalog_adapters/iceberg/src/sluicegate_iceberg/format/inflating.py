@@ -1,0 +1,89 @@
+"""Decompresses piece by piece: what comes out is counted before it is kept."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from sluicegate.api import Budget
+
+PIECE = 1 << 20  # bytes
+_INPUT = 1 << 16  # bytes that are decompressed at once: what is left of them is copied
+GZIP, RAW_DEFLATE = 16 + zlib.MAX_WBITS, -zlib.MAX_WBITS
+_CHECKSUM = 4  # bytes behind a block of Snappy
+_LONGEST_SNAPPY = 64 << 20  # bytes: such a block cannot be had in pieces
+
+
+def inflated(data: memoryview, format_: int, budget: Budget, what: str) -> Iterator[bytes]:
+    """The pieces of what zlib compressed.
+
+    Args:
+        data: All of it.
+        format_: `GZIP`, or `RAW_DEFLATE` (RFC 1951).
+        budget: Counts the pieces.
+        what: The file, in words for users.
+
+    Raises:
+        TableTooLarge: There is more in it than may be.
+        zlib.error: It is broken.
+        EOFError: It is cut off.
+    """
+    inflate = zlib.decompressobj(format_)
+    for start in range(0, len(data), _INPUT):
+        rest: bytes | memoryview = data[start : start + _INPUT]
+        while rest:
+            if inflate.eof:
+                # Of gzip, files may follow one another (RFC 1952, section 2.2).
+                if format_ != GZIP:
+                    return
+                inflate = zlib.decompressobj(format_)
+            if piece := inflate.decompress(rest, PIECE):
+                budget.take(what, bytes=len(piece))
+                yield piece
+            rest = inflate.unused_data if inflate.eof else inflate.unconsumed_tail
+    yield from _end(inflate, budget, what)
+
+
+def _end(inflate: zlib._Decompress, budget: Budget, what: str) -> Iterator[bytes]:
+    """What is still inside."""
+    while not inflate.eof:
+        piece = inflate.decompress(b"", PIECE)
+        if not piece:
+            raise EOFError("compressed data is cut off")
+        budget.take(what, bytes=len(piece))
+        yield piece
+
+
+def from_zstandard(data: memoryview, budget: Budget, what: str) -> Iterator[bytes]:
+    """The pieces of what Zstandard compressed; as `inflated`, but raises pyarrow's errors."""
+    with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
+        while piece := stream.read(PIECE):
+            budget.take(what, bytes=len(piece))
+            yield piece
+
+
+def from_snappy(data: memoryview, budget: Budget, what: str) -> Iterator[bytes]:
+    """What Snappy compressed, and a checksum behind it (Avro specification, "snappy").
+
+    Raises:
+        TableTooLarge: There is more in it than may be.
+        ValueError: It is broken, or longer than any block that Iceberg's writers write.
+    """
+    body = data[:-_CHECKSUM]
+    size = _snappy_size(body)
+    if size > _LONGEST_SNAPPY:
+        raise ValueError(f"a block is longer than {_LONGEST_SNAPPY} bytes")
+    budget.take(what, bytes=size)
+    yield pa.decompress(pa.py_buffer(body), size, "snappy", asbytes=True)
+
+
+def _snappy_size(body: memoryview) -> int:
+    """What a block says that it is decompressed: a number at its beginning, seven bits in a byte."""
+    size = 0
+    for place, byte in enumerate(body[:5]):
+        size |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            return size
+    raise ValueError("a block compressed by Snappy has no size")
