@@ -38,6 +38,7 @@ async def serve_gateway(
                     gateway.asgi(),
                     listener,
                     stop_timeout=server.stop_timeout,
+                    limits=server.limits,
                     forwarded_allow_ips=server.forwarded_allow_ips,
                     on_ready=on_ready,
                     stop=stop,

@@ -4,10 +4,10 @@ from sluicegate.config.authentication import AuthenticationSettings, OidcSetting
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.config.load import load_settings
 from sluicegate.config.model import PluginSection
+from sluicegate.config.server import ServerSettings
 from sluicegate.config.settings import (
     CacheSettings,
     RecipientSettings,
-    ServerSettings,
     Settings,
     SharingSettings,
     TelemetrySettings,

@@ -10,6 +10,7 @@ from sluicegate.config.authentication import AuthenticationSettings
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel, SigningKey, TokenLifetime
 from sluicegate.config.secrets import SecretInUrl
+from sluicegate.config.server import ServerSettings
 from sluicegate.config.source import Source, source_of
 from sluicegate.units import ByteSize, Duration
 from sluicegate.yamlfile import Location
@@ -24,25 +25,6 @@ LONGEST_CREDENTIALS = 43_200
 
 DatabaseUrl = Annotated[SecretStr, SecretInUrl()]
 CatalogName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+$")]
-
-
-class ServerSettings(SettingsModel):
-    """How the gateway listens."""
-
-    host: str = Field(default="127.0.0.1", description="Address to listen on.")
-    port: int = Field(
-        default=8080, ge=0, le=65_535, description="Port to listen on; 0 takes a free one."
-    )
-    max_body: ByteSize = Field(
-        default=2_000_000, ge=1, description="Longest request body; a longer one is answered with 413."
-    )
-    forwarded_allow_ips: tuple[str, ...] = Field(
-        default=("127.0.0.1",),
-        description="Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed.",
-    )
-    stop_timeout: Duration = Field(
-        default=30, ge=0, description="How long running answers may go on after the signal to stop."
-    )
 
 
 class SharingSettings(SettingsModel):

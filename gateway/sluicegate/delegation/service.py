@@ -163,6 +163,7 @@ async def serve_delegation(
                 app,
                 listener,
                 stop_timeout=settings.server.stop_timeout,
+                limits=settings.server.limits,
                 tls=tls,
                 on_ready=on_ready,
                 on_stop=drain,

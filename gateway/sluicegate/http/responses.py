@@ -58,7 +58,7 @@ def error_response(
         headers["WWW-Authenticate"] = "Bearer" if missing else 'Bearer error="invalid_token"'
     elif isinstance(error, MethodNotAllowed):
         headers["Allow"] = error.allowed
-    elif error.status == 503:
+    elif error.status in (429, 503):
         headers["Retry-After"] = RETRY_AFTER_SECONDS
     return json_response(body(error), error.status, headers)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +16,12 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from sluicegate.errors import ConfigurationError
-from sluicegate.http.protocol import JsonHttpProtocol
+from sluicegate.http.connections import Connections
+from sluicegate.http.descriptors import connections_within_files
+from sluicegate.http.limits import HttpLimits
+from sluicegate.http.protocol import LimitedHttpProtocol
+
+_BACKLOG = 2048  # connections that the kernel keeps while the event loop is busy
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,7 @@ async def serve_app(
     listener: socket.socket,
     *,
     stop_timeout: int,
+    limits: HttpLimits | None = None,
     forwarded_allow_ips: Sequence[str] = (),
     tls: Tls | None = None,
     on_ready: Callable[[str], None] = lambda address: None,
@@ -48,6 +55,7 @@ async def serve_app(
         app: Its lifespan is whatever surrounds the call.
         listener: A bound socket.
         stop_timeout: Seconds that running answers may go on then.
+        limits: What clients may send and hold; the defaults of `HttpLimits` without them.
         forwarded_allow_ips: Proxies that are believed.
         tls: Without it, HTTP.
         on_ready: Called with the address, once connections are accepted.
@@ -57,10 +65,11 @@ async def serve_app(
     Raises:
         ConfigurationError: The certificates cannot be used.
     """
+    limits = limits or HttpLimits()
     config = uvicorn.Config(
         app,
         loop="none",  # the loop is running already
-        http=JsonHttpProtocol,
+        http=LimitedHttpProtocol,
         ws="none",
         lifespan="off",  # what surrounds the call is the lifespan: what fails there fails the start
         access_log=False,
@@ -68,12 +77,14 @@ async def serve_app(
         proxy_headers=bool(forwarded_allow_ips),
         forwarded_allow_ips=list(forwarded_allow_ips),
         server_header=False,
+        timeout_keep_alive=int(limits.keep_alive_timeout),
         timeout_graceful_shutdown=stop_timeout,
     )
     if tls is not None:
         _use_tls(config, tls)
     ready = partial(on_ready, address_of(listener, secure=tls is not None))
-    await _Server(config, ready, on_stop, stop).serve(sockets=[listener])
+    connections = Connections(connections_within_files(limits), forwarded_allow_ips, time.monotonic)
+    await _Server(config, connections, ready, on_stop, stop).serve(sockets=[listener])
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -119,26 +130,44 @@ class _Server(uvicorn.Server):
     def __init__(
         self,
         config: uvicorn.Config,
+        connections: Connections,
         on_ready: Callable[[], None],
         on_stop: Callable[[], None],
         stop: asyncio.Event | None,
     ) -> None:
         super().__init__(config)
+        self._connections = connections
+        self._watching: asyncio.Task[None] | None = None
         self._on_ready = on_ready
         self._on_stop = on_stop
         self._stop = stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        loop, tls = asyncio.get_running_loop(), self.config.ssl
+        timeout = None if tls is None else self._connections.limits.head_timeout
+        self.servers = [
+            await loop.create_server(
+                self._connected, sock=each, ssl=tls, backlog=_BACKLOG, ssl_handshake_timeout=timeout
+            )
+            for each in sockets or ()
+        ]
+        self.started = True
+        self._watching = asyncio.create_task(self._connections.watch())
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._on_stop()
         await super().shutdown(sockets)
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
 
     async def on_tick(self, counter: int) -> bool:
         ended = await super().on_tick(counter)
         return ended or (self._stop is not None and self._stop.is_set())
+
+    def _connected(self) -> LimitedHttpProtocol:
+        return LimitedHttpProtocol(self.config, self.server_state, {}, self._connections)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # Raised again, as uvicorn does, a SIGTERM would end the process before anything is closed.
