@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 import pluggy
 from pydantic import SecretStr
 
+from sluicegate import conditions
 from sluicegate.budget import Budget, TableLimits, TableTooLarge
 from sluicegate.delegation_tokens import MarshalledCredentials, TokenBinding, TokenIssuingPolicy
 from sluicegate.errors import (
@@ -161,6 +162,7 @@ __all__ = [
     "canonical_endpoint_url",
     "client_options",
     "comparable_location",
+    "conditions",
     "hookimpl",
     "quote_keys",
     "retry_config",

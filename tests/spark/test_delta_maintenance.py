@@ -162,9 +162,10 @@ def test_files_of_an_iceberg_table_are_not_vacuumed(tables: DeltaTables, compact
     ("operation", "properties", "code", "message"),
     [
         ("TABLE_COMPACTION", {"z_order": "id"}, "INVALID_PAYLOAD", "the nearest that is known is"),
-        ("TABLE_COMPACTION", {"where": "id = 1"}, "ENGINE_FAILED", "non-partition column 'id'"),
-        ("TABLE_COMPACTION", {"where": "1 = 1 ZORDER BY (id)"}, "ENGINE_FAILED", "PARSE_SYNTAX_ERROR"),
-        ("TABLE_COMPACTION", {"zorder_by": "no`pe"}, "ENGINE_FAILED", "no`pe does not exist"),
+        ("TABLE_COMPACTION", {"where": "id = 1"}, "INVALID_PAYLOAD", "`id` is no partition column"),
+        ("TABLE_COMPACTION", {"where": "no = 1"}, "INVALID_PAYLOAD", "the table has no column `no`"),
+        ("TABLE_COMPACTION", {"where": "id = 1 ZORDER BY (id)"}, "INVALID_PAYLOAD", "from character 8"),
+        ("TABLE_COMPACTION", {"zorder_by": "`no``pe`"}, "INVALID_PAYLOAD", "no column `no``pe`"),
         ("TABLE_VACUUM", {"retain_hours": "a week"}, "INVALID_PAYLOAD", "'retain_hours': input should"),
         ("SNAPSHOT_EXPIRY", {}, "INVALID_PAYLOAD", "properties: 'format'"),
     ],

@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from operator import and_, or_
 
-from sluicegate.tables.predicates.bounds import Bounds
-from sluicegate.tables.predicates.columns import TableColumn, find_column
-from sluicegate.tables.predicates.evidence import Evidence
-from sluicegate.tables.predicates.expressions import (
+from sluicegate.conditions.expressions import (
     UNKNOWN,
     And,
     Column,
@@ -23,6 +20,9 @@ from sluicegate.tables.predicates.expressions import (
     Operator,
     Or,
 )
+from sluicegate.tables.predicates.bounds import Bounds
+from sluicegate.tables.predicates.columns import TableColumn, find_column
+from sluicegate.tables.predicates.evidence import Evidence
 from sluicegate.tables.predicates.literals import keeps_null, literal_span, orderly_values
 from sluicegate.tables.predicates.truth import SEARCHED_LITERALS, Truth, compare, is_null, outside
 from sluicegate.tables.predicates.values import Span

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sluicegate.tables.predicates.expressions import And, Expression
+from sluicegate.conditions.expressions import And, Expression
 from sluicegate.tables.predicates.json_hints import parse_json_hint
 from sluicegate.tables.predicates.sql_hints import parse_sql_hint
 

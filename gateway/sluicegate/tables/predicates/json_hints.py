@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sluicegate.tables.predicates.expressions import (
+from sluicegate.conditions.expressions import (
     FALSE,
     MAX_DEPTH,
     TRUE,

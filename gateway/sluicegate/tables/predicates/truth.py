@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sluicegate.conditions.expressions import Constant, Operator
 from sluicegate.tables.predicates.bounds import Bounds
-from sluicegate.tables.predicates.expressions import Constant, Operator
 from sluicegate.tables.predicates.values import Span
 
 _Mask: TypeAlias = Any  # pa.BooleanArray, or a pa.BooleanScalar where it is the same for all files

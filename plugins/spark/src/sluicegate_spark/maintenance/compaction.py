@@ -5,20 +5,26 @@ Sources: Iceberg's documentation, "Spark procedures", `rewrite_data_files`; Delt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Collection, Mapping
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from sluicegate.api import TaskResult
-from sluicegate_spark.maintenance.session import delta_table, iceberg_table
+from sluicegate.api import TaskResult, conditions
+from sluicegate_spark.maintenance.columns import (
+    Columns,
+    Path,
+    SortOrder,
+    check_columns,
+    check_partition_columns,
+    names_in,
+)
+from sluicegate_spark.maintenance.session import OpenTable, delta_table, iceberg_table
 from sluicegate_spark.maintenance.sql import identifier
 from sluicegate_spark.maintenance.values import Text
+from sluicegate_spark.maintenance.where import Where, condition_sql
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.work import Work
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 
 class IcebergCompaction(Properties):
@@ -28,12 +34,12 @@ class IcebergCompaction(Properties):
     strategy: Literal["binpack", "sort"] | None = Field(
         default=None, description="Only join files, or sort their rows as well."
     )
-    sort_order: Text | None = Field(
+    sort_order: SortOrder | None = Field(
         default=None,
         description="`zorder(a, b)`, or `a DESC NULLS LAST, b`; by default the table's own.",
     )
-    where: Text | None = Field(
-        default=None, description="Rewrite files that may hold such rows, a Spark SQL condition."
+    where: Where | None = Field(
+        default=None, description="Rewrite files that may hold such rows: a condition."
     )
     branch: Text | None = Field(default=None, description="A branch instead of the table's main one.")
     target_bytes: int | None = Field(default=None, alias="target-file-size-bytes", gt=0)
@@ -72,10 +78,10 @@ class DeltaCompaction(Properties):
     """Properties of TABLE_COMPACTION for Delta tables."""
 
     format: Literal["delta"] | None = Field(default=None, description="What the table is.")
-    where: Text | None = Field(
-        default=None, description="Partitions to compact, a condition on partition columns."
+    where: Where | None = Field(
+        default=None, description="Partitions to compact: a condition on partition columns."
     )
-    zorder_by: Text | None = Field(
+    zorder_by: Columns | None = Field(
         default=None, description="Columns to cluster rows by, with commas between them."
     )
     target_bytes: int | None = Field(default=None, alias="target-file-size-bytes", gt=0)
@@ -97,11 +103,12 @@ async def _rewrite(work: Work) -> TaskResult:
     arguments = {
         "strategy": told.strategy,
         "sort_order": told.sort_order,
-        "where": told.where,
+        "where": None if told.where is None else condition_sql(told.where),
         "branch": told.branch,
         "options": told.options,
     }
     async with iceberg_table(work) as table:
+        await _check_names(table, told.where, "sort_order", names_in(told.sort_order or ""))
         (row,) = await table.procedure("rewrite_data_files", arguments)
     return _result(
         {
@@ -119,11 +126,14 @@ async def _optimize(work: Work) -> TaskResult:
     settings = {} if told.target_bytes is None else {_TARGET: str(told.target_bytes)}
     async with delta_table(work, settings) as table:
         statement = f"OPTIMIZE {table.name}"
-        if (where := told.where) is not None:
-            await table.run("where", lambda spark: _read_condition(spark, where))
-            statement += f" WHERE {where}"
+        await _check_names(table, told.where, "zorder_by", told.zorder_by or ())
+        if told.where is not None:
+            (row,) = await table.sql("DESCRIBE DETAIL", f"DESCRIBE DETAIL {table.name}")
+            check_partition_columns(row["partitionColumns"], _paths(told.where), "where")
+            statement += f" WHERE {condition_sql(told.where)}"
         if told.zorder_by is not None:
-            statement += f" ZORDER BY ({_columns(told.zorder_by)})"
+            columns = ", ".join(identifier(*path) for path in told.zorder_by)
+            statement += f" ZORDER BY ({columns})"
         (row,) = await table.sql("OPTIMIZE", statement)
     metrics: Mapping[str, Any] = row["metrics"]
     vectors = metrics["deletionVectorStats"] or {}
@@ -138,16 +148,18 @@ async def _optimize(work: Work) -> TaskResult:
     )
 
 
-def _read_condition(spark: SparkSession, text: str) -> None:
-    """Let Spark read a condition alone: no other clause may be in it. Spark Connect cannot do it."""
-    if hasattr(spark, "_jsparkSession"):
-        parser: Any = spark._jsparkSession.sessionState().sqlParser()
-        parser.parseExpression(text)
+async def _check_names(
+    table: OpenTable, where: conditions.Expression | None, place: str, others: Collection[Path]
+) -> None:
+    if where is None and not others:
+        return
+    schema = await table.run("schema", lambda spark: spark.table(table.name).schema)
+    check_columns(schema, () if where is None else _paths(where), "where")
+    check_columns(schema, others, place)
 
 
-def _columns(text: str) -> str:
-    """Names of columns, quoted; those of fields within others have dots."""
-    return ", ".join(identifier(*name.strip().split(".")) for name in text.split(","))
+def _paths(where: conditions.Expression) -> list[Path]:
+    return [column.path for column in conditions.columns_of(where)]
 
 
 def _result(further: Mapping[str, int]) -> TaskResult:

@@ -146,3 +146,16 @@ def compared(operator: Operator, left: Column | Literal, right: Column | Literal
 
 def _joined(kind: type[And | Or], children: tuple[Expression, ...]) -> Expression:
     return children[0] if len(children) == 1 else kind(children)
+
+
+def columns_of(expression: Expression) -> tuple[Column, ...]:
+    """The columns of a tree, one for each test."""
+    match expression:
+        case Constant():
+            return ()
+        case IsNull(column) | Comparison(_, column, _):
+            return (column,)
+        case Not(child):
+            return columns_of(child)
+        case And(children) | Or(children):
+            return tuple(column for child in children for column in columns_of(child))

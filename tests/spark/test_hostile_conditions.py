@@ -1,0 +1,143 @@
+"""Conditions of compaction that a stranger wrote: they name no function, and their texts stay texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from spark.maintained import IcebergTables, refusal_of, result_of
+from support.iceberg_rest import SCHEMA, gateway_of
+from support.spark_tasks import SparkTasks, task
+
+from sluicegate.api import conditions
+from sluicegate_spark.maintenance.sql import SETTINGS, identifier, literal
+from sluicegate_spark.maintenance.where import condition_sql
+
+if TYPE_CHECKING:
+    import httpx
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark_tasks")]
+
+READS = "reflect('java.lang.System', 'getenv', 'PATH') LIKE '%'"
+WRITES = "reflect('java.lang.System', 'setProperty', 'planted', 'here') IS NULL"
+HOSTILE = (
+    "it's",
+    'a "b" `c`',
+    "\\",
+    "a\\' OR 1=1 --",
+    "/* x */ -- y",
+    "'); DROP TABLE x; --",
+    "${spark.app.name}",
+    "Zürich \u2028 \u202e 東京 😀",
+    "\n\t\r\x1a",
+    "%_",
+)
+COLUMN = "city--"
+
+
+@pytest.fixture(scope="module")
+def tables(
+    spark_tasks: SparkTasks, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[IcebergTables]:
+    server, folder = spark_tasks.server, tmp_path_factory.mktemp("gateway")
+    with gateway_of(folder, server, server.iceberg_uri) as (_, recipient):
+        yield IcebergTables.of(spark_tasks, spark, recipient)
+
+
+@pytest.fixture(scope="module")
+def spread(tables: IcebergTables) -> IcebergTables:
+    """With the table `spread`, of one file for each of the texts."""
+    name = f"{tables.direct}.{SCHEMA}.spread"
+    tables.spark.sql(
+        f"CREATE TABLE {name} (id BIGINT, city STRING) USING iceberg PARTITIONED BY (city)"
+    )
+    rows = tables.spark.createDataFrame([(1, city) for city in HOSTILE], "id BIGINT, city STRING")
+    rows.repartition(1).writeTo(name).append()
+    return tables
+
+
+@pytest.fixture(scope="module")
+def hostile_delta(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A Delta table with two files for each of the texts, partitioned by an unusual name."""
+    location = str(tmp_path_factory.mktemp("hostile") / "table")
+    rows = spark.createDataFrame(
+        [(city, 1) for city in HOSTILE], f"{identifier(COLUMN)} STRING, id INT"
+    )
+    for _ in range(2):
+        rows.repartition(1).write.format("delta").mode("append").partitionBy(COLUMN).save(location)
+    return f"delta.{identifier(location)}"
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> SparkSession:
+    """With the settings of tasks' sessions."""
+    found = spark.newSession()
+    for name, value in SETTINGS.items():
+        found.conf.set(name, value)
+    return found
+
+
+def condition(column: str, text: str) -> str:
+    """What a client writes for a column that has a text."""
+    return f"{identifier(column)} = {literal(text)}"
+
+
+def compact_delta(tasks: SparkTasks, table: str, **properties: str) -> httpx.Response:
+    server = tasks.server
+    config = {
+        "s3.access-key-id": server.admin.access_key_id,
+        "s3.secret-access-key": server.admin.secret_access_key,
+        "s3.endpoint": server.endpoint,
+        "s3.path-style-access": "true",
+        "client.region": server.region,
+    }
+    told = {"format": "delta", "location": f"s3://{server.bucket}/{table}", **properties}
+    return tasks.execute(
+        task("TABLE_COMPACTION", table, catalog="none", config=config, properties=told)
+    )
+
+
+@pytest.mark.parametrize("where", [READS, WRITES, f"id = 1 OR {READS}"])
+def test_no_condition_names_a_function(spread: IcebergTables, where: str) -> None:
+    held = spread.objects("spread")
+    answer = spread.run("TABLE_COMPACTION", "spread", where=where, **{"rewrite-all": "true"})
+    assert "'where': not understood" in refusal_of(answer)
+    assert spread.objects("spread") == held
+
+
+@pytest.mark.parametrize("where", [READS, WRITES])
+def test_no_condition_of_a_delta_table_names_a_function(spark_tasks: SparkTasks, where: str) -> None:
+    answer = compact_delta(spark_tasks, "nowhere", where=where)
+    assert "'where': not understood" in refusal_of(answer)
+
+
+@pytest.mark.parametrize("city", HOSTILE)
+def test_a_text_stays_a_text_within_icebergs_procedure(spread: IcebergTables, city: str) -> None:
+    told = {"where": condition("city", city), "rewrite-all": "true"}
+    assert result_of(spread.run("TABLE_COMPACTION", "spread", **told))["rewritten_data_files"] == 1
+
+
+@pytest.mark.parametrize("city", HOSTILE)
+def test_a_text_stays_a_text_within_optimize(
+    session: SparkSession, hostile_delta: str, city: str
+) -> None:
+    where = condition_sql(conditions.parse_condition(condition(COLUMN, city)))
+    (row,) = session.sql(f"OPTIMIZE {hostile_delta} WHERE {where}").collect()
+    assert row.metrics.numFilesRemoved == 2
+
+
+@given(st.lists(st.tuples(st.text(), st.text()), min_size=1, max_size=8))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_name_is_that_column_and_any_text_is_itself(
+    session: SparkSession, pairs: list[tuple[str, str]]
+) -> None:
+    named = {f"{number}{name}": text for number, (name, text) in enumerate(pairs)}
+    rows = session.createDataFrame([tuple(named.values())], list(named))
+    where = " AND ".join(condition(name, text) for name, text in named.items())
+    tree = conditions.parse_condition(where)
+    assert rows.where(condition_sql(tree)).count() == 1
+    assert rows.where(condition_sql(conditions.Not(tree))).count() == 0
