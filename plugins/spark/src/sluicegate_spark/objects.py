@@ -1,7 +1,12 @@
-"""The objects of a table, opened with its credentials; works the same on the cluster's machines."""
+"""The objects of a table, opened with its credentials; works the same on the cluster's machines.
+
+Stores get their credentials from a function, because obstore otherwise completes them from the
+environment: a session token for S3's keys, and the machine's account key in place of a signature.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,10 +15,13 @@ from typing import TYPE_CHECKING
 from sluicegate.api import TemporaryCredentials, UnsupportedOperation, client_options, retry_config
 
 if TYPE_CHECKING:
-    from obstore.store import GCSCredential, ObjectStore, S3Config
+    from obstore.store import AzureCredential, GCSCredential, ObjectStore, S3Config, S3Credential
 
 _AZURE_HOST = "blob.core.windows.net"
 _REGION = "us-east-1"
+# A location comes from a table's files. These become parts of a host, which no character may end.
+_BUCKET = re.compile(r"[A-Za-z0-9$][A-Za-z0-9._-]{0,254}")
+_ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +39,9 @@ class ObjectAccess:
 
         Args:
             location: Literal, not percent-encoded (`s3://lake/a b/part.parquet`).
+
+        Raises:
+            UnsupportedOperation: It names no bucket that the credentials are for.
         """
         scheme, _, rest = location.partition("://")
         authority, _, key = rest.partition("/")
@@ -58,6 +69,10 @@ def _store(credentials: _Frozen, scheme: str, authority: str) -> ObjectStore:
     make = _MAKERS.get(credentials.kind)
     if make is None:
         raise UnsupportedOperation(f"tasks cannot reach tables of '{scheme}://'")
+    if scheme.lower() not in _SCHEMES[credentials.kind]:
+        raise UnsupportedOperation(f"the table's credentials open nothing of '{scheme}://'")
+    if not _BUCKET.fullmatch(authority.partition("@")[0] if make is _azure else authority):
+        raise UnsupportedOperation(f"'{authority[:255]}' is no name of a bucket")
     return make(authority, dict(credentials.secret), dict(credentials.connection))
 
 
@@ -71,19 +86,22 @@ def _s3(bucket: str, secret: Mapping[str, str], connection: Mapping[str, str]) -
     scheme, _, host = endpoint.partition("://")
     origin = f"{scheme}://{bucket}.{host}" if virtual else endpoint
     config: S3Config = {
-        "access_key_id": secret["access_key_id"],
-        "secret_access_key": secret["secret_access_key"],
         "endpoint": origin,
         "aws_endpoint_url_s3": origin,
         "region": connection.get("region", _REGION),
         "virtual_hosted_style_request": virtual,
         "skip_signature": False,
     }
-    if token := secret.get("session_token"):
-        config["session_token"] = token
+    credential: S3Credential = {
+        "access_key_id": secret["access_key_id"],
+        "secret_access_key": secret["secret_access_key"],
+        "token": secret.get("session_token"),
+        "expires_at": None,
+    }
     return S3Store(
         bucket,
         config=config,
+        credential_provider=lambda: credential,
         client_options=client_options(origin),
         retry_config=retry_config(),
     )
@@ -94,11 +112,14 @@ def _azure(authority: str, secret: Mapping[str, str], connection: Mapping[str, s
 
     container, _, host = authority.partition("@")
     account = connection.get("account") or host.partition(".")[0]
+    if not _ACCOUNT.fullmatch(account):
+        raise UnsupportedOperation(f"'{account[:63]}' is no name of a storage account")
     endpoint = connection.get("endpoint", f"https://{account}.{_AZURE_HOST}")
+    credential: AzureCredential = {"sas_token": secret["sas_token"], "expires_at": None}
     return AzureStore(
         container,
         account_name=account,
-        sas_token=secret["sas_token"],
+        credential_provider=lambda: credential,
         endpoint=endpoint,
         use_emulator=False,
         skip_signature=False,
@@ -122,6 +143,11 @@ def _gcs(bucket: str, secret: Mapping[str, str], connection: Mapping[str, str]) 
     )
 
 
+_SCHEMES = {
+    "aws": ("s3", "s3a", "s3n"),
+    "azure": ("abfs", "abfss", "wasb", "wasbs"),
+    "gcp": ("gs", "gcs"),
+}
 _MAKERS: Mapping[str, Callable[[str, Mapping[str, str], Mapping[str, str]], ObjectStore]] = {
     "aws": _s3,
     "azure": _azure,

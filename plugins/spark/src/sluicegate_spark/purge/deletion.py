@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import obstore
 from obstore.exceptions import BaseError
 
+from sluicegate.api import UnsupportedOperation
 from sluicegate_iceberg.format.objects import literal_location
 from sluicegate_spark.failures import reason_of
 from sluicegate_spark.objects import ObjectAccess
@@ -110,8 +111,17 @@ def _delete(access: ObjectAccess, bucket: str, locations: Sequence[str]) -> Dele
         why = "its key has an empty segment, '.' or '..', so that it cannot be named"
         total = Deletion(odd, left=odd, example=f"{bucket}/{example}", reason=why)
     if nameable:
-        total += _Batch(access, bucket, nameable).delete()
+        total += _opened(access, bucket, nameable)
     return total
+
+
+def _opened(access: ObjectAccess, bucket: str, keys: Sequence[str]) -> Deletion:
+    try:
+        batch = _Batch(access, bucket, keys)
+    except UnsupportedOperation as error:
+        example = f"{bucket}/{keys[0]}"
+        return Deletion(len(keys), left=len(keys), example=example, reason=error.message)
+    return batch.delete()
 
 
 def _is_nameable(key: str) -> bool:
