@@ -144,7 +144,8 @@ class TaskResult:
 class TaskRun(Protocol):
     """What an executor tells the service during an attempt.
 
-    The service keeps the lease by itself, for as long as the event loop runs. Where the lease is lost,
+    The service keeps the lease by itself, also while an executor blocks its event loop, which all
+    executors of a worker share and nothing else runs on. Where the lease is lost,
     or the task is cancelled, it cancels the executor's `run`: what runs in threads or on a cluster has
     to be stopped there, in the executor's own `finally`.
     """

@@ -37,10 +37,8 @@ async def test_a_task_that_is_leased_behind_the_end_of_a_drain_is_given_back(des
     slow.asked, slow.answers = anyio.Event(), anyio.Event()
     desk.leases = slow
     task = await desk.queue.submit(payload(), "polaris")
-    worker = desk.worker(Waiting())
     with anyio.fail_after(30):
-        async with anyio.create_task_group() as group:
-            group.start_soon(worker.run)
+        async with desk.working(Waiting()) as worker:
             await slow.asked.wait()
             worker.drain()
             for _ in range(10):

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 from support.delegation import Desk, base_of, payload
+from support.signals import Signal
 
 from sluicegate.api import ConfigurationError, DelegatedTask, TaskExecutor, TaskResult, TaskRun
 from sluicegate.config.delegation import DelegationSettings
@@ -18,9 +19,9 @@ from sluicegate.config.delegation import DelegationSettings
 class Unhurried(TaskExecutor):
     """Is told to stop, and takes its time, as Spark does while it starts."""
 
-    started: anyio.Event = field(default_factory=anyio.Event)
-    told: anyio.Event = field(default_factory=anyio.Event)
-    go: anyio.Event = field(default_factory=anyio.Event)
+    started: Signal = field(default_factory=Signal)
+    told: Signal = field(default_factory=Signal)
+    go: Signal = field(default_factory=Signal)
 
     async def run(self, task: DelegatedTask, resources: Any, run: TaskRun) -> TaskResult:
         """Wait, also when cancelled."""

@@ -15,6 +15,7 @@ import anyio
 import anyio.lowlevel
 import httpx
 import orjson
+from support.signals import Signal
 
 from sluicegate.api import (
     DelegatedTask,
@@ -28,6 +29,7 @@ from sluicegate.api import (
 )
 from sluicegate.config import Settings
 from sluicegate.config.delegation import DelegationSettings
+from sluicegate.delegation.executor_thread import ExecutorThread
 from sluicegate.delegation.leases import Leases
 from sluicegate.delegation.payload import TaskPayload
 from sluicegate.delegation.queue import TaskQueue
@@ -112,8 +114,8 @@ class FolderPurge(TaskExecutor):
 class Waiting(TaskExecutor):
     """Runs until it is let go; remembers what it was given."""
 
-    started: anyio.Event = field(default_factory=anyio.Event)
-    go: anyio.Event = field(default_factory=anyio.Event)
+    started: Signal = field(default_factory=Signal)
+    go: Signal = field(default_factory=Signal)
     configs: list[Any] = field(default_factory=list)
     cancelled: bool = False
 
@@ -190,18 +192,16 @@ class Desk:
         policies = RetryPolicies(self.settings, chance=lambda: 0.0)
         self.leases = Leases(self.store, self.settings, policies=policies, now=self.now)
 
-    def worker(self, executor: TaskExecutor) -> Worker:
-        """A worker that purges by this executor."""
-        return Worker({PURGE: executor}, self.leases, self.queue, self.seal, self.settings)
-
     @asynccontextmanager
     async def working(self, executor: TaskExecutor) -> AsyncIterator[Worker]:
-        """A running worker, drained at the end."""
-        worker = self.worker(executor)
-        async with anyio.create_task_group() as group:
-            group.start_soon(worker.run)
-            yield worker
-            worker.drain()
+        """A running worker that purges by this executor, drained at the end."""
+        async with ExecutorThread.opened(self.settings.worker.cancel_timeout) as thread:
+            executors = {PURGE: executor}
+            worker = Worker(executors, self.leases, self.queue, self.seal, self.settings, thread)
+            async with anyio.create_task_group() as group:
+                group.start_soon(worker.run)
+                yield worker
+                worker.drain()
 
     async def ended(self, task_id: str) -> Any:
         """The record of a task, once it has ended."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -38,9 +40,10 @@ def serve(ctx: click.Context, host: str | None, port: int | None, with_worker: b
     settings = settings.model_copy(update={"delegation": own})
     stop_telemetry = configure(**settings.telemetry.model_dump())
     try:
-        run_async(serve_delegation(settings, with_worker=with_worker, on_ready=_say_ready))
+        is_left = run_async(serve_delegation(settings, with_worker=with_worker, on_ready=_say_ready))
     finally:
         stop_telemetry()
+    _end(is_left=is_left)
 
 
 @delegation.command()
@@ -48,7 +51,8 @@ def serve(ctx: click.Context, host: str | None, port: int | None, with_worker: b
 def worker(ctx: click.Context) -> None:
     """Run tasks until SIGTERM or Ctrl-C; then running ones have `drain_timeout` to end.
 
-    A second signal gives them back at once; another worker goes on with them.
+    A second signal gives them back at once; another worker goes on with them. A third one does not
+    even wait for their executors to end.
     """
     from sluicegate.delegation.service import run_worker
     from sluicegate.telemetry.setup import configure
@@ -56,9 +60,18 @@ def worker(ctx: click.Context) -> None:
     settings = load_settings(ctx)
     stop_telemetry = configure(**settings.telemetry.model_dump())
     try:
-        run_async(run_worker(settings, on_ready=_say_working))
+        is_left = run_async(run_worker(settings, on_ready=_say_working))
     finally:
         stop_telemetry()
+    _end(is_left=is_left)
+
+
+def _end(*, is_left: bool) -> None:
+    """End at once if an executor was left behind: the interpreter would wait for its threads."""
+    if is_left:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def _say_ready(address: str) -> None:

@@ -79,6 +79,14 @@ class WorkerSettings(SettingsModel):
             "does not count."
         ),
     )
+    cancel_timeout: Duration = Field(
+        default=30,
+        ge=0,
+        description=(
+            "How long an executor may take to end after a stop has cancelled it; then the worker "
+            "leaves it and ends."
+        ),
+    )
 
 
 class DelegationClient(SettingsModel):

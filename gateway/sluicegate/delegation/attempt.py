@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Literal
+from typing import Literal, TypeVar, cast
 
 import anyio
 
 from sluicegate.clock import iso_utc
+from sluicegate.delegation.executor_thread import ExecutorEnded, ExecutorThread
 from sluicegate.delegation.failures import EXECUTOR_FAILED, Failure, failure_of, loggable
 from sluicegate.delegation.leases import Beat, Leases
 from sluicegate.delegation.patience import patiently
@@ -23,19 +24,25 @@ from sluicegate.delegation.reports import (
     checked_stages,
 )
 from sluicegate.delegation.sealing import Seal
+from sluicegate.delegation.task_run import BridgedRun
 from sluicegate.delegation.tasks import open_task
 from sluicegate.delegation.transitions import TaskMovedOn
 from sluicegate.errors import Unavailable
-from sluicegate.executors import TaskExecutor, TaskFailed, TaskProgress, TaskResult
+from sluicegate.executors import TaskExecutor, TaskFailed, TaskProgress, TaskResult, TaskRun
 from sluicegate.store import StatementRefused
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
 Stopped = Literal["lost", "cancelled", "drained"]
+# How long a worker that has left its executors waits for the database: a transaction's time.
+_LAST_SECONDS = 5.0
+# Spark takes some 20 s to start, and cannot be cancelled meanwhile.
+_STUCK_SECONDS = 60.0
 
 
 class Attempt:
-    """An attempt at a leased task; its executor's `TaskRun`.
+    """An attempt at a leased task; its executor's `TaskRun`, by way of `BridgedRun`.
 
     Args:
         task: Just leased.
@@ -44,6 +51,7 @@ class Attempt:
         queue: Where renewed credentials are found.
         seal: Opens them.
         heartbeat: Seconds between signs of life.
+        thread: Where the executor runs.
     """
 
     def __init__(
@@ -55,6 +63,7 @@ class Attempt:
         seal: Seal,
         *,
         heartbeat: float,
+        thread: ExecutorThread,
     ) -> None:
         self.task = task
         self._executor = executor
@@ -62,11 +71,16 @@ class Attempt:
         self._queue = queue
         self._seal = seal
         self._heartbeat = heartbeat
+        self._thread = thread
         self._stages = list(task.stages)
         self._progress: TaskProgress | None = None
         self._outcome: TaskResult | Failure | None = None
         self._stopped: Stopped | None = None
+        self._stuck_at = math.inf
         self._scope = anyio.CancelScope()
+        self._ending: anyio.CancelScope | None = None
+        self._is_left = False
+        self._recording = anyio.CancelScope(shield=True)
         # The version of `task` fences: a heartbeat must not be on its way while it changes.
         self._lock = anyio.Lock()
 
@@ -88,6 +102,8 @@ class Attempt:
 
         async def store() -> bool:
             async with self._lock:
+                if not self.task.leased:
+                    return False
                 return await self._leases.finish_stage(self.task, stages, self._progress)
 
         held = await patiently(store, f"{self.task}: a finished stage")
@@ -107,8 +123,20 @@ class Attempt:
 
     def stop(self, why: Stopped) -> None:
         """Cancel the executor."""
-        self._stopped = self._stopped or why
+        if self._stopped is None:
+            self._stopped = why
+            self._stuck_at = anyio.current_time() + _STUCK_SECONDS
         self._scope.cancel()
+
+    def leave(self) -> None:
+        """Wait no longer for an executor that was cancelled, and hardly any longer for the database.
+
+        The worker is about to end, and with it what the executor still does.
+        """
+        self._is_left = True
+        if self._ending is not None:
+            self._ending.cancel()
+        self._recording.deadline = anyio.current_time() + _LAST_SECONDS
 
     async def perform(self) -> None:
         """Run the task and record what became of it.
@@ -119,34 +147,52 @@ class Attempt:
         log.info("%s: attempt %d begins", self.task, self.task.attempt_count)
         async with anyio.create_task_group() as group:
             group.start_soon(self._keep_lease)
-            with self._scope:
-                self._outcome = await self._execute()
-            with anyio.CancelScope(shield=True):
+            async with anyio.create_task_group() as calls:
+                with self._scope:
+                    self._outcome = await self._execute(BridgedRun(self, calls))
+                calls.cancel_scope.cancel()
+            with self._recording:
                 await self._record()
+            if self._recording.cancelled_caught:
+                log.error("%s: its end is not recorded: the database does not answer", self.task)
             group.cancel_scope.cancel()
 
-    async def _execute(self) -> TaskResult | Failure:
+    async def _execute(self, run: TaskRun) -> TaskResult | Failure:
         try:
             task = open_task(self.task, self._seal)
-            resources = await self._executor.acquire(task)
+            resources = await self._on_thread(lambda: self._executor.acquire(task))
             await self._move(self._leases.start)
             if self.task.status != "RUNNING":
                 raise TaskMovedOn("the lease was lost")
-            return checked_result(await self._executor.run(task, resources, self))
+
+            async def checked() -> TaskResult:
+                return checked_result(await self._executor.run(task, resources, run))
+
+            return await self._on_thread(checked)
         except TaskMovedOn:
             self.stop("lost")
             return failure_of(Unavailable("the lease was lost"))
-        except BaseException as error:  # an executor's SystemExit would end the worker
-            if isinstance(error, asyncio.CancelledError) and self._is_cancelled():
-                raise
-            return self._failed(error)
+        except ExecutorEnded as ended:
+            return self._failed(ended.failure, ended.shown)
+        except Exception as error:  # a stored task that cannot be opened, say: not the others' matter
+            return self._failed(failure_of(error), loggable(error))
 
-    def _is_cancelled(self) -> bool:
-        task = asyncio.current_task()
-        return self._scope.cancel_called or (task is not None and task.cancelling() > 0)
+    async def _on_thread(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Let the executor do something; cancelled, this waits until the executor has ended."""
+        call = self._thread.start(work)
+        try:
+            return cast("T", await call.result())  # `None` is what it returned, then
+        except anyio.get_cancelled_exc_class():
+            call.cancel()
+            self._ending = anyio.CancelScope(shield=True)
+            if self._is_left:
+                self._ending.cancel()
+            with self._ending:
+                if (found := await call.result()) is not None:
+                    return found
+            raise
 
-    def _failed(self, error: BaseException) -> Failure:
-        failure = failure_of(error)
+    def _failed(self, failure: Failure, shown: Exception) -> Failure:
         unforeseen = failure.error_code in ("INTERNAL_ERROR", EXECUTOR_FAILED)
         log.warning(
             "%s: attempt %d failed: %s: %s%s",
@@ -155,7 +201,7 @@ class Attempt:
             failure.error_code,
             failure.message,
             "" if failure.detail is None else f" [{failure.detail}]",
-            exc_info=loggable(error) if unforeseen else None,
+            exc_info=shown if unforeseen else None,
         )
         return failure
 
@@ -175,6 +221,16 @@ class Attempt:
                 continue
             if beat != "held":
                 self.stop(beat)
+            self._warn_of_a_stuck_executor()
+
+    def _warn_of_a_stuck_executor(self) -> None:
+        if anyio.current_time() >= self._stuck_at:
+            self._stuck_at = math.inf
+            log.warning(
+                "%s: its executor was cancelled %d s ago and has not ended; restart the worker",
+                self.task,
+                _STUCK_SECONDS,
+            )
 
     async def _beat(self) -> Beat:
         async with self._lock:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import signal
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -20,6 +23,8 @@ from sluicegate.config import Settings
 from sluicegate.delegation import answers
 from sluicegate.delegation.callbacks import Callbacks
 from sluicegate.delegation.callers import Callers
+from sluicegate.delegation.configured_executors import ConfiguredExecutors
+from sluicegate.delegation.executor_thread import ExecutorThread
 from sluicegate.delegation.gauges import QueueGauges
 from sluicegate.delegation.leases import Leases
 from sluicegate.delegation.openapi import document
@@ -31,16 +36,18 @@ from sluicegate.delegation.tokens import ServiceTokens
 from sluicegate.delegation.waiting import Watcher
 from sluicegate.delegation.worker import Worker
 from sluicegate.errors import ConfigurationError, SluicegateError
-from sluicegate.executors import TaskExecutor
 from sluicegate.http.health import health_routes
 from sluicegate.http.responses import json_response
 from sluicegate.http.serving import Tls, bind, serve_app
 from sluicegate.keys import load_keys
-from sluicegate.registry import ConfiguredInstances, Instances, Registry, configure
-from sluicegate.registry.contexts import NoLinks
+from sluicegate.registry import ConfiguredInstances, Registry, configure
 from sluicegate.store import Store
 from sluicegate.telemetry.middleware import RequestTelemetry
 
+log = logging.getLogger(__name__)
+
+# Longer than a transaction's timeouts, and shorter than what a supervisor waits before SIGKILL.
+_LAST_SECONDS = 15.0
 _NO_EXECUTOR = "a worker has nothing to run: name an executor under delegation.executors"
 
 
@@ -86,16 +93,15 @@ class Base:
         """
         if not self.configured.executors:
             raise ConfigurationError(self.settings.problem(("delegation",), _NO_EXECUTOR))
-        async with AsyncExitStack() as stack:
-            instances = Instances(self.registry, self.configured, links=NoLinks)
-            stack.push_async_callback(instances.aclose)
-            executors: dict[str, TaskExecutor] = {}
-            for entry in self.configured.executors:
-                executor = instances.executor(entry)
-                stack.push_async_callback(executor.aclose)
-                executors.update(dict.fromkeys(entry.type.operations, executor))
-            leases = Leases(self.store, self.settings.delegation)
-            yield Worker(executors, leases, self.queue, self.seal, self.settings.delegation)
+        delegation = self.settings.delegation
+        async with ExecutorThread.opened(delegation.worker.cancel_timeout) as thread:
+            executors = ConfiguredExecutors(self.registry, self.configured)
+            try:
+                by_operation = await thread.run(executors.build)
+                leases = Leases(self.store, delegation)
+                yield Worker(by_operation, leases, self.queue, self.seal, delegation, thread)
+            finally:
+                await thread.finish(executors.aclose)
 
     @asynccontextmanager
     async def app(self) -> AsyncIterator[ASGIApp]:
@@ -139,7 +145,7 @@ async def serve_delegation(
     with_worker: bool = False,
     on_ready: Callable[[str], None] = lambda address: None,
     stop: asyncio.Event | None = None,
-) -> None:
+) -> bool:
     """Serve the API until SIGINT or SIGTERM.
 
     Args:
@@ -147,6 +153,9 @@ async def serve_delegation(
         with_worker: Run a worker in this process, too; it drains at the end.
         on_ready: Called with the address, once connections are accepted.
         stop: Ends serving as a signal does, once it is set.
+
+    Returns:
+        Whether an executor was left behind, which an interpreter that ends may wait for.
 
     Raises:
         ConfigurationError: It cannot start, or the address cannot be bound.
@@ -158,7 +167,7 @@ async def serve_delegation(
         async with AsyncExitStack() as stack:
             base = await stack.enter_async_context(Base.opened(settings))
             app = await stack.enter_async_context(base.app())
-            drain = await stack.enter_async_context(_working(base)) if with_worker else _nothing
+            worker = await stack.enter_async_context(_working(base)) if with_worker else None
             await serve_app(
                 app,
                 listener,
@@ -166,39 +175,66 @@ async def serve_delegation(
                 limits=settings.server.limits,
                 tls=tls,
                 on_ready=on_ready,
-                on_stop=drain,
+                on_stop=_nothing if worker is None else worker.drain,
                 stop=stop,
             )
+        return worker is not None and worker.has_left
     finally:
         listener.close()
 
 
 async def run_worker(
     settings: Settings, *, on_ready: Callable[[Worker], None] = lambda worker: None
-) -> None:
+) -> bool:
     """Run tasks until SIGINT or SIGTERM; then drain, or give back at once when a second one comes.
+
+    Returns:
+        Whether an executor was left behind, which an interpreter that ends may wait for.
 
     Raises:
         ConfigurationError: It cannot start.
     """
-    async with Base.opened(settings) as base, base.worker() as worker:
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(each, worker.interrupted)
+    async with Base.opened(settings) as base, base.worker() as worker, _background(_ending(worker)):
+        _heed_signals(worker)
         on_ready(worker)
         await worker.run()
+    return worker.has_left
 
 
 @asynccontextmanager
-async def _working(base: Base) -> AsyncIterator[Callable[[], None]]:
-    """A worker beside the service; gives what drains it."""
-    async with base.worker() as worker:
+async def _working(base: Base) -> AsyncIterator[Worker]:
+    """A worker beside the service, drained at the end."""
+    async with base.worker() as worker, _background(_ending(worker)):
         running = asyncio.create_task(worker.run())
         try:
-            yield worker.drain
+            yield worker
         finally:
             worker.drain()
+            _heed_signals(worker)  # the server does so no longer
             await running
+
+
+def _heed_signals(worker: Worker) -> None:
+    if threading.current_thread() is threading.main_thread():
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(each, worker.interrupted)
+
+
+def _ending(worker: Worker) -> Callable[[], Coroutine[Any, Any, None]]:
+    """Ends the process some time after the worker has left what does not end: a database, say."""
+
+    def end() -> None:
+        log.error("the worker cannot stop in order; it ends now")
+        os._exit(1)
+
+    async def wait() -> None:
+        await worker.left()
+        timer = threading.Timer(_LAST_SECONDS, end)
+        timer.daemon = True
+        timer.start()
+
+    return wait
 
 
 def _nothing() -> None:

@@ -14,6 +14,7 @@ import anyio
 
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.delegation.attempt import Attempt
+from sluicegate.delegation.executor_thread import ExecutorThread
 from sluicegate.delegation.leases import Leases
 from sluicegate.delegation.queue import TaskQueue
 from sluicegate.delegation.records import TaskRecord
@@ -36,6 +37,7 @@ class Worker:
         queue: The tasks.
         seal: Opens payloads.
         settings: Concurrency, intervals and timeouts.
+        thread: Where executors run.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Worker:
         queue: TaskQueue,
         seal: Seal,
         settings: DelegationSettings,
+        thread: ExecutorThread,
     ) -> None:
         self.name = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:8]}"
         self._executors = executors
@@ -52,16 +55,23 @@ class Worker:
         self._queue = queue
         self._seal = seal
         self._settings = settings
+        self._thread = thread
         self._running: set[Attempt] = set()
         self._leasing = anyio.Lock()
         self._may_hold_more = False
         self._draining = anyio.Event()
         self._hurrying = anyio.Event()
+        self._leaving = anyio.Event()
 
     @property
     def operations(self) -> Collection[str]:
         """What its executors run."""
         return self._executors.keys()
+
+    @property
+    def has_left(self) -> bool:
+        """Whether it was closed while an executor went on: the process should end by `os._exit`."""
+        return self._thread.is_left
 
     async def run(self) -> None:
         """Work until `drain` is called and what was running then has ended or was given back."""
@@ -84,10 +94,16 @@ class Worker:
         self._draining.set()
 
     def interrupted(self) -> None:
-        """What a signal asks for: the first one to drain, a second one to give back at once."""
+        """React to a signal: drain at the first, cancel at the second, leave executors at the third."""
+        if self._hurrying.is_set():
+            self._leaving.set()
         if self._draining.is_set():
             self._hurrying.set()
         self.drain()
+
+    async def left(self) -> None:
+        """Wait until it leaves behind what does not end."""
+        await self._leaving.wait()
 
     async def _stop_late(self) -> None:
         await self._draining.wait()
@@ -96,6 +112,12 @@ class Worker:
         self._hurrying.set()
         for attempt in list(self._running):
             attempt.stop("drained")
+        with anyio.move_on_after(self._settings.worker.cancel_timeout):
+            await self._leaving.wait()
+        self._leaving.set()
+        for attempt in list(self._running):
+            log.warning("%s: it did not end when it was cancelled; the worker leaves it", attempt.task)
+            attempt.leave()
 
     async def _work(self) -> None:
         while not self._draining.is_set():
@@ -123,10 +145,13 @@ class Worker:
                 self._queue,
                 self._seal,
                 heartbeat=self._settings.lease.heartbeat,
+                thread=self._thread,
             )
             self._running.add(attempt)
             if self._hurrying.is_set():  # the database took longer to lease it than there was to drain
                 attempt.stop("drained")
+            if self._leaving.is_set():
+                attempt.leave()
             return attempt
 
     async def _lease(self) -> TaskRecord | None:
@@ -140,6 +165,8 @@ class Worker:
         started = time.monotonic()
         try:
             await attempt.perform()
+        except Exception:  # nobody foresaw it; the worker's other tasks go on, and its lease runs out
+            log.exception("%s: the attempt was given up", attempt.task)
         finally:
             self._running.discard(attempt)
         measure_attempt(time.monotonic() - started, attempt.task.operation, attempt.outcome)
