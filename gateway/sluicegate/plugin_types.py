@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -70,9 +70,16 @@ class PolicyType:
 
 @dataclass(frozen=True, slots=True)
 class TaskExecutorType:
-    """A kind of task executor, and the operation types that it runs."""
+    """A kind of task executor, and the operation types that it runs.
+
+    Attributes:
+        catalogs: Returns the names of the catalogs in a section. Tasks that name another catalog run on
+            the locations of their payload alone, if these are granted. Without this function, every
+            catalog that a task names has to be granted to its realm.
+    """
 
     name: str
     operations: tuple[str, ...]
     config: type[PluginConfig]
     factory: Callable[[Any, PluginContext], TaskExecutor]
+    catalogs: Callable[[Any], Collection[str]] | None = None

@@ -16,6 +16,8 @@ _SCHEMES: Mapping[str, str] = {
 }
 _LOCATION = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)((?:/.*)?)", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_SEGMENT_END = re.compile(r"[/\\?#]")  # clients that read a location as a URL end its path at ? or #
+_DECODINGS = 4  # a path that was percent-encoded more often is no writer's
 _SHOWN = 200  # characters of a location in a message
 
 
@@ -72,7 +74,7 @@ def comparable_location(location: str) -> str:
     if parts is None:
         raise InvalidRequest(f"'{location[:_SHOWN]}' is no location: it has no scheme, such as s3://")
     scheme, authority, path = parts[1].lower(), parts[2], parts[3]
-    if _CONTROL.search(location) or {".", ".."} & set(unquote(path).split("/")):
+    if _CONTROL.search(location) or _is_ambiguous(path):
         raise InvalidRequest(
             f"'{location[:_SHOWN]}' does not say clearly where it leads: leave out '.', '..' and "
             "control characters"
@@ -81,3 +83,15 @@ def comparable_location(location: str) -> str:
     if scheme == "abfs":
         authority = authority.lower().replace(".blob.", ".dfs.")
     return f"{scheme}://{authority}{path.rstrip('/')}/"
+
+
+def _is_ambiguous(path: str) -> bool:
+    """Whether a client may resolve the path to another one, however often it decodes the path."""
+    for _ in range(_DECODINGS):
+        if {".", ".."} & set(_SEGMENT_END.split(path)):
+            return True
+        decoded = unquote(path)
+        if decoded == path:
+            return False
+        path = decoded
+    return True

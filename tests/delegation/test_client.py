@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 from support.delegation import (
+    CATALOG,
     PURGE,
     SECRET,
     Desk,
@@ -32,7 +34,7 @@ from sluicegate.delegation.client import Delegated, TaskClientConfig, TaskStrate
 from sluicegate.http.serving import address_of, bind, serve_app
 
 TASK = DelegatedTask(
-    id="", operation=PURGE, realm="prod", table=TableIdentity("entity", "prod", ("NS1",), "T1")
+    id="", operation=PURGE, realm="prod", table=TableIdentity("entity", CATALOG, ("NS1",), "T1")
 )
 
 
@@ -77,6 +79,14 @@ async def test_both_strategies_do_the_same(desk: Desk, tmp_path: Path, kind: str
         50,
     )
     assert list((tmp_path / "T1").iterdir()) == []
+
+
+async def test_what_a_realm_is_not_granted_is_a_failed_task(desk: Desk) -> None:
+    foreign = replace(TASK, table=replace(TASK.table, catalog="another"))
+    async with strategy("delegated", desk, Failing(TaskFailed("no", error_code="ENGINE_FAILED"))) as it:
+        with pytest.raises(TaskFailed, match="the catalog 'another'") as failed:
+            await it.execute(foreign)
+    assert failed.value.error_code == "NOT_GRANTED"
 
 
 @pytest.mark.parametrize("kind", ["local", "delegated"])

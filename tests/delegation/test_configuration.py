@@ -25,8 +25,14 @@ class Purge(TaskExecutor):
 @hookimpl
 def sluicegate_register_task_executors():
     name = __name__.removeprefix("plugin_")
-    return [TaskExecutorType(name, ("TABLE_PURGE",), Config, lambda config, context: Purge())]
+    return [
+        TaskExecutorType(
+            name, ("TABLE_PURGE",), Config, lambda config, context: Purge(), lambda config: ["lake"]
+        )
+    ]
 """
+_EXECUTOR = "executors: [{type: purge, lake: a}]"
+_CLIENTS = "clients: {one: {realms: [a, 'b: c']}}"
 WRONG = {
     "executors: [{type: purge}]": "lake",
     "executors: [{type: purge, lake: a}, {type: other, lake: b}]": (
@@ -38,6 +44,19 @@ WRONG = {
     "encryption_keys: [short]": "at least 32 characters",
     "issuers: [{issuer: 'http://example.com', audience: a}]": "https://",
     "clients: {'a b': {}}": "clients",
+    f"{_EXECUTOR}, {_CLIENTS}": "clients act for 2 realms, and nothing is granted to any: add the",
+    f"{_EXECUTOR}, {_CLIENTS}, realms: {{a: {{}}, 'b; c': {{}}}}": (
+        "1:75: client 'one' acts for realm 'b: c', which is not in delegation.realms; "
+        "did you mean 'b; c'?"
+    ),
+    f"{_EXECUTOR}, realms: {{default-realm: {{catalogs: [lakes]}}}}": (
+        "no executor has a catalog 'lakes'; did you mean 'lake'?"
+    ),
+    f"{_EXECUTOR}, realms: {{default-realm: {{operations: [TABLE_PRUNE]}}}}": (
+        "no executor runs the operation 'TABLE_PRUNE'; did you mean 'TABLE_PURGE'?"
+    ),
+    "realms: {default-realm: {locations: [lake/a]}}": "'lake/a' is no location: it has no scheme",
+    "realms: {default-realm: {locations: ['s3://lake/../a']}}": "leave out '.', '..'",
     "lease: {lost_timeout: 1s}": "lost_timeout",
     "lease: {lost_timeout: 60s, heartbeat: 31s}": "heartbeat can be half of lost_timeout",
 }
@@ -58,6 +77,25 @@ def test_mistakes_are_told(section: str, tmp_path: Path, capsys: pytest.CaptureF
     file.write_text(f"delegation: {{{section}}}\n")
     assert run(["config", "check", "--config", str(file)]) == 1
     assert WRONG[section] in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("site")
+def test_the_refusal_of_realms_without_grants_says_what_to_add(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "gateway.yaml"
+    before = f"delegation:\n  {_EXECUTOR}\n  {_CLIENTS}\n"
+    file.write_text(before)
+    assert run(["delegation", "serve", "--config", str(file)]) == 1
+    _, _, section = capsys.readouterr().err.strip().partition("; realms: ")
+    file.write_text(f"{before}  realms: {section}\n")
+    assert run(["config", "check", "--config", str(file)]) == 0
+    granted = {
+        "catalogs": ["lake"],
+        "locations": ["s3://bucket/prefix/"],
+        "operations": ["TABLE_PURGE"],
+    }
+    assert json.loads(section) == {"a": granted, "b: c": granted}
 
 
 @pytest.mark.usefixtures("site")

@@ -64,7 +64,7 @@ def body(
     }
     identity = {
         "table_entity_id": f"entity-of-{table}",
-        "catalog_name": "prod_catalog",
+        "catalog_name": CATALOG,
         "namespace_levels": ["NS1", "NESTED1"],
         "table_name": table,
     }
@@ -232,6 +232,11 @@ CLIENTS = {
     "polaris": {"secret": SECRET, "realms": ["prod", "stage"], "subjects": ["client-7"]},
     "other": {"secret": FOREIGN_SECRET, "realms": ["elsewhere"]},
 }
+CATALOG = "prod_catalog"
+CATALOGS = (CATALOG, "stage_catalog")
+LAKE = "s3://lake/"
+GRANTED = {"catalogs": [CATALOG], "locations": [LAKE], "operations": [PURGE]}
+REALMS = dict.fromkeys(("prod", "stage", "elsewhere"), GRANTED)
 API = "/delegation-service/api"
 
 
@@ -240,14 +245,17 @@ class _NoConfig(PluginConfig):
 
 
 def base_of(desk: Desk, executor: TaskExecutor, **changed: Any) -> Base:
-    """What a service and its workers share, with one executor that purges."""
+    """What a service and its workers share, with one executor that purges tables of its `CATALOGS`."""
     delegation = {
         "clients": CLIENTS,
+        "realms": REALMS,
         "worker": {"poll_interval": 1, "drain_timeout": 0},
         **changed,
     }
     settings = Settings.model_validate({"delegation": delegation, "signing_key": KEY.decode() * 2})
-    kind = TaskExecutorType("folder", (PURGE,), _NoConfig, lambda config, context: executor)
+    kind = TaskExecutorType(
+        "folder", (PURGE,), _NoConfig, lambda config, context: executor, lambda config: CATALOGS
+    )
     executors = (ConfiguredExecutor("folder-1", kind, _NoConfig()),)
     configured = ConfiguredInstances((), (), (), executors=executors)
     return Base(settings, Registry([]), configured, desk.store, desk.seal, desk.queue)

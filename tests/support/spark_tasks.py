@@ -17,8 +17,10 @@ from support.serving import serving
 from support.spark import SMALL_TABLES, jars
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_spark.operations import OPERATIONS
 
 CATALOG = "lake"
+BUCKETS = ("s3://lake/", "s3://converted/", f"s3://{WAREHOUSE}/")
 _TASK_SECONDS = 240
 
 
@@ -91,6 +93,15 @@ def executor_section(server: SeaweedFS, folder: Path, **changed: Any) -> dict[st
     }
 
 
+def granted(executor: Mapping[str, Any], *locations: str) -> dict[str, Any]:
+    """The grant of a realm whose tasks run every operation, by default in the buckets of the tests."""
+    return {
+        "catalogs": sorted(executor["catalogs"]),
+        "locations": locations or BUCKETS,
+        "operations": sorted(OPERATIONS),
+    }
+
+
 def write_delegation(
     folder: Path, executor: Mapping[str, Any], *, database: str | None = None, **delegation: Any
 ) -> None:
@@ -102,6 +113,7 @@ def write_delegation(
             "port": 0,
             "clients": {"polaris": {"secret": SECRET}},
             "executors": [executor],
+            "realms": {"prod": granted(executor)},
             "worker": {"poll_interval": 1},
             **delegation,
         },

@@ -131,11 +131,14 @@ async def _queue(settings: Settings) -> AsyncIterator[TaskQueue]:
 
 
 async def _submit(settings: Settings, content: bytes) -> TaskRecord:
+    from sluicegate.delegation.grants import RealmGrants
     from sluicegate.delegation.payload import TaskPayload
     from sluicegate.registry import Registry, configure
 
     payload = TaskPayload.parse(content)
-    payload.check_operation(configure(settings, Registry.load(settings)).operations)
+    configured = configure(settings, Registry.load(settings))
+    payload.check_operation(configured.operations)
+    RealmGrants.configured(settings.delegation, configured).check_payload(payload)
     async with _queue(settings) as queue:
         return await queue.submit(payload, _OPERATOR)
 

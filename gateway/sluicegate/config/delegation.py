@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import Field, SecretStr, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
 
 from sluicegate.config.authentication import OidcSettings
 from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel, SigningKey
+from sluicegate.errors import InvalidRequest
+from sluicegate.realm_grants import comparable_location
 from sluicegate.units import Duration
+
+
+def _location(value: str) -> str:
+    try:
+        return comparable_location(value)
+    except InvalidRequest as error:
+        raise ValueError(error.message) from None
+
 
 OperationName = Annotated[str, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]*$")]
 RealmName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 ClientName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]+$")]
+GrantedLocation = Annotated[str, AfterValidator(_location)]
 _DAY = 86_400
 
 
@@ -108,6 +119,22 @@ class DelegationClient(SettingsModel):
     )
 
 
+class RealmSettings(SettingsModel):
+    """What tasks of a realm may touch: nothing that is not listed."""
+
+    catalogs: tuple[str, ...] = Field(
+        default=(), description="Catalogs of the executors whose tables its tasks may name."
+    )
+    locations: tuple[GrantedLocation, ...] = Field(
+        default=(),
+        description="Directories, such as `s3://bucket/prefix/`, that contain every file of its "
+        "tables, including the tables of its catalogs.",
+    )
+    operations: tuple[OperationName, ...] = Field(
+        default=(), description="Operations that its clients may submit, such as `TABLE_PURGE`."
+    )
+
+
 class DelegationTls(SettingsModel):
     """TLS of the service; with `client_ca` it is mutual."""
 
@@ -149,6 +176,12 @@ class DelegationSettings(SettingsModel):
     clients: dict[ClientName, DelegationClient] = Field(
         default_factory=dict, description="Who may hand tasks over, by a name of your own."
     )
+    realms: dict[RealmName, RealmSettings] = Field(
+        default_factory=dict,
+        description="What tasks of each realm may touch. Required when clients act for more than one "
+        "realm. Without this section, tasks of the one realm may run every operation on every table of "
+        "the executors' catalogs.",
+    )
     issuers: tuple[OidcSettings, ...] = Field(
         default=(),
         description="Issuers whose access tokens with the scope `execute_tasks` are accepted.",
@@ -178,3 +211,13 @@ class DelegationSettings(SettingsModel):
     callback: CallbackSettings | None = Field(
         default=None, description="Where the final state of tasks is pushed to."
     )
+
+    def realms_of(self, client: DelegationClient) -> frozenset[str]:
+        """The realms that a client acts for."""
+        return frozenset(client.realms or (self.realm,))
+
+    @property
+    def client_realms(self) -> frozenset[str]:
+        """The realms that any client acts for; without clients, the realm of the operator's tasks."""
+        named = [self.realms_of(each) for each in self.clients.values()]
+        return frozenset[str]().union(*named) if named else frozenset({self.realm})

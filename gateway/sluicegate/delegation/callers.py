@@ -115,7 +115,7 @@ class Callers:
         client = None if name is None else self._settings.clients.get(name)
         if name is None or client is None:
             raise PermissionDenied("no client is known by this token or certificate")
-        return Caller(name, frozenset(client.realms or (self._settings.realm,)))
+        return Caller(name, self._settings.realms_of(client))
 
     def _open_issuers(self) -> Sequence[tuple[str, KeySource, IssuerClaims]]:
         if self._issuers is None:

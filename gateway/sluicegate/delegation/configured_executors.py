@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
+from sluicegate.delegation.grants import GrantedExecutor, RealmGrants
 from sluicegate.executors import TaskExecutor
 from sluicegate.registry import ConfiguredInstances, Instances, Registry
 from sluicegate.registry.contexts import NoLinks
@@ -16,11 +17,15 @@ class ConfiguredExecutors:
     Args:
         registry: The loaded plugins.
         configured: Their checked sections.
+        grants: What tasks of each realm may touch.
     """
 
-    def __init__(self, registry: Registry, configured: ConfiguredInstances) -> None:
+    def __init__(
+        self, registry: Registry, configured: ConfiguredInstances, grants: RealmGrants
+    ) -> None:
         self._registry = registry
         self._configured = configured
+        self._grants = grants
         self._stack = AsyncExitStack()
 
     async def build(self) -> Mapping[str, TaskExecutor]:
@@ -35,7 +40,8 @@ class ConfiguredExecutors:
         for entry in self._configured.executors:
             executor = instances.executor(entry)
             self._stack.push_async_callback(executor.aclose)
-            executors.update(dict.fromkeys(entry.type.operations, executor))
+            granted = GrantedExecutor(executor, self._grants)
+            executors.update(dict.fromkeys(entry.type.operations, granted))
         return executors
 
     async def aclose(self) -> None:

@@ -16,7 +16,7 @@ _TEXT: Schema = {"type": "string"}
 _ERRORS = {
     "400": "The payload is malformed, or the operation is not offered.",
     "401": "Nothing valid proves who the client is.",
-    "403": "The client lacks the scope, or may not act for the realm.",
+    "403": "The client lacks the scope or the realm, or the realm is not granted what the task names.",
     "404": "There is no such task.",
     "409": "It does not go together with a task that there is.",
     "413": "The payload is too large.",

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from sluicegate.delegation import answers
 from sluicegate.delegation.callers import Caller, Callers
+from sluicegate.delegation.grants import RealmGrants
 from sluicegate.delegation.payload import TaskPayload
 from sluicegate.delegation.queue import TaskFilter, TaskQueue, no_such_task
 from sluicegate.delegation.records import TaskRecord
@@ -38,15 +39,22 @@ class TaskRoutes:
         queue: The tasks.
         watcher: Waits for them.
         operations: What the configured executors run.
+        grants: What tasks of each realm may touch.
     """
 
     def __init__(
-        self, callers: Callers, queue: TaskQueue, watcher: Watcher, operations: Collection[str]
+        self,
+        callers: Callers,
+        queue: TaskQueue,
+        watcher: Watcher,
+        operations: Collection[str],
+        grants: RealmGrants,
     ) -> None:
         self._callers = callers
         self._queue = queue
         self._watcher = watcher
         self._operations = operations
+        self._grants = grants
 
     def routes(self) -> list[Route]:
         """Where they are."""
@@ -111,6 +119,7 @@ class TaskRoutes:
         payload = TaskPayload.parse(await read_body(request, _MAX_BODY))
         caller.check_realm(payload.common_payload.realm_identifier)
         payload.check_operation(self._operations)
+        self._grants.check_payload(payload)
         return await self._queue.submit(payload, caller.name)
 
     async def _one(self, request: Request) -> TaskRecord:

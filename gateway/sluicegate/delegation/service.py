@@ -26,6 +26,7 @@ from sluicegate.delegation.callers import Callers
 from sluicegate.delegation.configured_executors import ConfiguredExecutors
 from sluicegate.delegation.executor_thread import ExecutorThread
 from sluicegate.delegation.gauges import QueueGauges
+from sluicegate.delegation.grants import RealmGrants
 from sluicegate.delegation.leases import Leases
 from sluicegate.delegation.openapi import document
 from sluicegate.delegation.queue import TaskQueue
@@ -84,6 +85,11 @@ class Base:
         finally:
             await store.aclose()
 
+    @property
+    def grants(self) -> RealmGrants:
+        """What each realm was granted."""
+        return RealmGrants.configured(self.settings.delegation, self.configured)
+
     @asynccontextmanager
     async def worker(self) -> AsyncIterator[Worker]:
         """A worker with its executors, which are closed at the end.
@@ -95,7 +101,7 @@ class Base:
             raise ConfigurationError(self.settings.problem(("delegation",), _NO_EXECUTOR))
         delegation = self.settings.delegation
         async with ExecutorThread.opened(delegation.worker.cancel_timeout) as thread:
-            executors = ConfiguredExecutors(self.registry, self.configured)
+            executors = ConfiguredExecutors(self.registry, self.configured, self.grants)
             try:
                 by_operation = await thread.run(executors.build)
                 leases = Leases(self.store, delegation)
@@ -111,7 +117,7 @@ class Base:
         callers = Callers(delegation, lambda: tokens)
         watcher = Watcher(self.queue)
         operations = self.configured.operations
-        routes = TaskRoutes(callers, self.queue, watcher, operations)
+        routes = TaskRoutes(callers, self.queue, watcher, operations, self.grants)
         app = Starlette(
             routes=[
                 *health_routes(self.store.ping),

@@ -21,6 +21,7 @@ from sluicegate.config import PluginSection, Settings
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.errors import ConfigurationError
 from sluicegate.registry.locations import Spelling, as_prefix, canonical_location, spellings_of
+from sluicegate.registry.realm_checks import realm_problems
 from sluicegate.registry.registry import Registry
 from sluicegate.yamlfile import Location, nearest, validate
 
@@ -122,6 +123,7 @@ def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
         tuple(checker.policies(registry.policy_types())),
         tuple(checker.executors(registry.task_executor_types())),
     )
+    checker.problems.extend(realm_problems(settings, configured.executors))
     if checker.problems:
         raise ConfigurationError("\n".join(checker.problems))
     return configured

@@ -13,4 +13,12 @@ from sluicegate_spark.operations import OPERATIONS
 @hookimpl
 def sluicegate_register_task_executors() -> Sequence[TaskExecutorType]:
     """The task executor `spark`."""
-    return [TaskExecutorType("spark", tuple(OPERATIONS), SparkConfig, SparkExecutor.configured)]
+    return [
+        TaskExecutorType(
+            "spark",
+            tuple(OPERATIONS),
+            SparkConfig,
+            SparkExecutor.configured,
+            lambda config: config.catalogs,
+        )
+    ]

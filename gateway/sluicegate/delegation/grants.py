@@ -1,0 +1,153 @@
+"""What each realm was granted, checked at submission and again by the worker.
+
+Executors check further locations, which they learn from catalogs and from a table's own files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+from sluicegate.config.delegation import DelegationSettings, RealmSettings
+from sluicegate.delegation.payload import TaskPayload
+from sluicegate.delegation.payload_locations import (
+    NAMED_BY_PAYLOAD_ALONE,
+    PayloadLocation,
+    payload_locations,
+)
+from sluicegate.errors import PermissionDenied
+from sluicegate.executors import DelegatedTask, TaskExecutor, TaskFailed, TaskResult, TaskRun
+from sluicegate.realm_grants import RealmGrant
+from sluicegate.registry import ConfiguredInstances
+
+_EVERYTHING = RealmGrant(None, None, None)
+_SHOWN = 200  # characters of a location in a message
+
+
+class NotGranted(PermissionDenied):
+    """The realm of a task was not granted something that the task names."""
+
+    code = "NOT_GRANTED"
+
+
+class RealmGrants:
+    """The grants of all realms.
+
+    Args:
+        settings: The section `delegation`.
+        catalogs: By operation, the catalogs that its executor has configured. Of operations that are
+            missing here, these are not known.
+    """
+
+    def __init__(
+        self, settings: DelegationSettings, catalogs: Mapping[str, Collection[str]] | None = None
+    ) -> None:
+        self._catalogs = catalogs or {}
+        self._grants: dict[str, RealmGrant] = {
+            name: _grant(section) for name, section in settings.realms.items()
+        }
+        if not settings.realms and len(settings.client_realms) == 1:
+            self._grants = dict.fromkeys((*settings.client_realms, settings.realm), _EVERYTHING)
+
+    @classmethod
+    def configured(cls, settings: DelegationSettings, configured: ConfiguredInstances) -> Self:
+        """The grants of a configuration whose executors are known."""
+        return cls(
+            settings,
+            {
+                operation: each.type.catalogs(each.config)
+                for each in configured.executors
+                if each.type.catalogs is not None
+                for operation in each.type.operations
+            },
+        )
+
+    def of(self, realm: str) -> RealmGrant:
+        """The grant of a realm; a realm that is not configured has none."""
+        return self._grants.get(realm, RealmGrant())
+
+    def check_payload(self, payload: TaskPayload) -> None:
+        """Make sure that a payload names only what its realm was granted.
+
+        Raises:
+            NotGranted: It names more; the message says what, and which setting grants it.
+            InvalidRequest: It is nested too deeply.
+        """
+        common, parameters = payload.common_payload, payload.operation_parameters
+        self._check(
+            common.realm_identifier,
+            common.operation,
+            parameters.table_identity.catalog_name,
+            payload_locations(parameters.metadata_location, parameters.properties, payload.hidden),
+        )
+
+    def granted(self, task: DelegatedTask) -> DelegatedTask:
+        """The task with its grant; the configuration may have changed since the task was submitted.
+
+        Raises:
+            TaskFailed: It names more than its realm was granted (`NOT_GRANTED`).
+        """
+        hidden: dict[str, Any] = {**task.further, "metadata": task.metadata}
+        locations = payload_locations(task.metadata_location, task.properties, hidden)
+        try:
+            self._check(task.realm, task.operation, task.table.catalog, locations)
+        except NotGranted as error:
+            raise TaskFailed(error.message, error_code="NOT_GRANTED") from None
+        return replace(task, grant=self.of(task.realm))
+
+    def _check(
+        self, realm: str, operation: str, catalog: str, locations: Sequence[PayloadLocation]
+    ) -> None:
+        grant = self.of(realm)
+        if not grant.allows_operation(operation):
+            raise _not_granted(realm, f"the operation '{operation}'", "operations")
+        is_unknown = operation in self._catalogs and catalog not in self._catalogs[operation]
+        # A catalog that the executor does not know has no effect: the locations decide alone.
+        if not (grant.allows_catalog(catalog) or (is_unknown and locations)):
+            raise _not_granted(realm, f"the catalog '{catalog}'", "catalogs")
+        for place, location in locations:
+            of_catalog = not is_unknown and place != NAMED_BY_PAYLOAD_ALONE
+            if not grant.allows_location(location, of_catalog=of_catalog):
+                what = f"the location '{location[:_SHOWN]}' (operation_parameters.{place})"
+                raise _not_granted(realm, what, "locations")
+
+
+class GrantedExecutor(TaskExecutor):
+    """Runs a task only after its realm's grant was checked once more.
+
+    Args:
+        executor: Runs it.
+        grants: Of all realms.
+    """
+
+    def __init__(self, executor: TaskExecutor, grants: RealmGrants) -> None:
+        self._executor = executor
+        self._grants = grants
+
+    async def acquire(self, task: DelegatedTask) -> Any:
+        """See `TaskExecutor.acquire`.
+
+        Raises:
+            TaskFailed: The task names more than its realm was granted (`NOT_GRANTED`).
+        """
+        return await self._executor.acquire(self._grants.granted(task))
+
+    async def run(self, task: DelegatedTask, resources: Any, run: TaskRun) -> TaskResult:
+        """See `TaskExecutor.run`."""
+        return await self._executor.run(self._grants.granted(task), resources, run)
+
+    async def aclose(self) -> None:
+        """Close the executor."""
+        await self._executor.aclose()
+
+
+def _grant(section: RealmSettings) -> RealmGrant:
+    return RealmGrant(frozenset(section.operations), frozenset(section.catalogs), section.locations)
+
+
+def _not_granted(realm: str, what: str, setting: str) -> NotGranted:
+    return NotGranted(
+        f"realm '{realm}' is not granted {what}; the operator of the delegation service grants it "
+        f"with delegation.realms.{realm}.{setting}"
+    )
