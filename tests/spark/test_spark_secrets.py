@@ -5,13 +5,18 @@ Planted are the worker's environment, settings of the executor, and credentials 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
 from support.descendants import Shown, descendants_watched
 from support.iceberg_rest import WAREHOUSE, written_by
-from support.purged_tables import config_of, handed_over, make, own_catalog
+from support.purged_tables import ROWS, config_of, handed_over, make, own_catalog
+from support.s3_lake import write_table
 from support.serving import serving
 from support.spark import SMALL_TABLES, require_spark
 from support.spark_tasks import SparkTasks, executor_section, logged_in, task, write_delegation
@@ -25,12 +30,23 @@ ENVIRONMENT = {
     "DATABASE_PASSWORD": "planted-of-the-environment",
     "SPARK_CATALOG_SECRET": "planted-like-one-of-sparks",
 }
+EVENTS = {
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.compress": "false",
+    "spark.eventLog.rolling.enabled": "false",
+    "spark.redaction.regex": "sesame",
+}
+REDACTED = "*********(redacted)"
+CATALOG = "spark.sql.catalog.task_credentials"
 NAMED = {"STORE_PROFILE": "named-by-the-configuration"}
 CONF = {
     "spark.hadoop.fs.s3a.secret.key": "planted-in-conf",
     "spark.hadoop.fs.s3a.bucket.other.session.token": "planted-for-a-bucket",
+    "spark.hadoop.fs.azure.account.key.lake": "planted-for-azure",
+    "spark.hadoop.lake.url": "https://me:planted-in-a-url@lake.example",
+    "spark.hadoop.lake.sesame": "planted-for-the-operators-pattern",
     "spark.driver.extraJavaOptions": SMALL_TABLES["spark.driver.extraJavaOptions"]
-    + " -Djavax.net.ssl.trustStorePassword=planted-for-java",
+    + " -Dlake.password=planted-for-java",
 }
 
 
@@ -42,21 +58,53 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
         yield running
 
 
+@dataclass(frozen=True)
+class Ran:
+    """What a worker left behind that purged a table and compacted two others.
+
+    Attributes:
+        shown: What was to be seen of its processes.
+        folder: Holds its log, its database and Spark's event log.
+        planted: The secrets.
+    """
+
+    shown: Shown
+    folder: Path
+    planted: frozenset[str]
+
+    def leaked(self, text: str) -> list[str]:
+        """The secrets that a text holds."""
+        return [each for each in self.planted if each in text]
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The event log."""
+        (log,) = (self.folder / "events").iterdir()
+        return [json.loads(line) for line in log.read_text().splitlines()]
+
+
 @pytest.fixture(scope="module")
-def ran(server: SeaweedFS, tmp_path_factory: pytest.TempPathFactory) -> Shown:
-    """What was to be seen of a worker while it purged a table and compacted another one."""
+def ran(server: SeaweedFS, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     folder = tmp_path_factory.mktemp("planted-spark")
     section = executor_section(server, folder, environment=["STORE_PROFILE"])
-    section["conf"] |= CONF
-    write_delegation(folder, section)
+    section["conf"] |= CONF | EVENTS | {"spark.eventLog.dir": (folder / "events").as_uri()}
+    (folder / "events").mkdir()
+    write_delegation(folder, section, retry={"max_attempts": 1})
     writer = written_by(server)
     writer.create_namespace_if_not_exists("eu")
     make(writer, "compacted")
     purged = make(own_catalog(server, folder), "purged", snapshots=2)
-    log, planted = folder / "spark.gateway.log", {**ENVIRONMENT, **NAMED}
+    for _ in range(2):
+        write_table(server, "delta", ROWS, mode="append")
+    delta: dict[str, Any] = {
+        "catalog": "none",
+        "config": config_of(server),
+        "properties": {"format": "delta", "location": f"s3://{server.bucket}/delta"},
+    }
+    log, env = folder / "spark.gateway.log", {**ENVIRONMENT, **NAMED}
     with (
         serving(
-            folder, "delegation", "serve", "--with-worker", log_file=log, env=planted, stop_seconds=60
+            folder, "delegation", "serve", "--with-worker", log_file=log, env=env, stop_seconds=60
         ) as (process, address),
         descendants_watched(process.pid) as shown,
         logged_in(address) as http,
@@ -65,24 +113,35 @@ def ran(server: SeaweedFS, tmp_path_factory: pytest.TempPathFactory) -> Shown:
         for each in (
             task("TABLE_PURGE", "purged", **handed_over(purged, config_of(server))),
             task("TABLE_COMPACTION", "compacted"),
+            task("TABLE_COMPACTION", "delta", **delta),
         ):
             answer = tasks.execute(each)
             assert answer.status_code == 200, answer.text
-    return shown
+    in_conf = (value[value.index("planted") :].partition("@")[0] for value in CONF.values())
+    planted = {*ENVIRONMENT.values(), *in_conf, server.admin.secret_access_key}
+    return Ran(shown, folder, frozenset(planted))
 
 
-def planted(server: SeaweedFS) -> Iterator[str]:
-    yield from ENVIRONMENT.values()
-    yield from (value.rpartition("planted")[2] for value in CONF.values())
-    yield server.admin.secret_access_key
+def test_no_process_shows_a_secret(ran: Ran) -> None:
+    seen = ran.shown.everything
+    assert "org.apache.spark.deploy.SparkSubmit" in seen
+    assert "pyspark.daemon" in seen
+    assert ran.leaked(seen) == []
 
 
-def test_no_process_shows_a_secret(ran: Shown, server: SeaweedFS) -> None:
-    assert "org.apache.spark.deploy.SparkSubmit" in ran.everything
-    assert "pyspark.daemon" in ran.everything
-    assert [each for each in planted(server) if each in ran.everything] == []
+def test_processes_get_the_variables_that_are_named(ran: Ran) -> None:
+    assert f"PATH={os.environ['PATH']}" in ran.shown.everything
+    assert "STORE_PROFILE=named-by-the-configuration" in ran.shown.everything
 
 
-def test_processes_get_the_variables_that_are_named(ran: Shown) -> None:
-    assert f"PATH={os.environ['PATH']}" in ran.everything
-    assert "STORE_PROFILE=named-by-the-configuration" in ran.everything
+def test_the_event_log_shows_no_secret_of_settings_and_of_sessions(ran: Ran) -> None:
+    for event in ran.events:
+        assert ran.leaked(json.dumps(event)) == [], event["Event"]
+    kinds = {event["Event"] for event in ran.events}
+    assert kinds >= {"SparkListenerEnvironmentUpdate", "SparkListenerJobStart"}
+    jobs = (event for event in ran.events if event["Event"] == "SparkListenerJobStart")
+    of_catalogs = [job["Properties"] for job in jobs if f"{CATALOG}.credential" in job["Properties"]]
+    assert of_catalogs
+    vended = ("credential", "s3.access-key-id", "s3.secret-access-key", "s3.session-token")
+    for properties in of_catalogs:
+        assert {properties[f"{CATALOG}.{name}"] for name in vended} == {REDACTED}

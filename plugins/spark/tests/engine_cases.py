@@ -17,6 +17,7 @@ import pytest
 import pytest_asyncio
 from support.spark import QUIET, SMALL_TABLES
 
+from sluicegate.api import SecretStr
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.engine import Engine
 
@@ -70,6 +71,13 @@ async def test_spark_that_is_lost_starts_again(started: Started, stopped_by: str
     else:
         await (owner if stopped_by == "its owner" else engine).aclose()
     assert (await ran(engine)).sparkContext is not lost.sparkContext
+
+
+async def test_a_session_has_no_setting_of_another_task(started: Started) -> None:
+    engine, name = started(), "spark.sql.catalog.task_credentials.s3.session-token"
+    for conf, expected in (({name: SecretStr("of-one")}, "of-one"), ({}, None)):
+        async with engine.session("t-1", conf) as session:
+            assert await session.run(lambda spark: spark.conf.get(name, None)) == expected
 
 
 @pytest.mark.parametrize("planned_for", [0, 1])

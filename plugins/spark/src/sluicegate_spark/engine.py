@@ -19,7 +19,15 @@ from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.failures import failed_on_spark
 from sluicegate_spark.jvm import launch
 from sluicegate_spark.jvm.environment import jvm_environment
-from sluicegate_spark.jvm.redaction import SECRET_NAMES
+from sluicegate_spark.jvm.redaction import (
+    OF_SESSIONS,
+    OF_STARTS,
+    SECRET_NAMES,
+    forget_placeholders,
+    register_names,
+    secret_settings,
+    with_our_patterns,
+)
 from sluicegate_spark.requirements import jars_in
 
 if TYPE_CHECKING:
@@ -36,15 +44,9 @@ _EXTENSIONS = (
     "io.delta.sql.DeltaSparkSessionExtension",
     "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
 )
-_EVERYWHERE = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.redaction.options.regex": SECRET_NAMES,
-}
+_EVERYWHERE = {"spark.sql.session.timeZone": "UTC", **OF_SESSIONS}
 # Fixed when Spark starts: a Spark Connect server has its own.
-_STARTED = {
-    "spark.ui.showConsoleProgress": "false",
-    "spark.redaction.regex": SECRET_NAMES,
-}
+_STARTED = {"spark.ui.showConsoleProgress": "false", **OF_STARTS}
 _HERE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -134,6 +136,8 @@ class Engine:
         self._spark: SparkSession | None = None
         self._context: SparkContext | None = None  # that was started here
         self._starting = threading.Lock()
+        self._registered: frozenset[str] = frozenset()
+        self._registering = threading.Lock()
 
     @asynccontextmanager
     async def session(
@@ -153,7 +157,7 @@ class Engine:
         settings = {name: value for name, value in conf.items() if name not in given}
         session = TaskSession(spark, f"sluicegate-{task_id}", _secrets(settings, given))
         try:
-            await session.run(lambda spark: _configure(spark, settings))
+            await session.run(lambda spark: self._configure(spark, settings))
             yield session
         finally:
             if self._config.remote is not None:
@@ -260,7 +264,18 @@ class Engine:
         return settings | self._given()
 
     def _given(self) -> dict[str, str]:
-        return {name: value.get_secret_value() for name, value in self._config.conf.items()}
+        given = {name: value.get_secret_value() for name, value in self._config.conf.items()}
+        return with_our_patterns(given)
+
+    def _configure(self, spark: SparkSession, settings: Mapping[str, str | SecretStr]) -> None:
+        """Give a task's settings to its session; a Spark Connect server's log is the server's."""
+        if self._config.remote is None:
+            names = secret_settings(settings)
+            with self._registering:
+                self._registered |= names
+            register_names(spark, names)
+            forget_placeholders(spark, self._registered - names)
+        _configure(spark, settings)
 
     def _stop(self) -> None:
         spark, self._spark = self._spark, None
