@@ -16,6 +16,9 @@ from starlette.types import ASGIApp
 
 from sluicegate.access.assemble import Access
 from sluicegate.access.grants import Grants
+from sluicegate.access.oauth.endpoint import TOKEN_PATHS, refusal_response
+from sluicegate.access.oauth.requests import OAuthError
+from sluicegate.access.profile import ICEBERG_PATH
 from sluicegate.api import FormatType, LinkSigner, TableFormat
 from sluicegate.budget import TableLimits
 from sluicegate.catalogs.guarded import GuardedCatalog
@@ -24,9 +27,11 @@ from sluicegate.config.settings import TableLimitSettings
 from sluicegate.content.links import ContentLinks
 from sluicegate.content.routes import content_routes
 from sluicegate.errors import SluicegateError
+from sluicegate.http.admission import Admission, RequestAdmission
 from sluicegate.http.health import health_routes
 from sluicegate.http.responses import as_sluicegate_error, error_response
 from sluicegate.iceberg_rest.door import iceberg_routes
+from sluicegate.iceberg_rest.errors import refuse
 from sluicegate.keyring import KeyRing
 from sluicegate.keys import load_keys
 from sluicegate.registry import Instances, Registry, configure
@@ -105,7 +110,9 @@ class Gateway:
         app.router.redirect_slashes = False  # an address that does not exist is a 404 in JSON
         added = self.registry.capabilities()
         announcing: ASGIApp = PluginCapabilities(app, added) if added else app
-        return RequestTelemetry(self.registry.wrap_app(announcing, self.settings.source.values))
+        wrapped = self.registry.wrap_app(announcing, self.settings.source.values)
+        admission = Admission(self.settings.server.admission)
+        return RequestTelemetry(RequestAdmission(wrapped, admission, _refused_early))
 
     def routes(self) -> list[BaseRoute]:
         """Everything that is served: the core's routes, then those of plugins."""
@@ -158,6 +165,13 @@ def _link_maker(settings: Settings, keys: KeyRing) -> Callable[[str], LinkSigner
         return ContentLinks(secret, settings.public_url, storage)
 
     return links
+
+
+def _refused_early(path: str, error: SluicegateError) -> Response:
+    """What is refused before any door gets it, in the spelling of the door at the path."""
+    if path in TOKEN_PATHS:
+        return refusal_response(OAuthError("slow_down", error.message, error.status))
+    return refuse(error) if path.startswith(f"{ICEBERG_PATH}/") else error_response(error)
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:

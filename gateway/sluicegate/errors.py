@@ -97,7 +97,7 @@ class PayloadTooLarge(SluicegateError):
 
 
 class RateLimited(SluicegateError):
-    """Too many requests of one recipient."""
+    """Too many requests of one recipient or address; wait, then try again."""
 
     status = 429
     code = "RESOURCE_EXHAUSTED"

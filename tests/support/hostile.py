@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import select
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from urllib.parse import urlsplit
 
@@ -68,6 +69,34 @@ def crowd(address: str, size: int, sends: bytes, sources: int = 1) -> Iterator[l
                 connection.sendall(sends)
             connections.append(connection)
         yield connections
+
+
+def at_once(address: str, requests: Sequence[bytes]) -> list[bytes]:
+    """Send requests at the same time, each on a connection of its own that closes; their answers."""
+    return asyncio.run(_at_once(address, requests))
+
+
+async def _at_once(address: str, requests: Sequence[bytes]) -> list[bytes]:
+    target = urlsplit(address)
+    began = asyncio.Event()
+
+    async def send(request: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection(target.hostname, target.port)
+        opened.release()
+        await began.wait()
+        received = b""
+        with suppress(ConnectionError):
+            writer.write(request)
+            received = await reader.read()
+        writer.close()
+        return received
+
+    opened = asyncio.Semaphore(0)
+    sending = [asyncio.create_task(send(request)) for request in requests]
+    for _ in sending:
+        await opened.acquire()
+    began.set()
+    return await asyncio.gather(*sending)
 
 
 def still_open(connections: Iterable[socket.socket]) -> int:

@@ -66,7 +66,9 @@ class Freshness:
         now = self._clock()
         if now >= self._check_at:
             async with self._checking:
-                if self._clock() >= self._check_at:
+                # By the time of arrival: a check that began later is young enough, however long it
+                # took. By the clock, each of many waiting requests would make a check of its own.
+                if now >= self._check_at:
                     await self._check()
         if now >= self._usable_until and self._clock() >= self._usable_until:
             raise Unavailable("the gateway's database does not answer; try again later")

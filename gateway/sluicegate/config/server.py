@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from pydantic import Field
 
 from sluicegate.config.model import SettingsModel
 from sluicegate.http import limits
-from sluicegate.http.limits import HttpLimits
+from sluicegate.http.limits import AdmissionLimits, HttpLimits
 from sluicegate.units import ByteSize, Duration
 
 
@@ -74,9 +75,45 @@ class ServerSettings(SettingsModel):
         ),
     )
 
+    max_requests: int = Field(
+        default=limits.DEFAULT_MAX_REQUESTS,
+        ge=1,
+        description=(
+            "Most requests of the gateway under way, until the last byte of each answer is sent. As "
+            "many more may wait; further ones are answered with 503."
+        ),
+    )
+    max_requests_per_recipient: int = Field(
+        default=limits.DEFAULT_MAX_REQUESTS_PER_RECIPIENT,
+        ge=1,
+        description=(
+            "Most requests of a recipient under way. As many more may wait; further ones are answered "
+            "with 429."
+        ),
+    )
+    max_requests_per_address: int = Field(
+        default=limits.DEFAULT_MAX_REQUESTS_PER_ADDRESS,
+        ge=1,
+        description=(
+            "Most requests of an address under way that are not authenticated yet, or that read a file "
+            "by a signed link; further ones are answered with 429."
+        ),
+    )
+    queue_timeout: Duration = Field(
+        default=limits.DEFAULT_QUEUE_TIMEOUT,
+        ge=0,
+        description="How long a request may wait for its turn, before it is answered with 429 or 503.",
+    )
+
     @property
     def limits(self) -> HttpLimits:
         """The limits of connections and requests, for `serve_app`."""
-        return HttpLimits(
-            **{each.name: getattr(self, each.name) for each in dataclasses.fields(HttpLimits)}
-        )
+        return HttpLimits(**self._named(HttpLimits))
+
+    @property
+    def admission(self) -> AdmissionLimits:
+        """The bounds of requests under way."""
+        return AdmissionLimits(**self._named(AdmissionLimits))
+
+    def _named(self, kind: type[HttpLimits | AdmissionLimits]) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in dataclasses.fields(kind)}

@@ -1,4 +1,4 @@
-"""What every address of a door does: authenticate, handle, and answer errors in the door's spelling."""
+"""What every address of a door does: authenticate, wait for a place, handle, and answer errors."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from sluicegate.access.authentication import Authentication
 from sluicegate.errors import SluicegateError
+from sluicegate.http.admission import admit
 from sluicegate.http.responses import as_sluicegate_error, error_response
 from sluicegate.nouns import Principal
 from sluicegate.telemetry import name_recipient
@@ -18,7 +19,7 @@ Handler = Callable[[Request, Principal], Awaitable[Response]]
 
 
 class Endpoint:
-    """An ASGI endpoint: authenticate, handle, and answer every error as JSON.
+    """An ASGI endpoint: authenticate, wait for a place, handle, and answer every error as JSON.
 
     It is not one of Starlette's function endpoints because those cost a third of a listing's time.
 
@@ -46,6 +47,7 @@ class Endpoint:
                 request.headers.get("authorization"), request.client and request.client.host
             )
             name_recipient(principal.name)
+            await admit(request, principal.id)
             response = await self._handler(request, principal)
         except Exception as error:
             response = self._refuse(as_sluicegate_error(error))

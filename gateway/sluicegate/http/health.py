@@ -13,6 +13,7 @@ from sluicegate.http.responses import json_response
 LIVE = "/livez"
 READY = "/readyz"
 READY_BEFORE = "/healthz"  # the name of `/readyz` before there were two checks
+HEALTH_PATHS = frozenset({LIVE, READY, READY_BEFORE})
 
 
 def health_routes(check: Callable[[], Awaitable[None]]) -> list[BaseRoute]:

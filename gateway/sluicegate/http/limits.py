@@ -10,6 +10,10 @@ DEFAULT_MIN_BODY_RATE = 1_000
 DEFAULT_KEEP_ALIVE_TIMEOUT = 75
 DEFAULT_MAX_CONNECTIONS = 2_000
 DEFAULT_MAX_CONNECTIONS_PER_ADDRESS = 500
+DEFAULT_MAX_REQUESTS = 500
+DEFAULT_MAX_REQUESTS_PER_RECIPIENT = 100
+DEFAULT_MAX_REQUESTS_PER_ADDRESS = 250
+DEFAULT_QUEUE_TIMEOUT = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +39,20 @@ class HttpLimits:
     def body_deadline(self, started: float, received: int) -> float:
         """Until when a body must be complete of which so many bytes have arrived."""
         return started + self.head_timeout + received / self.min_body_rate
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionLimits:
+    """Bounds of requests under way.
+
+    Attributes:
+        max_requests: In all; as many may wait.
+        max_requests_per_recipient: Of one recipient; as many may wait.
+        max_requests_per_address: Of one address that are not authenticated, or come by a signed link.
+        queue_timeout: Seconds that a request may wait in each queue.
+    """
+
+    max_requests: int = DEFAULT_MAX_REQUESTS
+    max_requests_per_recipient: int = DEFAULT_MAX_REQUESTS_PER_RECIPIENT
+    max_requests_per_address: int = DEFAULT_MAX_REQUESTS_PER_ADDRESS
+    queue_timeout: float = DEFAULT_QUEUE_TIMEOUT

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -15,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from sluicegate.errors import ConfigurationError, Unavailable
 from sluicegate.store.connect import create_engine, read_beside_writes, reason
 from sluicegate.store.locks import while_locked
+from sluicegate.store.loop_timeout import loop_timeout
 from sluicegate.store.migrate import ensure_schema
 from sluicegate.store.private_files import keep_private
 from sluicegate.store.refusals import StatementRefused, is_refusal
@@ -79,7 +79,7 @@ class Store:
         with _translated():
             async with (
                 self._to_its_end(),
-                asyncio.timeout(timeout),
+                loop_timeout(timeout),
                 self._reader.begin() as connection,
             ):
                 yield connection

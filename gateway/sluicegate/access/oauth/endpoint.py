@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sluicegate.access.oauth.access_tokens import AccessTokens
 
 ICEBERG_TOKENS = "/v1/oauth/tokens"
+TOKEN_PATHS = (TOKEN_ENDPOINT_PATH, ICEBERG_PATH + ICEBERG_TOKENS)
 _MAX_BODY = 16_384
 _NOT_STORED = {**NOT_STORED, "Pragma": "no-cache"}
 _RETRY_SECONDS = "5"
@@ -52,8 +53,7 @@ class TokenEndpoint:
 
     def routes(self) -> list[Route]:
         """Where the endpoint is: as profiles say, and where clients of Iceberg catalogs look for it."""
-        paths = (TOKEN_ENDPOINT_PATH, ICEBERG_PATH + ICEBERG_TOKENS)
-        return [Route(path, self._answer, methods=["POST"]) for path in paths]
+        return [Route(path, self._answer, methods=["POST"]) for path in TOKEN_PATHS]
 
     async def _answer(self, request: Request) -> Response:
         try:

@@ -145,6 +145,6 @@ def _content(identity: str, summary: str, *more: str) -> Schema:
             "304": {"description": "The file is as the client has it.", "headers": headers},
             "412": refusal("The file is in another state.", "PRECONDITION_FAILED"),
             "416": refusal("No byte of the file is in the range.", "RANGE_NOT_SATISFIABLE"),
-            **refusals((*more, "403", "404", "500", "503")),
+            **refusals((*more, "403", "404", "429", "500", "503")),
         },
     }

@@ -26,8 +26,9 @@ _REFUSED = {
     "403": "The recipient may not do this: the catalog is read-only.",
     "404": "It does not exist, was not granted, or is not offered by this catalog.",
     "413": "The body is larger than the gateway reads.",
+    "429": "Too many requests of the recipient are under way.",
     "500": "An internal error.",
-    "503": "A catalog or store does not answer now.",
+    "503": "A catalog or store does not answer now, or too many requests are under way.",
 }
 _WRITES = ("post", "put", "patch", "delete")
 _PARTS = {

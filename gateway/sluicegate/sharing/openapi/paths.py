@@ -13,7 +13,7 @@ from sluicegate.sharing.openapi.responses import (
     version_answer,
 )
 
-_ALWAYS = ("400", "401", "403", "500", "503")
+_ALWAYS = ("400", "401", "403", "429", "500", "503")
 _NAMED = (*_ALWAYS, "404")
 _SENT = (*_NAMED, "413")
 _TABLE = "/shares/{share}/schemas/{schema}/tables/{table}"

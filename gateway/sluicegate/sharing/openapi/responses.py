@@ -23,11 +23,13 @@ _ERRORS: dict[str, tuple[type[errors.SluicegateError], ...]] = {
     "403": (errors.PermissionDenied,),
     "404": (errors.NotFound,),
     "413": (errors.PayloadTooLarge,),
+    "429": (errors.RateLimited,),
     "500": (errors.SluicegateError,),
     "503": (errors.Unavailable,),
 }
 _ERROR_HEADERS = {
     "401": {"WWW-Authenticate": {"required": True, "schema": text("`Bearer`.")}},
+    "429": {"Retry-After": {"required": True, "schema": whole("Seconds.")}},
     "503": {"Retry-After": {"required": True, "schema": whole("Seconds.")}},
 }
 
