@@ -6,6 +6,7 @@ import json
 
 import asyncpg
 import orjson
+from sqlalchemy import literal
 from sqlalchemy.dialects import postgresql
 
 from benchmarks._task_queue import document
@@ -78,10 +79,9 @@ async def sizes(url: str, tasks: int) -> dict[str, float]:
 
 async def lease_query(url: str) -> float:
     """Milliseconds of the lease query, as the server counts them."""
-    given = {"now": 1 << 60, "operations": [PURGE]}
     query = (
-        candidate("sqlite", of_realm=False)
-        .params(given)
+        candidate(literal(1 << 60), "sqlite", of_realm=False)
+        .params({"operations": [PURGE]})
         .compile(
             dialect=postgresql.dialect(),  # type: ignore[no-untyped-call]
             compile_kwargs={"literal_binds": True},

@@ -49,7 +49,7 @@ def receiver() -> Iterator[Any]:
 def callbacks(desk: Desk, receiver: Any) -> Callbacks:
     url = f"http://127.0.0.1:{receiver.server_port}/done"
     settings = CallbackSettings.model_validate({"url": url, "token": TOKEN})
-    return Callbacks(desk.store, settings, now=desk.now)
+    return Callbacks(desk.store, settings, now=desk.clock.now)
 
 
 async def end_one(desk: Desk) -> str:

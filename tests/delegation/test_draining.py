@@ -12,6 +12,7 @@ from sluicegate.config.delegation import DelegationSettings
 from sluicegate.delegation.leases import Leases
 from sluicegate.delegation.queue import TaskFilter
 from sluicegate.delegation.records import TaskRecord
+from sluicegate.delegation.statements import After
 from sluicegate.delegation.tasks import open_task
 from sluicegate.delegation.transitions import move
 
@@ -33,7 +34,7 @@ class SlowLeases(Leases):
 
 async def test_a_task_that_is_leased_behind_the_end_of_a_drain_is_given_back(desk: Desk) -> None:
     desk.settings = DelegationSettings.model_validate({"worker": {"drain_timeout": 0}})
-    slow = SlowLeases(desk.store, desk.settings, now=desk.now)
+    slow = SlowLeases(desk.store, desk.settings, now=desk.clock.now)
     slow.asked, slow.answers = anyio.Event(), anyio.Event()
     desk.leases = slow
     task = await desk.queue.submit(payload(), "polaris")
@@ -51,8 +52,7 @@ async def test_a_task_that_is_leased_behind_the_end_of_a_drain_is_given_back(des
 async def test_credentials_of_a_repeat_are_kept_while_a_worker_takes_the_task(desk: Desk) -> None:
     task = await desk.queue.submit(payload(config={}), "polaris")
     async with anyio.create_task_group() as group, desk.store.append() as connection:
-        now = desk.now()
-        await move(connection, task, "ACQUIRING_RESOURCES", now, due_at=now + 60_000)
+        await move(connection, task, "ACQUIRING_RESOURCES", desk.clock.now, due_at=After(60_000))
         group.start_soon(desk.queue.submit, payload(config=CONFIG), "polaris")
         await anyio.sleep(0.5)  # until it waits for the row
     assert open_task(await desk.queue.get(task.id), desk.seal).config == CONFIG

@@ -42,7 +42,7 @@ async def test_the_queue_is_measured(
         await desk.queue.submit(payload(f"T{number}"), "polaris")
     await desk.leases.acquire("w", [PURGE])
     clock.advance(90)
-    await QueueGauges(desk.store, [PURGE, "TABLE_COMPACTION"], now=clock).measure()
+    await QueueGauges(desk.store, [PURGE, "TABLE_COMPACTION"], now=clock.now).measure()
     measured = points(reader)
     waiting = {each["operation"]: value for each, value in measured["sluicegate.tasks.waiting"]}
     oldest = {each["operation"]: round(value) for each, value in measured["sluicegate.tasks.oldest"]}

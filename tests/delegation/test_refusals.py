@@ -38,7 +38,7 @@ async def test_a_refused_value_is_not_a_database_that_is_away(desk: Desk, values
 
 
 async def test_an_end_that_the_database_refuses_is_a_failure(desk: Desk, tmp_path: Any) -> None:
-    desk.leases = Careless(desk.store, desk.settings, now=desk.now)
+    desk.leases = Careless(desk.store, desk.settings, now=desk.clock.now)
     task = await desk.queue.submit(payload(), "polaris")
     async with desk.working(FolderPurge(tmp_path)):
         ended = await desk.ended(task.id)

@@ -17,7 +17,7 @@ DAY = 86_400
 async def test_ended_tasks_are_pruned_after_their_time_with_their_histories(
     desk: Desk, clock: RunningClock
 ) -> None:
-    retention = Retention(desk.store, 30 * DAY, now=clock)
+    retention = Retention(desk.store, 30 * DAY, now=clock.now)
     first, late = [await desk.queue.submit(payload(each), "polaris") for each in ("T1", "T2")]
     waits = await desk.queue.submit(payload("T3"), "polaris")
     await desk.queue.cancel(first.id)
@@ -45,5 +45,5 @@ async def test_more_than_one_batch_is_pruned(desk: Desk, clock: RunningClock) ->
     for number in range(7):
         await desk.queue.cancel((await desk.queue.submit(payload(f"T{number}"), "polaris")).id)
     clock.advance(DAY)
-    retention = Retention(desk.store, 60, now=clock, at_once=3)
+    retention = Retention(desk.store, 60, now=clock.now, at_once=3)
     assert await retention.prune() == 7

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ import anyio
 import anyio.lowlevel
 import httpx
 import orjson
+from sqlalchemy import BigInteger, bindparam
 from support.signals import Signal
 
 from sluicegate.api import (
@@ -36,10 +36,12 @@ from sluicegate.delegation.queue import TaskQueue
 from sluicegate.delegation.retries import RetryPolicies
 from sluicegate.delegation.sealing import Seal
 from sluicegate.delegation.service import Base
+from sluicegate.delegation.statements import Now
 from sluicegate.delegation.worker import Worker
 from sluicegate.keyring import KeyRing
 from sluicegate.registry import ConfiguredExecutor, ConfiguredInstances, Registry
 from sluicegate.store import Store
+from sluicegate.store.clock import NOW
 
 PURGE = "TABLE_PURGE"
 KEY = b"a key of the tests with many bytes"
@@ -165,13 +167,13 @@ def transient() -> TaskFailed:
 
 
 class RunningClock:
-    """Epoch milliseconds that go on by themselves, and faster when a test wishes so."""
+    """The database's clock, which goes on by itself, and faster when a test wishes so."""
 
     def __init__(self) -> None:
         self.ahead = 0
-
-    def __call__(self) -> int:
-        return time.time_ns() // 1_000_000 + self.ahead
+        self.now: Now = NOW + bindparam(
+            None, callable_=lambda: self.ahead, type_=BigInteger(), unique=True
+        )
 
     def advance(self, seconds: float) -> None:
         """Let time pass."""
@@ -184,13 +186,13 @@ class Desk:
 
     store: Store
     settings: DelegationSettings
-    now: Callable[[], int]
+    clock: RunningClock
 
     def __post_init__(self) -> None:
         self.seal = Seal(KeyRing((KEY,)))
-        self.queue = TaskQueue(self.store, self.seal, now=self.now)
+        self.queue = TaskQueue(self.store, self.seal, now=self.clock.now)
         policies = RetryPolicies(self.settings, chance=lambda: 0.0)
-        self.leases = Leases(self.store, self.settings, policies=policies, now=self.now)
+        self.leases = Leases(self.store, self.settings, policies=policies, now=self.clock.now)
 
     @asynccontextmanager
     async def working(self, executor: TaskExecutor) -> AsyncIterator[Worker]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
 import anyio
 import orjson
 from sqlalchemy import select, update
 
-from sluicegate.clock import epoch_ms
 from sluicegate.config.delegation import CallbackSettings
 from sluicegate.delegation.answers import record
 from sluicegate.delegation.records import TaskRecord
+from sluicegate.delegation.statements import Now
 from sluicegate.errors import Unavailable
 from sluicegate.store import Store
+from sluicegate.store.clock import NOW
 from sluicegate.store.tables import tasks
 
 log = logging.getLogger(__name__)
@@ -31,12 +31,10 @@ class Callbacks:
     Args:
         store: Where tasks are.
         settings: Where to send them.
-        now: Epoch milliseconds.
+        now: The clock.
     """
 
-    def __init__(
-        self, store: Store, settings: CallbackSettings, *, now: Callable[[], int] = epoch_ms
-    ) -> None:
+    def __init__(self, store: Store, settings: CallbackSettings, *, now: Now = NOW) -> None:
         self._store = store
         self._settings = settings
         self._now = now
@@ -67,9 +65,10 @@ class Callbacks:
         return True
 
     async def _claim(self) -> TaskRecord | None:
-        now = self._now()
+        now = self._now
+        is_late = tasks.c.status_changed_at <= now - _GIVEN_UP_MS
         query = (
-            select(tasks)
+            select(tasks, is_late.label("is_late"))
             .where(tasks.c.callback_due_at <= now)
             .order_by(tasks.c.callback_due_at)
             .limit(1)
@@ -81,11 +80,10 @@ class Callbacks:
                 if row is None:
                     return None
                 # What is given up is due no more: else every look would pass it.
-                is_given_up = row.status_changed_at <= now - _GIVEN_UP_MS
-                due = None if is_given_up else now + _AGAIN_MS
+                due = None if row.is_late else now + _AGAIN_MS
                 claimed = update(tasks).where(tasks.c.id == row.id).values(callback_due_at=due)
                 await connection.execute(claimed)
-            if not is_given_up:
+            if not row.is_late:
                 return TaskRecord.of(row)
 
     async def _send(self, task: TaskRecord) -> bool:

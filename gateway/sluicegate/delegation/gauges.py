@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 import anyio
 from sqlalchemy import func, select
 
-from sluicegate.clock import epoch_ms
+from sluicegate.delegation.statements import Now
 from sluicegate.errors import Unavailable
 from sluicegate.store import Store
+from sluicegate.store.clock import NOW
 from sluicegate.store.tables import tasks
 from sluicegate.telemetry import metrics
 
@@ -25,12 +26,10 @@ class QueueGauges:
     Args:
         store: Where tasks are.
         operations: Those to measure; one without any due task is measured as 0.
-        now: Epoch milliseconds.
+        now: The clock.
     """
 
-    def __init__(
-        self, store: Store, operations: Collection[str], *, now: Callable[[], int] = epoch_ms
-    ) -> None:
+    def __init__(self, store: Store, operations: Collection[str], *, now: Now = NOW) -> None:
         self._store = store
         self._operations = operations
         self._now = now
@@ -51,15 +50,15 @@ class QueueGauges:
         Raises:
             Unavailable: The database does not answer.
         """
-        now = self._now()
+        age = self._now - func.min(tasks.c.due_at)
         query = (
-            select(tasks.c.operation, func.count(), func.min(tasks.c.due_at))
-            .where(tasks.c.due_at <= now, tasks.c.operation.in_(self._operations))
+            select(tasks.c.operation, func.count(), age)
+            .where(tasks.c.due_at <= self._now, tasks.c.operation.in_(self._operations))
             .group_by(tasks.c.operation)
         )
         async with self._store.read() as connection:
             due = {name: (count, oldest) for name, count, oldest in await connection.execute(query)}
         for operation in self._operations:
-            count, oldest = due.get(operation, (0, now))
+            count, oldest = due.get(operation, (0, 0))
             metrics.gauge("sluicegate.tasks.waiting", count, operation=operation)
-            metrics.gauge("sluicegate.tasks.oldest", (now - oldest) / 1000, operation=operation)
+            metrics.gauge("sluicegate.tasks.oldest", oldest / 1000, operation=operation)

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any, Literal
 
 from sqlalchemy import select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from sluicegate.clock import epoch_ms
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.delegation.failures import TASK_CANCELLED, WORKER_LOST, Failure
 from sluicegate.delegation.records import TaskRecord
 from sluicegate.delegation.retries import RetryPolicies
 from sluicegate.delegation.statements import (
-    RUNNING_BY_REALM,
-    RUNNING_OF_REALM,
-    WAITING_REALMS,
+    After,
+    Now,
     candidate,
+    running_by_realm,
+    running_of_realm,
+    waiting_realms,
 )
 from sluicegate.delegation.states import LEASED
 from sluicegate.delegation.transitions import move
 from sluicegate.executors import TaskProgress, TaskResult
 from sluicegate.store import Store
+from sluicegate.store.clock import NOW
 from sluicegate.store.tables import tasks
 
 log = logging.getLogger(__name__)
@@ -36,13 +38,14 @@ class Leases:
     """Gives tasks to workers, and takes back what became of them.
 
     A task's version fences: after a lease is lost and taken by another worker, the first one can
-    neither prolong it nor record an end.
+    neither prolong it nor record an end. All times are the database's: a worker's own clock decides
+    nothing.
 
     Args:
         store: Where tasks are.
         settings: Timeouts, retries and limits.
         policies: When failed tasks are tried again.
-        now: Epoch milliseconds.
+        now: The clock.
     """
 
     def __init__(
@@ -51,7 +54,7 @@ class Leases:
         settings: DelegationSettings,
         *,
         policies: RetryPolicies | None = None,
-        now: Callable[[], int] = epoch_ms,
+        now: Now = NOW,
     ) -> None:
         self._store = store
         self._settings = settings
@@ -83,8 +86,7 @@ class Leases:
             Unavailable: The database does not answer.
         """
         async with self._store.append() as connection:
-            now = self._now()
-            return await move(connection, task, "RUNNING", now, due_at=self._until(now))
+            return await move(connection, task, "RUNNING", self._now, due_at=self._lost())
 
     async def beat(self, task: TaskRecord, progress: TaskProgress | None = None) -> Beat:
         """Prolong a lease; whether it is held, lost, or the task is to be cancelled.
@@ -92,7 +94,7 @@ class Leases:
         Raises:
             Unavailable: The database does not answer.
         """
-        values = {"due_at": self._until(self._now())}
+        values = {"due_at": self._now + self._lost().milliseconds}
         row = await self._update(task, values | _reported(progress))
         if row is None:
             return "lost"
@@ -106,7 +108,7 @@ class Leases:
         Raises:
             Unavailable: The database does not answer.
         """
-        values = {"stages": list(stages), "due_at": self._until(self._now())}
+        values = {"stages": list(stages), "due_at": self._now + self._lost().milliseconds}
         return await self._update(task, values | _reported(progress)) is not None
 
     async def succeed(
@@ -125,7 +127,7 @@ class Leases:
                 connection,
                 task,
                 "SUCCESS",
-                self._now(),
+                self._now,
                 result={**result.further, **known},
                 result_summary=result.summary,
                 result_extended=None,
@@ -144,7 +146,7 @@ class Leases:
             TaskMovedOn: The lease was lost.
             Unavailable: The database does not answer.
         """
-        now = self._now()
+        now = self._now
         told = {
             "error_code": failure.error_code,
             "result_summary": failure.message,
@@ -154,7 +156,7 @@ class Leases:
         async with self._store.append() as connection:
             if not failure.retryable or self._policies.exhausted(task.operation, task.attempt_count):
                 return await move(connection, task, "FAILURE", now, **told)
-            due_at = now + self._policies.backoff_ms(task.operation, task.attempt_count)
+            due_at = After(self._policies.backoff_ms(task.operation, task.attempt_count))
             failed = await move(connection, task, "RETRY_SCHEDULED", now, due_at=due_at, **told)
             if failed.cancel_requested_at is None:
                 return failed
@@ -168,7 +170,7 @@ class Leases:
             Unavailable: The database does not answer.
         """
         async with self._store.append() as connection:
-            return await end_cancelled(connection, task, self._now(), **_reported(progress))
+            return await end_cancelled(connection, task, self._now, **_reported(progress))
 
     async def give_back(self, task: TaskRecord, progress: TaskProgress | None = None) -> TaskRecord:
         """Let another worker go on at once, because this one is stopped; no attempt is counted.
@@ -208,13 +210,12 @@ class Leases:
         why: str,
         progress: TaskProgress | None = None,
     ) -> TaskRecord:
-        now = self._now()
         return await move(
             connection,
             task,
             "RETRY_SCHEDULED",
-            now,
-            due_at=now,
+            self._now,
+            due_at=After(),
             attempt_count=task.attempt_count - 1,
             result_summary=why,
             **_reported(progress),
@@ -225,62 +226,58 @@ class Leases:
     ) -> TaskRecord | Literal["full"] | None:
         """Lease the most urgent task, or that of a realm; `full` is a realm that is at its limit."""
         while True:
-            now = self._now()
-            given = {"now": now, "operations": list(operations)}
+            given: dict[str, Any] = {"operations": list(operations)}
             # A transaction for each candidate: one that held two realms could wait for another's.
             async with self._store.append() as connection:
-                query = candidate(connection.dialect.name, of_realm=realm is not None)
+                query = candidate(self._now, connection.dialect.name, of_realm=realm is not None)
                 if realm is not None:
                     given |= {"realm": realm}
                 row = (await connection.execute(query, given)).one_or_none()
                 if row is None:
                     return None
                 task = TaskRecord.of(row)
-                if await self._end_hopeless(connection, task, now):
+                if await self._end_hopeless(connection, task):
                     continue
-                of_realm = {"now": now, "realm": task.realm}
-                running = (await connection.execute(RUNNING_OF_REALM, of_realm)).scalar_one()
+                counted = running_of_realm(self._now)
+                running = (await connection.execute(counted, {"realm": task.realm})).scalar_one()
                 if running >= self._limit(task.realm):
                     return "full"
-                return await self._lease(connection, task, worker, now)
+                return await self._lease(connection, task, worker)
 
     async def _realms_with_room(self, operations: Collection[str]) -> list[str]:
         """Realms with due tasks that are not at their limits, that of the most urgent task first."""
-        now = self._now()
         async with self._store.read() as connection:
-            counted = await connection.execute(RUNNING_BY_REALM, {"now": now})
+            counted = await connection.execute(running_by_realm(self._now))
             running: dict[str, int] = dict(counted.all())
-            given = {"now": now, "operations": list(operations)}
-            waiting = await connection.execute(WAITING_REALMS, given)
+            given = {"operations": list(operations)}
+            waiting = await connection.execute(waiting_realms(self._now), given)
             return [each for each in waiting.scalars() if running.get(each, 0) < self._limit(each)]
 
     def _limit(self, realm: str) -> int:
         return self._settings.realm_limits.get(realm, self._settings.realm_limit)
 
-    async def _lease(
-        self, connection: AsyncConnection, task: TaskRecord, worker: str, now: int
-    ) -> TaskRecord:
+    async def _lease(self, connection: AsyncConnection, task: TaskRecord, worker: str) -> TaskRecord:
         if task.leased:
             log.warning("taking task %s over from %s, which is lost", task.id, task.leased_by)
         return await move(
             connection,
             task,
             "ACQUIRING_RESOURCES",
-            now,
-            due_at=self._until(now),
+            self._now,
+            due_at=self._lost(),
             leased_by=worker,
-            lease_acquired_at=now,
+            lease_acquired_at=After(),
             attempt_count=task.attempt_count + 1,
         )
 
-    async def _end_hopeless(self, connection: AsyncConnection, task: TaskRecord, now: int) -> bool:
+    async def _end_hopeless(self, connection: AsyncConnection, task: TaskRecord) -> bool:
         if task.cancel_requested_at is not None:
-            await end_cancelled(connection, task, now)
+            await end_cancelled(connection, task, self._now)
             return True
         if not task.leased or not self._policies.exhausted(task.operation, task.attempt_count):
             return False
         told = f"the worker was lost at attempt {task.attempt_count}, the last one"
-        await move(connection, task, "FAILURE", now, error_code=WORKER_LOST, result_summary=told)
+        await move(connection, task, "FAILURE", self._now, error_code=WORKER_LOST, result_summary=told)
         return True
 
     async def _update(self, task: TaskRecord, values: dict[str, Any]) -> Mapping[str, Any] | None:
@@ -295,12 +292,13 @@ class Leases:
             row = (await connection.execute(statement)).one_or_none()
         return None if row is None else row._mapping
 
-    def _until(self, now: int) -> int:
-        return now + self._settings.lease.lost_timeout * 1000
+    def _lost(self) -> After:
+        """When a lease counts as lost that is prolonged now."""
+        return After(self._settings.lease.lost_timeout * 1000)
 
 
 async def end_cancelled(
-    connection: AsyncConnection, task: TaskRecord, now: int, **changes: Any
+    connection: AsyncConnection, task: TaskRecord, now: Now, **changes: Any
 ) -> TaskRecord:
     """End a task because somebody wished so.
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, and_, null, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, null, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from sluicegate.clock import epoch_ms
 from sluicegate.delegation.leases import end_cancelled
 from sluicegate.delegation.payload import TaskPayload, subject_of
 from sluicegate.delegation.records import TaskRecord, TaskVersion
 from sluicegate.delegation.sealing import Seal
+from sluicegate.delegation.statements import After, Now
 from sluicegate.delegation.states import Status
 from sluicegate.delegation.transitions import create, move
 from sluicegate.errors import NotFound, SluicegateError
 from sluicegate.store import Store
+from sluicegate.store.clock import NOW
 from sluicegate.store.tables import task_versions, tasks
 
 _LISTED = tuple(null().label("sealed") if each is tasks.c.sealed else each for each in tasks.c)
@@ -59,10 +60,10 @@ class TaskQueue:
     Args:
         store: Where tasks are.
         seal: Encrypts what may be secret.
-        now: Epoch milliseconds.
+        now: The clock.
     """
 
-    def __init__(self, store: Store, seal: Seal, *, now: Callable[[], int] = epoch_ms) -> None:
+    def __init__(self, store: Store, seal: Seal, *, now: Now = NOW) -> None:
         self._store = store
         self._seal = seal
         self._now = now
@@ -86,7 +87,7 @@ class TaskQueue:
                 return known
             try:
                 async with connection.begin_nested():
-                    return await create(connection, values)
+                    return await create(connection, values, self._now)
             except IntegrityError:
                 known = await self._repeated(connection, payload, values)
         if known is None:
@@ -142,16 +143,16 @@ class TaskQueue:
             NotFound: There is none of this id.
             TaskConflict: It has ended already.
         """
-        now = self._now()
         async with self._store.append() as connection:
             task = await _one(connection, task_id, lock=True)
             if task.ended:
                 message = f"the task has ended already: {task.status}"
                 raise TaskConflict(message, code="TASK_ENDED", task_id=task.id)
             if not task.leased:
-                return await end_cancelled(connection, task, now)
-            values = {"cancel_requested_at": task.cancel_requested_at or now}
-            changed = update(tasks).where(tasks.c.id == task.id).values(values).returning(tasks)
+                return await end_cancelled(connection, task, self._now)
+            since = func.coalesce(tasks.c.cancel_requested_at, self._now)
+            this = update(tasks).where(tasks.c.id == task.id)
+            changed = this.values(cancel_requested_at=since).returning(tasks)
             return TaskRecord.of((await connection.execute(changed)).one())
 
     async def retry(self, task_id: str) -> TaskRecord:
@@ -161,7 +162,6 @@ class TaskQueue:
             NotFound: There is none of this id.
             TaskConflict: It has not failed, or another task for the same table is not finished.
         """
-        now = self._now()
         async with self._store.append() as connection:
             task = await _one(connection, task_id, lock=True)
             subject = subject_of(task.realm, task.payload)
@@ -174,8 +174,8 @@ class TaskQueue:
                         connection,
                         task,
                         "SUBMITTED",
-                        now,
-                        due_at=now,
+                        self._now,
+                        due_at=After(),
                         attempt_count=0,
                         subject=subject,
                         cancel_requested_at=None,
@@ -188,7 +188,7 @@ class TaskQueue:
                 raise _busy(await _unfinished(connection, subject)) from None
 
     def _values(self, payload: TaskPayload, client: str) -> dict[str, object]:
-        now, common, hidden = self._now(), payload.common_payload, payload.hidden
+        common, hidden = payload.common_payload, payload.hidden
         return {
             "id": str(uuid4()),
             "version": 1,
@@ -202,11 +202,11 @@ class TaskQueue:
             "payload": payload.shown,
             "sealed": self._seal.close(hidden) if hidden else None,
             "status": "SUBMITTED",
-            "received_at": now,
-            "created_at": now,
-            "status_changed_at": now,
+            "received_at": After(),
+            "created_at": After(),
+            "status_changed_at": After(),
             "attempt_count": 0,
-            "due_at": now,
+            "due_at": After(),
             "stages": [],
         }
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
 import anyio
 from sqlalchemy import delete, select
 
-from sluicegate.clock import epoch_ms
+from sluicegate.delegation.statements import Now
 from sluicegate.delegation.states import ENDED
 from sluicegate.errors import Unavailable
 from sluicegate.store import Store
+from sluicegate.store.clock import NOW
 from sluicegate.store.tables import tasks
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ class Retention:
     Args:
         store: Where tasks are.
         seconds: For how long they are kept after their end.
-        now: Epoch milliseconds.
+        now: The clock.
         at_once: Tasks of one transaction.
     """
 
@@ -36,7 +36,7 @@ class Retention:
         store: Store,
         seconds: int,
         *,
-        now: Callable[[], int] = epoch_ms,
+        now: Now = NOW,
         at_once: int = _AT_ONCE,
     ) -> None:
         self._store = store
@@ -62,13 +62,13 @@ class Retention:
         Raises:
             Unavailable: The database does not answer. What was deleted before stays deleted.
         """
-        oldest = self._now() - self._seconds * 1000
+        oldest = self._now - self._seconds * 1000
         pruned = 0
         while deleted := await self._prune_some(oldest):
             pruned += deleted
         return pruned
 
-    async def _prune_some(self, oldest: int) -> int:
+    async def _prune_some(self, oldest: Now) -> int:
         old = (
             select(tasks.c.id)
             # A task ends after it was received, and only that is indexed.

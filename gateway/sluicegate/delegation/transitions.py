@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from sluicegate.delegation.records import TaskRecord
-from sluicegate.delegation.statements import VERSION, change, creation, given
+from sluicegate.delegation.statements import VERSION, After, Now, change, creation, given
 from sluicegate.delegation.states import ENDED, Status, may_follow
 from sluicegate.errors import SluicegateError
 from sluicegate.store.tables import task_versions
@@ -25,19 +25,19 @@ class TaskMovedOn(SluicegateError):
     code = "TASK_CHANGED"
 
 
-async def create(connection: AsyncConnection, values: dict[str, Any]) -> TaskRecord:
-    """Store a task at its first version.
+async def create(connection: AsyncConnection, values: dict[str, Any], now: Now) -> TaskRecord:
+    """Store a task at its first version; its times may be `After`.
 
     Raises:
         IntegrityError: There is a task of the same correlation id, or for the same subject.
     """
-    statement = creation(tuple(values), connection.dialect.name)
+    statement = creation(values, now, connection.dialect.name)
     [created] = await _recorded(connection, statement, given(values))
     return created
 
 
 async def move(
-    connection: AsyncConnection, task: TaskRecord, status: Status, now: int, **changes: Any
+    connection: AsyncConnection, task: TaskRecord, status: Status, now: Now, **changes: Any
 ) -> TaskRecord:
     """Bring a task into another state; a task that ends loses its secrets.
 
@@ -45,8 +45,8 @@ async def move(
         connection: A writing transaction.
         task: As it was read: if it has changed since, nothing is written.
         status: The new state.
-        now: Epoch milliseconds.
-        changes: Other columns.
+        now: The clock.
+        changes: Other columns; times may be `After`.
 
     Raises:
         TaskMovedOn: It has changed since.
@@ -57,11 +57,11 @@ async def move(
     values = {
         "status": status,
         "version": task.version + 1,
-        "status_changed_at": now,
+        "status_changed_at": After(),
         **changes,
-        **(_FORGOTTEN | {"callback_due_at": now} if ends else {}),
+        **(_FORGOTTEN | {"callback_due_at": After()} if ends else {}),
     }
-    statement = change(tuple(values), connection.dialect.name)
+    statement = change(values, now, connection.dialect.name)
     this = {"this_id": task.id, "this_version": task.version}
     moved = await _recorded(connection, statement, this | given(values))
     if not moved:

@@ -150,7 +150,7 @@ class Away(Leases):
 
 
 async def test_heartbeats_go_on_until_the_end_is_recorded(desk: Desk) -> None:
-    away = Away(desk.store, desk.settings, now=desk.now)
+    away = Away(desk.store, desk.settings, now=desk.clock.now)
     desk.leases = away
     task, executor = await desk.queue.submit(payload(), "polaris"), Swallowing()
     executor.go.set()
@@ -164,7 +164,7 @@ async def test_heartbeats_go_on_until_the_end_is_recorded(desk: Desk) -> None:
 
 async def test_a_stop_does_not_wait_for_a_database_that_stays_away(desk: Desk) -> None:
     impatient = stopping(desk, drain_timeout=0, cancel_timeout=0)
-    impatient.leases = Away(desk.store, impatient.settings, now=desk.now)
+    impatient.leases = Away(desk.store, impatient.settings, now=desk.clock.now)
     task, executor = await impatient.queue.submit(payload(), "polaris"), Swallowing()
     executor.go.set()
     with anyio.fail_after(60):
