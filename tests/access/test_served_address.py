@@ -13,8 +13,7 @@ from pydantic import SecretStr
 from support.gateway import running_gateway, sluicegate, write_configuration
 from support.shared_lake import ACME
 
-from sluicegate.config import Settings
-from sluicegate.config.settings import ServerSettings
+from sluicegate.config import ServerSettings, Settings
 from sluicegate.served_address import announced, reachable, served_at
 
 

@@ -19,7 +19,7 @@ import orjson
 import psutil
 import pytest
 from support.databases import postgres
-from support.delegation import KEY, Desk
+from support.delegation import KEY, Desk, RunningClock
 from support.delegation_processes import delegation_process
 from support.doomed_tables import DoomedTables, contents, doomed_tables
 from support.forked_workers import Nursery
@@ -31,7 +31,6 @@ from support.spark_connect import spark_connect
 from support.spark_tasks import catalogs_of, executor_section, write_delegation
 from support.worker_gates import PARTS, build_gates
 
-from sluicegate.clock import epoch_ms
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.delegation.payload import TaskPayload
 from sluicegate.delegation.records import TaskRecord
@@ -68,14 +67,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
 
 async def submitted(store: Store, doomed: DoomedTables) -> list[str]:
     """Ids of tasks that purge the tables, in their order."""
-    queue = Desk(store, DelegationSettings(), epoch_ms).queue
+    queue = Desk(store, DelegationSettings(), RunningClock()).queue
     payloads = [TaskPayload.parse(orjson.dumps(each)) for each in doomed.payloads.values()]
     return [(await queue.submit(payload, "polaris")).id for payload in payloads]
 
 
 async def ended(nursery: Nursery, store: Store, task_ids: list[str]) -> list[TaskRecord]:
     """What a worker that nobody kills makes of the tasks that are left."""
-    queue = Desk(store, DelegationSettings(), epoch_ms).queue
+    queue = Desk(store, DelegationSettings(), RunningClock()).queue
     with killed_in_the_end(nursery):
         while len(await queue.ended(task_ids)) < len(task_ids):  # noqa: ASYNC110 (other processes)
             await anyio.sleep(0.2)
@@ -84,7 +83,7 @@ async def ended(nursery: Nursery, store: Store, task_ids: list[str]) -> list[Tas
 
 async def check_history(store: Store, task: TaskRecord) -> None:
     """A task has succeeded once, at its end, and each attempt began with a lease of its own."""
-    versions = await Desk(store, DelegationSettings(), epoch_ms).queue.history(task.id)
+    versions = await Desk(store, DelegationSettings(), RunningClock()).queue.history(task.id)
     assert [each.version for each in versions] == list(range(1, len(versions) + 1))
     statuses = [each.status for each in versions]
     assert statuses[-1] == task.status == "SUCCESS", task
@@ -173,7 +172,7 @@ async def test_spark_goes_on_while_its_signalled_worker_drains(
             jvm.terminate()
             assert await anyio.to_thread.run_sync(running.process.wait, 60) == 0, running.said()
             jvm.wait(timeout=60)
-        task = await Desk(store, DelegationSettings(), epoch_ms).queue.get(first)
+        task = await Desk(store, DelegationSettings(), RunningClock()).queue.get(first)
         assert (task.status, task.attempt_count) == ("SUCCESS", 1), running.said()
     finally:
         await store.aclose()
