@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from support.delegation import PURGE, Desk, body, payload
+from support.delegation import PURGE, Desk, RunningClock, body, payload
 
+from sluicegate.config.delegation import DelegationSettings
+from sluicegate.store import Store
 from sluicegate.store.clock import NOW
 
 HOURS = 7200
@@ -46,6 +48,12 @@ async def main():
 
 asyncio.run(main())
 """
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    """With leases that last for longer than a process takes to start on a busy machine."""
+    return Desk(store, DelegationSettings(), RunningClock())
 
 
 async def shifted(url: str, shift: int, part: str, given: bytes = b"") -> Any:
