@@ -20,21 +20,16 @@ import pytest
 import pytest_asyncio
 from obstore.exceptions import NotFoundError
 
-from sluicegate.api import (
-    CredentialVendor,
-    PermissionDenied,
-    Principal,
-    Scope,
-    SluicegateError,
-    Storage,
-)
-from sluicegate.testing.secrets import keep_secret, keep_url_secret
+from sluicegate.api import PermissionDenied, Storage
+from sluicegate.testing.secrets import keep_url_secret
+from sluicegate.testing.vending import PRINCIPAL, VendingBehaviour, outside_of
+
+__all__ = ["AWKWARD_NAMES", "PRINCIPAL", "Get", "Put", "StorageBehaviour"]
 
 Put = Callable[[str, bytes], Awaitable[None]]
 Get = Callable[[str], Awaitable[bytes]]
 
 MANY = 5000
-PRINCIPAL = Principal("r-1", "acme", "test")
 AWKWARD_NAMES = (
     "part 1.parquet",
     "a+b&c=d.parquet",
@@ -49,7 +44,7 @@ AWKWARD_NAMES = (
 
 
 @pytest.mark.asyncio
-class StorageBehaviour:
+class StorageBehaviour(VendingBehaviour):
     """Inherit it as `Test…`, and give the fixtures `storage` and `put` (and `get`, `secrets`).
 
     Attributes:
@@ -94,13 +89,6 @@ class StorageBehaviour:
             pytest.skip("this storage declares can_presign = False")
         return subject
 
-    @pytest.fixture
-    def vendor(self, subject: Storage) -> CredentialVendor:
-        """The storage, where it vends credentials."""
-        if not isinstance(subject, CredentialVendor):
-            pytest.skip("this storage is no CredentialVendor")
-        return subject
-
     async def test_the_prefix_is_a_location_with_a_slash_at_its_end(self, subject: Storage) -> None:
         assert "://" in subject.prefix
         assert subject.prefix.endswith("/")
@@ -142,7 +130,7 @@ class StorageBehaviour:
         assert before * 1000 < presigned.expires_at <= (time.time() + lifetime) * 1000
 
     async def test_one_location_outside_refuses_the_whole_batch(self, presigning: Storage) -> None:
-        for outside in _outside(presigning.prefix):
+        for outside in outside_of(presigning.prefix):
             with pytest.raises(PermissionDenied):
                 await presigning.presign([f"{presigning.prefix}inside", outside], 600)
 
@@ -172,7 +160,7 @@ class StorageBehaviour:
             await obstore.get_async(directory.store, directory.key("_delta_log/0.json"))
 
     async def test_a_location_outside_is_not_opened(self, subject: Storage) -> None:
-        for outside in _outside(subject.prefix):
+        for outside in outside_of(subject.prefix):
             with pytest.raises(PermissionDenied):
                 await subject.open(outside)
 
@@ -184,28 +172,6 @@ class StorageBehaviour:
         )
         assert {bytes(await answer.bytes_async()) for answer in answers} == {b"content"}
 
-    async def test_credentials_open_what_was_asked_and_end_in_time(
-        self, subject: Storage, vendor: CredentialVendor, put: Put
-    ) -> None:
-        location = f"{subject.prefix}vended"
-        await put(f"{location}/file", b"content")
-        before = time.time()
-        vended = await vendor.vend(Scope((location,), 3600, PRINCIPAL))
-        keep_secret(*(value for name, value in vended.secret.items() if name != "access_key_id"))
-        assert vended.expires_at is not None
-        assert before * 1000 < vended.expires_at <= (time.time() + 3600) * 1000
-        directory = await subject.open(location, vended)
-        answer = await obstore.get_async(directory.store, directory.key("file"))
-        assert bytes(await answer.bytes_async()) == b"content"
-        assert not any(value in repr(vended) for value in vended.secret.values())
-
-    async def test_credentials_are_not_vended_for_what_lies_outside(
-        self, subject: Storage, vendor: CredentialVendor
-    ) -> None:
-        for outside in _outside(subject.prefix):
-            with pytest.raises(SluicegateError):
-                await vendor.vend(Scope((outside,), 3600, PRINCIPAL))
-
     async def test_its_texts_hide_secrets(self, subject: Storage, secrets: Sequence[str]) -> None:
         shown = f"{subject!r} {subject}"
         assert [secret for secret in secrets if secret in shown] == []
@@ -213,12 +179,6 @@ class StorageBehaviour:
     async def test_closing_twice_is_harmless(self, subject: Storage) -> None:
         await subject.aclose()
         await subject.aclose()
-
-
-def _outside(prefix: str) -> list[str]:
-    """Locations that look as if they lay below the prefix."""
-    scheme, _, rest = prefix.partition("://")
-    return [f"{prefix.rstrip('/')}-other/file", f"other-{scheme}://{rest}file"]
 
 
 async def _http_get(url: str) -> bytes:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import anyio.to_thread
 import pytest
@@ -14,6 +15,9 @@ from sluicegate_s3.storage import S3Storage
 
 
 class TestS3(StorageBehaviour):
+    # tests/test_vending.py shows the end, with a store that ends sessions sooner than AWS does.
+    unchecked: ClassVar[Mapping[str, str]] = {"end": "sessions live for at least 15 minutes"}
+
     @pytest.fixture
     def storage(self, server: SeaweedFS) -> Storage:
         config = S3Config.model_validate(

@@ -20,6 +20,7 @@ from obstore.store import S3Store
 from sluicegate.api import PermissionDenied, Principal, Scope, TemporaryCredentials
 from sluicegate.testing.fakes import FakeContext
 from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
+from sluicegate.testing.vending import check_end
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.storage import S3Storage
 
@@ -292,3 +293,15 @@ async def test_credentials_are_in_no_text(lake: SeaweedFS, vended: TemporaryCred
     secrets = {value for name, value in vended.secret.items() if name != "access_key_id"}
 
     assert not any(secret in f"{vended!r} {storage_of(lake)!r}" for secret in secrets)
+
+
+async def test_the_store_refuses_sessions_that_have_ended(tmp_path: Path) -> None:
+    with SeaweedFS.start(tmp_path, session_seconds=3) as server:
+        storage = storage_of(server)
+
+        async def put(location: str, content: bytes) -> None:
+            key = location.removeprefix(storage.prefix)
+            await anyio.to_thread.run_sync(server.put, key, content)
+
+        await check_end(storage, storage, put, seconds=3, wanted=900)
+        await storage.aclose()
