@@ -19,8 +19,6 @@ _GB = 1_000 * _MB
 # What any query may take: a few requests' worth of buffers, and what the allocator rounds up.
 SMALL = 100 * _MB
 HEAD = (protocol(), metadata())
-# The default of limits.table.bytes.
-LIMIT = 4 * _GB
 
 
 def query(attacked: Attacked, table: LakeTable) -> httpx.Response:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pyarrow as pa
 
+from sluicegate.budget import Budget
 from sluicegate.tables.delta.actions import CHUNK_ROWS, as_files
 from sluicegate.tables.delta.columns import ADD_FIELDS, STATS, STATS_STRUCT, AddColumns
-from sluicegate.tables.delta.commits import damaged, read_actions
+from sluicegate.tables.delta.commits import SIDECAR_BYTES, damaged, read_actions
+from sluicegate.tables.delta.decoding import ParquetBytes, decoded
 from sluicegate.tables.delta.gather import gather
 from sluicegate.tables.delta.names import LogFile, Sidecar, sidecar_of
 from sluicegate.tables.delta.protocol import metadata_of, protocol_of
@@ -101,42 +103,67 @@ class _Reader:
 
     async def read_parquet(self, file: LogFile | Sidecar) -> CheckpointState:
         """A small file by one request; a large one by parts, so that it never is in memory whole."""
-        source: Any
+        store, source = self._store, None
         if file.size <= (_WHOLE_BYTES if self._files else _WHOLE_HEAD_BYTES):
-            source = pa.BufferReader(pa.py_buffer(await self._store.read(file.name)))
+            source = ParquetBytes.of(await store.read(file.name))
         else:
-            source = self._store.open(file.name, file.size)
-        return await anyio.to_thread.run_sync(
-            _parse, source, file.name, self._root, self._files, limiter=self._decoding
+            size = file.size if isinstance(file, LogFile) else await store.size(file.name)
+            await store.budget.admit(size if self._files else 0)
+            source = ParquetBytes(store.open(file.name, size), size)
+        return await store.budget.run(
+            _parse, source, file.name, self._root, self._files, store.budget, limiter=self._decoding
         )
 
 
-def _parse(source: Any, name: str, root: str, with_files: bool) -> CheckpointState:
+def _parse(
+    source: ParquetBytes, name: str, root: str, with_files: bool, budget: Budget
+) -> CheckpointState:
     import pyarrow.parquet as pq  # late: a gateway at rest has no use for it
 
-    with damaged(f"the Delta log's {name}"):
-        parquet = pq.ParquetFile(source, pre_buffer=True)
-        add_columns = AddColumns(root, min(parquet.metadata.num_rows, CHUNK_ROWS))
-        files: list[FileChunk] = []
-        others: dict[str, list[Any]] = {kind: [] for kind in _OTHER_ACTIONS}
-        for batch in _batches(parquet, _columns(parquet, with_files)):
+    what = f"the Delta log's {name}"
+    with damaged(what):
+        source.check_footer(what, budget)
+        parquet = pq.ParquetFile(source.file())
+        footer = parquet.metadata
+        groups = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
+        budget.take(what, rows=sum(groups))
+        add_columns = AddColumns(root, min(max(groups, default=0), CHUNK_ROWS))
+        state = _State(what, budget)
+        for batch in decoded(source, parquet, _columns(parquet, with_files), what, budget):
             for kind, column in zip(batch.schema.names, batch.columns, strict=True):
                 if kind != "add":
-                    others[kind] += column.drop_null().to_pylist()
+                    state.take(kind, column.drop_null())
                 elif column.null_count < len(column):
-                    files.append(FileChunk.of(add_columns.convert(column)))
+                    state.files.append(FileChunk.of(add_columns.convert(column)))
+        return state.finished()
+
+
+class _State:
+    """Gathers what the batches of a checkpoint say."""
+
+    def __init__(self, what: str, budget: Budget) -> None:
+        self.files: list[FileChunk] = []
+        self._what, self._budget = what, budget
+        self._first: dict[str, Any] = {}
+        self._sidecars: list[Sidecar] = []
+
+    def take(self, kind: str, actions: pa.Array) -> None:
+        """Take actions of a kind: of protocol and metadata the first one counts."""
+        if kind == "sidecar":
+            self._budget.take(self._what, bytes=SIDECAR_BYTES * len(actions))
+            self._sidecars += map(sidecar_of, actions.to_pylist())
+        elif kind not in self._first and len(actions):
+            self._first[kind] = actions[0].as_py()
+
+    def finished(self) -> CheckpointState:
+        """What they say together."""
+        protocol, metadata = self._first.get("protocol"), self._first.get("metaData")
         return CheckpointState(
-            files=tuple(files),
-            protocol=next(map(protocol_of, others["protocol"]), None),
-            metadata=next(map(metadata_of, others["metaData"]), None),
-            sidecars=tuple(map(sidecar_of, others["sidecar"])),
+            files=tuple(self.files),
+            protocol=None if protocol is None else protocol_of(protocol),
+            metadata=None if metadata is None else metadata_of(metadata),
+            sidecars=tuple(self._sidecars),
         )
-
-
-def _batches(parquet: pq.ParquetFile, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Row group by row group: what is buffered ahead is never more than one of them."""
-    for group in range(parquet.num_row_groups):
-        yield from parquet.iter_batches(CHUNK_ROWS, [group], columns, use_threads=False)
 
 
 def _columns(parquet: pq.ParquetFile, with_files: bool) -> list[str]:

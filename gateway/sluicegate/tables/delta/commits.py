@@ -32,13 +32,14 @@ _PIECE_BYTES = 4 * 1024 * 1024
 _LONG_LINE = 1024 * 1024
 _LONGEST_LINE = 16 * 1024 * 1024  # the parser lets nobody else run until the line's end
 _OBJECTS = 20  # bytes of Python objects that a byte of JSON may become
-_SIDECAR_BYTES = 250
+SIDECAR_BYTES = 250
 _COPIES = 2  # of the columns are in memory while a version is put together
 _PARSER_ERRORS = (
     AttributeError,
-    KeyError,
+    LookupError,
     OSError,
     OverflowError,
+    RecursionError,
     TypeError,
     ValueError,
     pa.ArrowException,
@@ -158,7 +159,7 @@ class _Parser:
         filled = {kind: rows for kind, rows in self._rows.items() if rows}
         batches = {kind: action_columns(rows, self._root) for kind, rows in filled.items()}
         size = _COPIES * sum(batch.nbytes for batch in batches.values())
-        size += _SIDECAR_BYTES * (len(self._sidecars) - self._counted)
+        size += SIDECAR_BYTES * (len(self._sidecars) - self._counted)
         self._counted = len(self._sidecars)
         self._budget.take(self._what, bytes=size, rows=lines)
         for kind, batch in batches.items():

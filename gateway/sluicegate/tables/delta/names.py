@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import unquote
 
+from sluicegate.errors import TableUnreadable
 from sluicegate.nouns import CatalogCommit
 
 Kind = Literal["commit", "compaction", "checkpoint"]
@@ -23,6 +24,8 @@ _KINDS: Sequence[tuple[Kind, re.Pattern[str]]] = (
     ("compaction", _COMPACTION),
     ("checkpoint", _CHECKPOINT),
 )
+_NOT_PLAIN = re.compile(r"[/\x00-\x1f\x7f]")
+_LONGEST_NAME = 1024
 _LAST_VERSION = (1 << 63) - 1  # a Java `long`; twenty digits can spell more
 
 
@@ -94,8 +97,14 @@ class Sidecar:
 
 
 def sidecar_of(action: Mapping[str, Any]) -> Sidecar:
-    """The value of a `sidecar` action: whatever its path says, the file lies in `_sidecars/`."""
+    """The value of a `sidecar` action: whatever its path says, the file lies in `_sidecars/`.
+
+    Raises:
+        TableUnreadable: Its path does not end with a plain name.
+    """
     name = unquote(action["path"].rsplit("/", 1)[-1])
+    if name in ("", ".", "..") or len(name) > _LONGEST_NAME or _NOT_PLAIN.search(name):
+        raise TableUnreadable("the Delta log names a sidecar that has no plain name")
     return Sidecar(f"_sidecars/{name}", int(action["sizeInBytes"]))
 
 

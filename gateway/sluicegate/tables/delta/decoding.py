@@ -1,0 +1,177 @@
+"""Decodes Parquet files of a log in batches that the memory they may take decides on."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from sluicegate.tables.delta.actions import CHUNK_ROWS
+from sluicegate.tables.delta.pages import (
+    TAIL_BYTES,
+    ChunkCost,
+    check_schema,
+    chunk_cost,
+    chunk_range,
+    footer_size,
+)
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+    from sluicegate.budget import Budget
+
+_BATCH_BYTES = 64 * 1024 * 1024  # that one batch may take where texts of a dictionary repeat
+_FOOTER_OBJECTS = 20  # bytes of objects that a byte of a footer may become
+_GAP_BYTES = 1024 * 1024  # between two column chunks that one request fetches
+
+
+class ParquetBytes:
+    """A Parquet file of which some parts are in memory; the others are read when they are needed.
+
+    Args:
+        raw: The file.
+        size: Its size.
+    """
+
+    def __init__(self, raw: IO[bytes] | io.RawIOBase, size: int) -> None:
+        self.size = size
+        self._raw = raw
+        self._held: list[tuple[int, memoryview]] = []
+
+    @classmethod
+    def of(cls, data: memoryview) -> ParquetBytes:
+        """A file that is in memory."""
+        file = cls(io.BytesIO(), len(data))
+        file._held = [(0, data)]
+        return file
+
+    def file(self) -> Any:
+        """What Arrow reads."""
+        start, data = self._held[0] if self._held else (-1, memoryview(b""))
+        whole = start == 0 and len(data) == self.size
+        return pa.BufferReader(pa.py_buffer(data)) if whole else _Handle(self)
+
+    def check_footer(self, what: str, budget: Budget) -> None:
+        """Refuse a footer that the decoder should not see, and count it.
+
+        Raises:
+            TableTooLarge: It exceeds the budget.
+            ValueError: It is damaged, too large, or its schema is nested too deeply.
+            IndexError: It ends too soon.
+        """
+        end = self.size - TAIL_BYTES
+        size = footer_size(bytes(self.part(max(0, end), self.size)))
+        budget.take(what, bytes=_FOOTER_OBJECTS * size)
+        check_schema(self.part(max(0, end - size), end), lambda: budget.take(what))
+
+    def part(self, start: int, end: int) -> memoryview:
+        """Some bytes of the file, as far as it has them."""
+        for first, data in self._held:
+            if first <= start and end <= first + len(data):
+                return data[start - first : end - first]
+        self._raw.seek(start)
+        return memoryview(self._raw.read(end - start) or b"")
+
+    def hold(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Keep these parts in memory instead of those before; a request for what lies together."""
+        if self._held and len(self._held[0][1]) == self.size:
+            return
+        self._held = []
+        joined: list[tuple[int, int]] = []
+        for start, end in sorted(ranges):
+            if joined and start <= joined[-1][1] + _GAP_BYTES:
+                joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+            else:
+                joined.append((start, end))
+        self._held = [(start, self.part(start, end)) for start, end in joined]
+
+
+class _Handle(io.RawIOBase):
+    """The file as Arrow reads it."""
+
+    def __init__(self, source: ParquetBytes) -> None:
+        super().__init__()
+        self._source, self._position = source, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._source.size}[whence]
+        self._position = base + offset
+        return self._position
+
+    def read(self, size: int | None = -1) -> bytes:
+        left = max(0, self._source.size - self._position)
+        wanted = left if size is None or size < 0 else min(size, left)
+        data = bytes(self._source.part(self._position, self._position + wanted))
+        self._position += len(data)
+        return data
+
+
+def decoded(
+    source: ParquetBytes, parquet: pq.ParquetFile, columns: list[str], what: str, budget: Budget
+) -> Iterator[pa.RecordBatch]:
+    """Batches of some columns, row group by row group; each counts in the budget.
+
+    Args:
+        source: The file.
+        parquet: The same, opened.
+        columns: Their paths, or those of groups that they are in.
+        what: Names the file in errors.
+        budget: Of the reading.
+    """
+    footer = parquet.metadata
+    wanted = [
+        number
+        for number in range(footer.num_columns)
+        if _is_in(footer.schema.column(number).path, columns)
+    ]
+    for group in range(footer.num_row_groups):
+        chunks = [footer.row_group(group).column(number) for number in wanted]
+        ranges = [chunk_range(chunk) for chunk in chunks]
+        if any(not 0 <= start <= end for start, end in ranges):
+            raise ValueError("a column chunk has no place in the file")
+        source.hold(ranges)
+        costs = [
+            chunk_cost(source.part(start, end), chunk)
+            for (start, end), chunk in zip(ranges, chunks, strict=True)
+        ]
+        repeated = [footer.schema.column(number).max_repetition_level > 0 for number in wanted]
+        longest = sum(c.longest for c, many in zip(costs, repeated, strict=True) if not many)
+        rows = max(1, min(CHUNK_ROWS, _BATCH_BYTES // max(1, longest)))
+        with _reserved(_most(costs, repeated) + longest * rows, what, budget):
+            for batch in parquet.iter_batches(rows, [group], columns, use_threads=False):
+                budget.take(what, bytes=batch.nbytes)
+                yield batch
+
+
+def _is_in(path: str, columns: Sequence[str]) -> bool:
+    return any(path == column or path.startswith(f"{column}.") for column in columns)
+
+
+def _most(costs: Sequence[ChunkCost], repeated: Sequence[bool]) -> int:
+    """What a row group may take beside the texts that repeat from row to row."""
+    pages = sum(cost.pages for cost in costs)
+    lists = sum(c.values * (c.longest + 8) for c, many in zip(costs, repeated, strict=True) if many)
+    return pages + lists
+
+
+@contextmanager
+def _reserved(size: int, what: str, budget: Budget) -> Iterator[None]:
+    """Count bytes while they may be in use."""
+    budget.take(what, bytes=size)
+    try:
+        yield
+    finally:
+        budget.take(what, bytes=-size)

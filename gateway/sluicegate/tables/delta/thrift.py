@@ -1,0 +1,108 @@
+"""Thrift's compact protocol, as far as Parquet's footers and page headers need it.
+
+Source: thrift-compact-protocol.md of Apache Thrift.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+_TRUE, _FALSE, _BYTE, I16, I32, I64, _DOUBLE, BINARY, LIST, _SET, _MAP, STRUCT = range(1, 13)
+_MOST_NESTED = 16
+_VARINT_BITS = 70
+
+
+class ThriftReader:
+    """Reads values one after the other.
+
+    Args:
+        data: Serialized structs.
+        position: Where the first of them begins.
+        pause: Called now and then; may raise to end the reading.
+    """
+
+    def __init__(
+        self, data: memoryview, position: int = 0, pause: Callable[[], None] = lambda: None
+    ) -> None:
+        self._data = data
+        self._pause = pause
+        self.position = position
+
+    def fields(self) -> Iterator[tuple[int, int]]:
+        """Numbers and types of a struct's fields; the caller reads or skips each value.
+
+        Raises:
+            IndexError: The data end too soon.
+        """
+        number = 0
+        while header := self._byte():
+            delta, kind = header >> 4, header & 0xF
+            number = number + delta if delta else self.integer()
+            yield number, kind
+
+    def integer(self) -> int:
+        """An integer of any width.
+
+        Raises:
+            ValueError: It has more than 64 bits.
+        """
+        value = self._unsigned()
+        return (value >> 1) ^ -(value & 1)
+
+    def list_header(self) -> tuple[int, int]:
+        """Number and type of a list's elements."""
+        header = self._byte()
+        size = header >> 4
+        return (self._unsigned() if size == 15 else size), header & 0xF
+
+    def skip(self, kind: int, depth: int = 0) -> None:
+        """Pass over a field's value; one that is true or false has none but its type.
+
+        Raises:
+            ValueError: The type is unknown, or values are nested too deeply.
+            IndexError: The data end too soon.
+        """
+        if depth > _MOST_NESTED:
+            raise ValueError("values are nested too deeply")
+        if kind in (I16, I32, I64):
+            self._unsigned()
+        elif kind == BINARY:
+            self._advance(self._unsigned())
+        elif kind == STRUCT:
+            for _, each in self.fields():
+                self.skip(each, depth + 1)
+        elif kind in (LIST, _SET):
+            size, each = self.list_header()
+            self._skip_elements(size, each, depth)
+        elif kind in (_BYTE, _DOUBLE):
+            self._advance(1 if kind == _BYTE else 8)
+        elif kind not in (_TRUE, _FALSE):
+            raise ValueError(f"type {kind} is not one that Parquet uses")
+
+    def _skip_elements(self, size: int, kind: int, depth: int) -> None:
+        if kind in (_TRUE, _FALSE):
+            self._advance(size)
+            return
+        for number in range(size):
+            if depth < 2 and number % 1024 == 0:
+                self._pause()
+            self.skip(kind, depth + 1)
+
+    def _byte(self) -> int:
+        value = self._data[self.position]
+        self.position += 1
+        return value
+
+    def _unsigned(self) -> int:
+        value = shift = 0
+        while (byte := self._byte()) & 0x80:
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if shift > _VARINT_BITS:
+                raise ValueError("an integer has more than 64 bits")
+        return value | byte << shift
+
+    def _advance(self, size: int) -> None:
+        self.position += size
+        if self.position > len(self._data):
+            raise IndexError("the data end too soon")
