@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar, TypeVarTuple
 
 import anyio
-import anyio.to_thread
 import obstore
 from obstore.exceptions import BaseError
 
@@ -87,11 +86,11 @@ class TableObjects:
     async def _fetch(self, key: str, what: str, part: tuple[int, int] | None) -> bytes:
         store = self._directory.store
         if part is not None:
-            self.budget.take(what, bytes=part[1])
+            await self._expect(what, part[1])
             return bytes(await obstore.get_range_async(store, key, start=part[0], length=part[1]))
         result = await obstore.get_async(store, key)
         size = result.meta["size"]
-        self.budget.take(what, bytes=size)
+        await self._expect(what, size)
         content = bytearray()
         async for chunk in result.stream():
             content += chunk
@@ -99,9 +98,14 @@ class TableObjects:
                 self.budget.take(what, bytes=len(chunk))
         return bytes(content)
 
+    async def _expect(self, what: str, size: int) -> None:
+        """Count what is about to be fetched; if that is much, wait until few others do so."""
+        await self.budget.admit(size)
+        self.budget.take(what, bytes=size)
+
     async def decode(self, decode: Callable[[*_Arguments], _T], *arguments: *_Arguments) -> _T:
         """Call a function that decodes in a thread; it counts against the budget."""
-        return await anyio.to_thread.run_sync(decode, *arguments)
+        return await self.budget.run(decode, *arguments)
 
     async def read_all(
         self, locations: Sequence[str], parts: Sequence[tuple[int, int] | None] | None = None
