@@ -15,6 +15,7 @@ from sluicegate.tables.changes import (
 )
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
+from sluicegate.tables.file_paths import plain_paths
 from sluicegate.tables.snapshot import (
     DELETION_VECTOR,
     FILE_SCHEMA,
@@ -43,4 +44,5 @@ __all__ = [
     "TableMetadata",
     "TableProtocol",
     "TableState",
+    "plain_paths",
 ]

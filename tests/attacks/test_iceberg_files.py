@@ -362,3 +362,34 @@ def test_schemas_of_manifests_that_no_writer_writes_are_refused(
     row = avro_row(ENTRY_SCHEMA, table.entry())
     table.write(entries=avro_file(ENTRY_SCHEMA, 1, row, codec="null", columns=columns))
     assert "the manifest 'manifest.avro' of the Iceberg table is broken" in refused(gateway, path)
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("metadata/1.metadata.json", "metadata"),
+        (".//metadata/./1.metadata.json", "metadata"),
+        ("data/../../t0/data/1.parquet", "does not name a file"),
+        ("data/", "does not name a file"),
+        ("data/a\tb.parquet", "links cannot carry"),
+        ("data/a\nb.parquet", "links cannot carry"),
+        ("data/a\x7fb.parquet", "links cannot carry"),
+        ("data/a.parquet#12", "links cannot carry"),
+        (f"data/{'x' * 5000}", "is too long"),
+    ],
+)
+def test_paths_that_no_data_file_has_are_refused(gateway: Attacked, path: str, why: str) -> None:
+    table_path, table = gateway.table()
+    table.write(entries=[table.entry(file_path=f"{table.location}/{path}")])
+    assert why in refused(gateway, table_path)
+
+
+@pytest.mark.parametrize("path", ["./data/1.parquet", "data//1.parquet", "data/./1.parquet"])
+def test_other_names_of_a_path_lead_to_the_file(gateway: Attacked, path: str) -> None:
+    table_path, table = gateway.table()
+    table.write(entries=[table.entry(file_path=f"{table.location}/{path}", file_size_in_bytes=5)])
+    (table.root / "data").mkdir()
+    (table.root / "data" / "1.parquet").write_bytes(b"bytes")
+    answer = gateway.query(table_path)
+    url = json.loads(answer.text.splitlines()[2])["file"]["url"]
+    assert httpx.get(url).content == b"bytes"

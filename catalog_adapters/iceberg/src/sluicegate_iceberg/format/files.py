@@ -109,7 +109,7 @@ def _part(
             check_columns(file, required)
     locations = [file["file_path"] for file in files]
     columns = [
-        pa.array([objects.path(location) for location in locations], pa.string()),
+        objects.paths(locations),
         pa.array([file["file_size_in_bytes"] for file in files], pa.int64()),
         # Of a file whose snapshot has expired nobody knows it any more.
         pa.array([timestamps.get(entry.snapshot_id or 0, 0) for entry in entries], pa.int64()),

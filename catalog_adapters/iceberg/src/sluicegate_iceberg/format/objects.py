@@ -9,6 +9,7 @@ from typing import TypeVar, TypeVarTuple
 
 import anyio
 import obstore
+import pyarrow as pa
 from obstore.exceptions import BaseError
 
 from sluicegate.api import (
@@ -19,12 +20,14 @@ from sluicegate.api import (
     TableUnreadable,
     without_queries,
 )
+from sluicegate.formats import plain_paths
 from sluicegate_iceberg.format.broken import named
 
 _T = TypeVar("_T")
 _Arguments = TypeVarTuple("_Arguments")
 
 _CONCURRENT_READS = 16
+_METADATA = "metadata/"
 _ONE_SLASH = re.compile(r"^file:/(?!//)")
 _HADOOP = re.compile(r"^s3[an]://")
 
@@ -55,13 +58,22 @@ class TableObjects:
         self._directory = directory
         self._root = _as_prefix(table.location)
         metadata = (table.metadata_location or "").rpartition("/")[0]
+        own = _as_prefix(metadata).removeprefix(self._root)
+        self._metadata = tuple(dict.fromkeys(each for each in (_METADATA, own) if each))
         others = (*table.auxiliary_locations, *([metadata] if metadata else ()))
         self._allowed = tuple(_as_prefix(each) for each in (table.location, *others))
         self._store_root = self._root.removesuffix(directory.key("") + "/" if directory.prefix else "")
 
-    def path(self, location: str) -> str:
-        """A data file's path in the table, or its location where it lies elsewhere."""
-        return literal_location(location).removeprefix(self._root)
+    def paths(self, locations: Sequence[str]) -> pa.StringArray:
+        """Data files' paths in the table, or their locations where they lie elsewhere.
+
+        Raises:
+            TableUnreadable: One of them cannot be a data file's.
+        """
+        paths = [literal_location(location).removeprefix(self._root) for location in locations]
+        # In object stores `a//b` is another name than `a/b`, and Iceberg's writers do not change it.
+        local = self._root.startswith("file:")
+        return plain_paths(pa.array(paths, pa.string()), self._metadata, collapse=local)
 
     async def read(self, location: str, part: tuple[int, int] | None = None) -> bytes:
         """A whole object, or a part of it: offset and length in bytes.
