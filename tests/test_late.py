@@ -34,6 +34,23 @@ async def test_what_failed_is_made_again_for_who_asks_next() -> None:
     assert await late.get() == 7
 
 
+async def test_who_stops_waiting_does_not_wait_for_the_thread() -> None:
+    slow = threading.Event()
+
+    def make() -> int:
+        slow.wait()
+        return 7
+
+    late = Late(make)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await late.get()
+    assert late.made is None
+    slow.set()
+    assert await late.get() == 7
+    assert late.made == 7
+
+
 def test_a_mapping_makes_only_what_is_looked_up() -> None:
     first: list[int] = [1]
     second: list[int] = [2]

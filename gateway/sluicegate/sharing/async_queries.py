@@ -12,9 +12,9 @@ import binascii
 import hmac
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import orjson
@@ -25,9 +25,11 @@ from sluicegate.http.responses import log_error
 from sluicegate.keyring import KeyRing
 from sluicegate.sharing import capabilities
 from sluicegate.sharing.answer import VERSION_HEADER, Answer
-from sluicegate.sharing.answers import TableAnswers
 from sluicegate.sharing.lines import line
 from sluicegate.sharing.question import FILE_ID_HASH, Form, QueryRequest, Travel
+
+if TYPE_CHECKING:
+    from sluicegate.sharing.answers import TableAnswers
 
 _TAG = 16
 _DAY_SECONDS = 86_400
@@ -40,7 +42,7 @@ class AsyncQueries:
     A slow load goes on in the background when its caller stops to wait; the next poll joins it.
 
     Args:
-        answers: Answers the queries.
+        answers: What answers the queries. Loading it is a part of the first query.
         keys: Shared by all replicas.
         patience: Seconds to wait for an answer before it is pending.
         clock: Seconds since the epoch.
@@ -48,7 +50,7 @@ class AsyncQueries:
 
     def __init__(
         self,
-        answers: TableAnswers,
+        answers: Callable[[], Awaitable[TableAnswers]],
         keys: KeyRing,
         patience: float,
         clock: Callable[[], float] = time.time,
@@ -69,10 +71,10 @@ class AsyncQueries:
         if request.idempotency_key is None:
             raise InvalidRequest("asyncquery=true needs an idempotencyKey in the body")
         if request.continues:
-            return await self._answers.query(principal, shared, request, form)
+            return await self._now(principal, shared, request, form)
         query_id = self._sign(principal, shared, _state(request, form, self._today()))
         if len(query_id) > _LONGEST_ID:
-            return await self._answers.query(principal, shared, request, form)
+            return await self._now(principal, shared, request, form)
         answer = await self._soon(principal, shared, request, form)
         return answer or _pending(query_id, form)
 
@@ -112,8 +114,13 @@ class AsyncQueries:
         self, principal: Principal, shared: SharedTable, request: QueryRequest, form: Form
     ) -> Answer | None:
         with anyio.move_on_after(self._patience):
-            return await self._answers.query(principal, shared, request, form)
+            return await self._now(principal, shared, request, form)
         return None
+
+    async def _now(
+        self, principal: Principal, shared: SharedTable, request: QueryRequest, form: Form
+    ) -> Answer:
+        return await (await self._answers()).query(principal, shared, request, form)
 
     def _today(self) -> int:
         return int(self._clock()) // _DAY_SECONDS

@@ -14,6 +14,7 @@ from sluicegate.doors.tokens import TokenSigner
 from sluicegate.keyring import KeyRing
 from sluicegate.late import Late
 from sluicegate.registry import Instances
+from sluicegate.sharing.async_queries import AsyncQueries
 from sluicegate.sharing.derived_door import DerivedDoor
 from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.sharing.hadoop_tokens import HadoopTokenDoor
@@ -26,6 +27,7 @@ from sluicegate.vending.hadoop.bindings import TokenBindings
 from sluicegate.vending.hadoop.issue import TokenIssuer
 
 if TYPE_CHECKING:
+    from sluicegate.sharing.answers import TableAnswers
     from sluicegate.sharing.table_steps import TableSteps
 
 
@@ -71,6 +73,11 @@ def sharing_routes(
         )
 
     late_steps = Late(steps)
+
+    async def answers() -> TableAnswers:
+        return (await late_steps.get()).answers
+
+    queries = AsyncQueries(answers, keys.derive("query ids"), settings.sharing.async_after)
     credentials = TableCredentials(resolver, access, late_steps, vending)
     door = SharingDoor(
         authentication=authentication,
@@ -78,6 +85,7 @@ def sharing_routes(
         resolver=resolver,
         access=access,
         steps=late_steps,
+        async_queries=queries,
         credentials=credentials,
         tokens=pages,
         max_body=settings.server.max_body,

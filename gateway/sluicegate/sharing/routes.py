@@ -23,6 +23,7 @@ from sluicegate.http.responses import NOT_STORED, json_response, ndjson_response
 from sluicegate.late import Late
 from sluicegate.sharing import listing
 from sluicegate.sharing.answer import VERSION_HEADER, Answer
+from sluicegate.sharing.async_queries import AsyncQueries
 from sluicegate.sharing.change_question import ChangesRequest
 from sluicegate.sharing.directory import DirectoryAccess
 from sluicegate.sharing.offers import ListedOffers
@@ -48,6 +49,7 @@ class SharingDoor:
         resolver: Resolver,
         access: DirectoryAccess,
         steps: Late[TableSteps],
+        async_queries: AsyncQueries,
         credentials: TableCredentials,
         tokens: TokenSigner,
         max_body: int,
@@ -58,6 +60,7 @@ class SharingDoor:
         self._access = access
         self._offers = ListedOffers(resolver, access)
         self._steps = steps
+        self._async_queries = async_queries
         self._credentials = credentials
         self._tokens = tokens
         self._max_body = max_body
@@ -149,9 +152,9 @@ class SharingDoor:
         asked = QueryRequest.parse(body)
         form = Form.parse(request.headers)
         table = await self._table(request, principal)
-        steps = await self._steps.get()
         if form.capabilities.async_query:
-            return _stream(await steps.async_queries.submit(principal, table, asked, form))
+            return _stream(await self._async_queries.submit(principal, table, asked, form))
+        steps = await self._steps.get()
         return _stream(await steps.answers.query(principal, table, asked, form))
 
     async def _changes(self, request: Request, principal: Principal) -> Response:
@@ -171,8 +174,7 @@ class SharingDoor:
         form = Form.parse(request.headers)
         table = await self._table(request, principal)
         query_id = request.path_params["query_id"]
-        steps = await self._steps.get()
-        return _stream(await steps.async_queries.info(principal, table, query_id, paging, form))
+        return _stream(await self._async_queries.info(principal, table, query_id, paging, form))
 
     async def _table_credentials(self, request: Request, principal: Principal) -> Response:
         body = json_object(await read_body(request, self._max_body))

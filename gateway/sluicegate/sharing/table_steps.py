@@ -15,7 +15,6 @@ from sluicegate.doors.tokens import TokenSigner
 from sluicegate.keyring import KeyRing
 from sluicegate.registry import Instances
 from sluicegate.sharing.answers import TableAnswers
-from sluicegate.sharing.async_queries import AsyncQueries
 from sluicegate.sharing.change_range import ChangeRanges
 from sluicegate.sharing.changes import ChangeAnswers
 from sluicegate.sharing.continuation import Continuations
@@ -34,7 +33,6 @@ class TableSteps:
 
     viewer: Viewer
     answers: TableAnswers
-    async_queries: AsyncQueries
     changes: ChangeAnswers
 
     @classmethod
@@ -71,6 +69,5 @@ class TableSteps:
         derived = DerivedLinks(keys, settings.public_url)
         signer = Signer(instances, vending, derived, sharing.url_lifetime)
         answers = TableAnswers(viewer, signer, Continuations(pages, refreshes))
-        queries = AsyncQueries(answers, keys.derive("query ids"), sharing.async_after)
         changes = ChangeAnswers(resolver, reader, signer, ChangeRanges(reader, pages))
-        return cls(viewer, answers, queries, changes)
+        return cls(viewer, answers, changes)
