@@ -31,6 +31,8 @@ HEADERS = (
     *(b"Transfer-Encoding: chunked, chunked", b"No colon", b": empty", b"Na me: x"),
     *(b"X: \x00", b"X: \xff", b"X: a\r\n folded", b"X" * 70_000 + b": 1", b"X: " + b"1" * 70_000),
     *(b"Authorization: Bearer \xff", b"X-Forwarded-For: nobody", b"X-Request-Id: \x7f"),
+    *(b"X-Forwarded-For: 1.2.3.4, \xff, [::1]:x", b"X-Forwarded-For:", b"X-Forwarded-Proto: ftp"),
+    *(b"X-Forwarded-Proto: \xff", b"Host: [::1", b"Host: \xff", b"Accept-Encoding: gzip;q=\xff"),
 )
 BODIES = (
     *(b"", b"{}", b"hello", b"0\r\n\r\n", b"5\r\n{}\r\n0\r\n\r\n", b"zz\r\n", b"-1\r\n", b"\x00" * 100),

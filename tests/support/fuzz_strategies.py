@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import string
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +16,9 @@ HeaderPair = tuple[str, str]
 
 VISIBLE = st.characters(min_codepoint=0x21, max_codepoint=0x7E, exclude_characters="?#")
 HEADER_TEXT = st.text(st.characters(max_codepoint=0xFF, exclude_categories=["Cc"]), max_size=60)
+
+# RFC 9110, section 5.6.2.
+_TOKEN = st.sampled_from(string.ascii_letters + string.digits + "!#$%&'*+-.^_`|~")
 
 FULL_DELTA = (
     "delta-sharing-capabilities",
@@ -119,6 +123,23 @@ def headers() -> SearchStrategy[list[HeaderPair]]:
     value = st.one_of(HEADER_TEXT, st.sampled_from(values.HEADER_VALUES))
     other = st.tuples(st.sampled_from(values.HEADERS), value)
     return st.lists(st.one_of(capabilities(), other), max_size=4)
+
+
+def any_headers() -> SearchStrategy[list[HeaderPair]]:
+    """Headers of HTTP with values of their own and of others, and headers of any other name."""
+    text = st.one_of(
+        HEADER_TEXT,
+        st.sampled_from((*values.RANGES, *values.DATES, *values.TAGS, *values.HEADER_VALUES)),
+    )
+    own = st.sampled_from(sorted(values.HTTP_HEADERS)).flatmap(_http_header)
+    crossed = st.tuples(st.sampled_from(sorted(values.HTTP_HEADERS)), text)
+    name = st.text(_TOKEN, min_size=1, max_size=30).map(str.lower)
+    pairs = st.one_of(own, own, crossed, st.tuples(name, text), capabilities())
+    return st.lists(pairs.map(lambda pair: (pair[0], _latin(pair[1]))), min_size=1, max_size=8)
+
+
+def _http_header(name: str) -> SearchStrategy[HeaderPair]:
+    return st.tuples(st.just(name), st.sampled_from(values.HTTP_HEADERS[name]))
 
 
 def names() -> SearchStrategy[str]:

@@ -70,6 +70,61 @@ DATES = (
     *("Mon, 01 Jan 9999 23:59:59 -9999", "Mon, 01 Jan 2015 00:00:00 +99999999999", "Mon, 00 Jan 0"),
 )
 TAGS = ('"x"', "*", 'W/"x"', '"a", "b"', '"', "", "W/", "," * 2_000)
+_LENGTHS = ("0", "1", "-1", "+2", "2.0", " 2 ", "0x2", "", "9" * 30, "9" * 5_000, "\xb2", "2, 2")
+_ADDRESSES = (
+    *("203.0.113.1", "127.0.0.1", "::1", "[::1]:80", "unknown", "_hidden", "", "," * 2_000),
+    *("1.2.3.4, 5.6.7.8", "999.1.1.1", "for=1.2.3.4;proto=https", "203.0.113.1\x85", "x" * 9_000),
+)
+_CODINGS = (
+    *(
+        "gzip",
+        "br, gzip;q=0",
+        "*;q=0",
+        "identity;q=0",
+        "gzip;q=x",
+        "gzip;q=" + "9" * 5_000,
+        ";" * 2_000,
+    ),
+    *("", "\xe9", "deflate" + ", deflate" * 1_000),
+)
+_HOSTS = (
+    *("", "other.example", "other.example:99999", "[::1", "a b", "..", "%00", "\xe9", "@", "x" * 9_000),
+    *("localhost:-1", "https://other.example/x", "a/../b", "[v1.x]"),
+)
+_TRACES = (
+    *("00-" + "0" * 32 + "-" + "0" * 16 + "-00", "00-" + "f" * 32 + "-" + "f" * 16 + "-01", "ff--"),
+    *("00-" + "g" * 55, "", "-" * 2_000, "\xe9"),
+)
+HTTP_HEADERS = {
+    "range": RANGES,
+    "if-range": (*TAGS, *DATES),
+    "if-match": TAGS,
+    "if-none-match": TAGS,
+    "if-modified-since": DATES,
+    "if-unmodified-since": DATES,
+    "content-length": _LENGTHS,
+    "content-type": ("application/json", "application/json; charset=x", ";", "", "\xe9", "a/b" * 900),
+    "content-encoding": _CODINGS,
+    "transfer-encoding": ("chunked", "gzip, chunked", "", "\xe9"),
+    "accept-encoding": _CODINGS,
+    "accept": ("*/*", "application/octet-stream", "q", "", ";" * 2_000, "a/b;q=" + "9" * 400),
+    "host": _HOSTS,
+    "x-forwarded-for": _ADDRESSES,
+    "x-forwarded-proto": ("https", "ftp", "", "https,http", "\xe9", "://"),
+    "x-forwarded-host": _HOSTS,
+    "x-forwarded-port": _LENGTHS,
+    "forwarded": _ADDRESSES,
+    "authorization": ("Bearer", "Bearer ", "Bearer a.b.c", "Bearer .", "Basic Og==", "Basic x", "\xe9"),
+    "x-iceberg-access-delegation": ("vended-credentials", "remote-signing", ",", "\xe9", "," * 2_000),
+    "traceparent": _TRACES,
+    "tracestate": ("a=b", "=", "," * 2_000, "a" * 9_000, "\xe9"),
+    "baggage": ("a=b;c", "%", "=" * 2_000, "\xe9"),
+    "cookie": ("a=b", "=", ";" * 2_000, "\xe9"),
+    "connection": ("close", "upgrade", "x" * 9_000),
+    "upgrade": ("websocket", "h2c"),
+    "expect": ("100-continue", "tea"),
+    "x-request-id": ("a", "x" * 9_000, "\xe9", "", "{}"),
+}
 COLUMNS = (
     *("id", "ID", "country", "as_int", "as_string", "as_date", "as_timestamp", "part", "a.b", "value"),
     *("missing", "`id`", "", "\x00", "x" * 3_000, "_metadata.file_path"),

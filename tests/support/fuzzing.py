@@ -28,6 +28,7 @@ REQUESTS = {
     "bodies": 4_000,
     "predicates": 2_500,
     "headers": 2_500,
+    "any header": 2_500,
     "credentials": 500,
     "tokens": 500,
     "links": 1_000,
