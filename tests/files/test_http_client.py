@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -144,3 +147,29 @@ async def test_a_token_endpoint_that_is_not_there_is_told_without_its_words(http
     tokens = tokens_of(Server("http://127.0.0.1:9"), http)
     with pytest.raises(Unavailable, match="cannot sign in to the server now"):
         await tokens.get()
+
+
+async def test_a_long_answer_is_parsed_apart(server: Server, http: HttpClient) -> None:
+    server.replies = [Reply(200, ["x" * 90_000])]
+    answer = await http.send(HttpRequest("GET", f"{server.uri}/"))
+    parsing = await answer.parsed(lambda _: threading.current_thread())
+    assert parsing is not threading.current_thread()
+
+
+async def test_an_answer_of_too_many_values_is_none(server: Server) -> None:
+    client = HttpClient(timeout=20, connections=2, longest=50_000_000)
+    server.replies = [Reply(200, b"[" + b"0," * 10_000_001 + b"0]")]
+    answer = await client.send(HttpRequest("GET", f"{server.uri}/"))
+    with pytest.raises(NoAnswer, match="JSON values"):
+        await answer.parsed(json.loads)
+    await client.aclose()
+
+
+async def test_large_answers_come_one_after_the_other(server: Server) -> None:
+    client = HttpClient(timeout=20, connections=8, longest=50_000_000)
+    body = b" " * 6_000_000
+    server.replies = [Reply(200, body)]
+    request = HttpRequest("GET", f"{server.uri}/")
+    answers = await asyncio.gather(*(client.send(request) for _ in range(8)))
+    assert [answer.content for answer in answers] == [body] * 8
+    await client.aclose()

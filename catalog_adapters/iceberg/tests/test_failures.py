@@ -81,6 +81,44 @@ async def test_pages_without_end_are_not_read_for_ever(
     assert "have no end" in (raised.value.detail or "")
 
 
+async def test_a_token_of_a_page_that_no_url_carries_ends_a_listing(
+    polaris: Polaris, connect: Connect
+) -> None:
+    polaris.tell("/tables", Reply(200, {"identifiers": [], "next-page-token": "x" * 10_000}))
+    with pytest.raises(Unavailable) as raised:
+        await connect().list_tables("ns0")
+    assert "have no end" in (raised.value.detail or "")
+
+
+async def test_namespaces_without_end_are_not_listed_for_ever(
+    polaris: Polaris, connect: Connect
+) -> None:
+    deeper = [Reply(200, {"namespaces": [["ns0"] * levels]}) for levels in range(1, 60)]
+    polaris.tell("/namespaces", *deeper)
+    with pytest.raises(Unavailable, match="the catalog 'lake' lists namespaces without end"):
+        await connect().list_schemas()
+
+
+async def test_an_error_of_very_many_bytes_is_not_parsed(polaris: Polaris, connect: Connect) -> None:
+    error = {"error": {"message": "x" * 100_000, "type": "NoSuchTableException", "code": 404}}
+    polaris.tell(LOAD, Reply(404, error))
+    with pytest.raises(Unavailable) as raised:
+        await connect().load_table("ns0.t0")
+    assert "without an Iceberg error" in (raised.value.detail or "")
+
+
+async def test_a_large_answer_is_remembered_by_nobody(polaris: Polaris, connect: Connect) -> None:
+    loaded = {
+        "metadata-location": "s3://lake/m.json",
+        "metadata": {"location": LOCATION + "x" * 20_000},
+    }
+    polaris.tell(LOAD, Reply(200, loaded, {"ETag": "x"}))
+    catalog = connect()
+    for _ in range(2):
+        await catalog.load_table("ns0.t0")
+    assert [asked.headers.get("if-none-match") for asked in polaris.asked(LOAD)] == [None, None]
+
+
 @pytest.mark.parametrize(
     ("identifiers", "names"),
     [

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
+import anyio.to_thread
 
 if TYPE_CHECKING:
     import aiohttp
+
+_T = TypeVar("_T")
 
 _BEARER: Final = "Bearer "
 _CONNECT_SECONDS: Final = 5.0
 _CHUNK_BYTES: Final = 65_536
 _PAUSES: Final = (0.3, 1.2)
 _LONGEST_PAUSE: Final = 5
+_PARSED_APART: Final = 65_536  # bytes; longer answers would hold up other requests
+# Values of JSON in an answer, about: parsed they take a hundred bytes each, and meanwhile nothing else
+# runs. The metadata of a table with very many snapshots has some millions.
+_MOST_VALUES: Final = 10_000_000
+_LARGE: Final = 4 << 20  # bytes; longer answers wait for each other
+_LARGE_AT_ONCE: Final = 2
 _PASSING: Final = frozenset((429, 502, 503, 504))
 
 
@@ -65,6 +75,26 @@ class HttpAnswer:
         wait = self.headers.get("Retry-After", "")
         return int(wait) if wait.isascii() and wait.isdecimal() and len(wait) < 10 else None
 
+    async def parsed(self, parse: Callable[[bytes], _T]) -> _T:
+        """What a parser of JSON makes of the body; of a long one in a thread.
+
+        Args:
+            parse: Takes the body; what it raises is raised.
+
+        Raises:
+            NoAnswer: The body has more values than any that makes sense.
+        """
+        if len(self.content) < _PARSED_APART:
+            return parse(self.content)
+        return await anyio.to_thread.run_sync(self._parsed, parse)
+
+    def _parsed(self, parse: Callable[[bytes], _T]) -> _T:
+        values = sum(map(self.content.count, (b",", b":", b"[", b"{")))
+        if values > _MOST_VALUES:
+            request = self.request
+            raise NoAnswer(f"{request.method} {request.url}: more than {_MOST_VALUES} JSON values")
+        return parse(self.content)
+
     def redacted(self, text: str) -> str:
         """Text for the log, without the bearer token that was shown: servers may repeat it."""
         token = self.request.headers.get("Authorization", "").removeprefix(_BEARER)
@@ -99,6 +129,7 @@ class HttpClient:
         self._longest = longest
         self._passing = passing
         self._pauses = pauses
+        self._large = anyio.CapacityLimiter(_LARGE_AT_ONCE)
         self._session: aiohttp.ClientSession | None = None
 
     async def send(self, request: HttpRequest) -> HttpAnswer:
@@ -159,11 +190,18 @@ class HttpClient:
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes:
         content = bytearray()
-        async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
-            content += chunk
-            if len(content) > self._longest:
-                raise ValueError(f"the answer has more than {self._longest} bytes")
-        return bytes(content)
+        self._check_length(response.content_length or 0)
+        async with AsyncExitStack() as turn:
+            async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
+                if len(content) <= _LARGE < len(content) + len(chunk):
+                    await turn.enter_async_context(self._large)
+                content += chunk
+                self._check_length(len(content))
+            return bytes(content)
+
+    def _check_length(self, length: int) -> None:
+        if length > self._longest:
+            raise ValueError(f"the answer has more than {self._longest} bytes")
 
     def _opened(self) -> aiohttp.ClientSession:
         import aiohttp

@@ -21,6 +21,7 @@ from sluicegate.kit.fresh import Fresh
 from sluicegate.kit.http_client import HttpClient, HttpRequest, NoAnswer
 from sluicegate.plugin_config import PluginConfig
 
+_LONGEST: Final = 65_536  # bytes of an answer; no token is longer
 _LONGEST_REASON: Final = 100
 
 
@@ -111,6 +112,8 @@ class AccessTokens(Fresh[AccessToken]):
 
 
 def _object(content: bytes) -> Mapping[str, Any]:
+    if len(content) > _LONGEST:
+        return {}
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):

@@ -100,6 +100,12 @@ class LoadedTable(CatalogAnswer):
     config: Properties = Field(default_factory=dict, repr=False)
     storage_credentials: Credentials = Field(default=(), alias="storage-credentials", repr=False)
 
+    @property
+    def length(self) -> int:
+        """Characters of what it holds, but for the credentials."""
+        texts = (self.metadata.location, self.metadata.table_uuid, self.metadata_location)
+        return sum(map(len, filter(None, (*texts, *self.config, *self.config.values()))))
+
 
 class LoadedCredentials(CatalogAnswer):
     """`LoadCredentialsResponse`."""

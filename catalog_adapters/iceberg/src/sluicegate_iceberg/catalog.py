@@ -11,6 +11,7 @@ from sluicegate.api import (
     NotFound,
     PluginContext,
     TableUnreadable,
+    Unavailable,
     UnsupportedOperation,
 )
 from sluicegate_iceberg.answers import GenericTable, LoadedTable
@@ -20,6 +21,9 @@ from sluicegate_iceberg.generic import GenericTables, is_delta
 from sluicegate_iceberg.names import Levels, TableName, joined, parse_levels
 from sluicegate_iceberg.refusal import Refused
 from sluicegate_iceberg.vendor import Delegation, TableVendor
+
+_MOST_NAMESPACES = 100_000
+_DEEPEST = 50  # levels
 
 
 class IcebergCatalog(Catalog):
@@ -59,6 +63,11 @@ class IcebergCatalog(Catalog):
             below = await asyncio.gather(*map(self._below, unseen))
             unseen = {levels for each in below for levels in each} - found
             found |= unseen
+            if len(found) > _MOST_NAMESPACES or any(len(each) > _DEEPEST for each in unseen):
+                raise Unavailable(
+                    f"the catalog '{self._name}' lists namespaces without end; ask its operator",
+                    detail=f"{len(found)} namespaces, up to {max(map(len, found))} levels",
+                )
         return sorted(map(joined, found))
 
     async def list_tables(self, schema: str) -> list[str]:

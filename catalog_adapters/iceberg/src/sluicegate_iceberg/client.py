@@ -35,6 +35,7 @@ _SETTINGS_SECONDS = 600.0
 # Metadata of tables with very many columns and snapshots has some megabytes.
 _LONGEST = 64 << 20
 _REMEMBERED_TABLES = 10_000
+_LONGEST_KEPT = 16_384  # characters of what is remembered of a table
 # Where a table is takes no list of all its snapshots, which may be long.
 _BRIEF = "?snapshots=refs"
 
@@ -146,9 +147,10 @@ class IcebergClient:
         answer = await self.rest.get(url, headers)
         if answer.status == 304 and kept is not None:
             return kept.table
-        loaded = self.rest.read(url, answer, LoadedTable)
+        loaded = await self.rest.read(url, answer, LoadedTable)
         known = loaded.model_copy(update={"config": public(loaded.config), "storage_credentials": ()})
-        if etag := answer.headers.get("ETag"):
+        etag = answer.headers.get("ETag")
+        if etag and known.length + len(etag) <= _LONGEST_KEPT:
             self._kept[table] = _Kept(url, etag, known)
         return known
 

@@ -12,6 +12,7 @@ import orjson
 from sluicegate.api import HttpAnswer, Unavailable
 
 _TEXT_LENGTH = 500
+_LONGEST = 65_536  # bytes; no error is longer
 _NOT_OFFERED = frozenset({404, 405, 406, 410, 501})
 _DROPPED = frozenset(
     {"NoSuchTableException", "NoSuchNamespaceException", "NoSuchIcebergTableException"}
@@ -59,6 +60,8 @@ class Refused(Unavailable):
 
 
 def _error(body: bytes) -> dict[str, Any]:
+    if len(body) > _LONGEST:
+        return {}
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -17,6 +17,8 @@ _Model = TypeVar("_Model", bound=CatalogAnswer)
 _PageModel = TypeVar("_PageModel", bound=Page)
 
 _MAX_PAGES = 10_000
+_MAX_BYTES = 256 << 20  # of all pages of a listing; a million tables have some hundred megabytes
+_LONGEST_TOKEN = 8192  # characters: URLs cannot carry longer ones
 
 
 class Rest:
@@ -73,16 +75,18 @@ class Rest:
             Refused: The catalog refuses.
             Unavailable: It does not answer, or nothing of that shape.
         """
-        return self.read(url, await self.get(url, headers), model)
+        return await self.read(url, await self.get(url, headers), model)
 
-    def read(self, url: str, answer: HttpAnswer, model: type[_Model]) -> _Model:
+    async def read(self, url: str, answer: HttpAnswer, model: type[_Model]) -> _Model:
         """The body of an answer.
 
         Raises:
-            Unavailable: It has not that shape.
+            Unavailable: It has not that shape, or is too large.
         """
         try:
-            return model.model_validate_json(answer.content)
+            return await answer.parsed(model.model_validate_json)
+        except NoAnswer as error:
+            raise self._unavailable(str(error)) from error
         except ValidationError as error:
             wrong = "; ".join(f"{_place(each['loc'])}: {each['type']}" for each in error.errors()[:5])
             raise self._unavailable(f"{url}: no {model.__name__}: {wrong}") from None
@@ -95,15 +99,20 @@ class Rest:
             Unavailable: It does not answer, or its pages have no end.
         """
         seen: set[str] = set()
-        page = await self.ask(url, model)
-        yield page
-        while token := page.next_page_token:
-            if token in seen or len(seen) == _MAX_PAGES:
+        mark, asked, left = "&" if "?" in url else "?", url, _MAX_BYTES
+        while True:
+            answer = await self.get(asked)
+            left -= len(answer.content)
+            page = await self.read(url, answer, model)
+            token = page.next_page_token
+            endless = token in seen or len(seen) == _MAX_PAGES or left < 0
+            if endless or len(token or "") > _LONGEST_TOKEN:
                 raise self._unavailable(f"{url}: the pages of the listing have no end")
-            seen.add(token)
-            mark = "&" if "?" in url else "?"
-            page = await self.ask(f"{url}{mark}pageToken={quote(token, safe='')}", model)
             yield page
+            if not token:
+                return
+            seen.add(token)
+            asked = f"{url}{mark}pageToken={quote(token, safe='')}"
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -6,12 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-import anyio.to_thread
-
 from sluicegate.api import HttpAnswer
 
-# Longer answers would hold up every other request while they are parsed.
-_PARSED_APART: Final = 256 * 1024
 _LONGEST_REASON: Final = 500
 
 
@@ -49,13 +45,6 @@ def json_object(content: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
-
-
-async def parsed(answer: HttpAnswer) -> dict[str, Any] | None:
-    """As `json_object`, without holding up other requests."""
-    if len(answer.content) < _PARSED_APART:
-        return json_object(answer.content)
-    return await anyio.to_thread.run_sync(json_object, answer.content)
 
 
 def refusal(asked: str, answer: HttpAnswer, document: Mapping[str, Any] | None) -> Refused:

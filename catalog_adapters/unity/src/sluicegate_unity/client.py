@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from urllib.parse import urlencode
 
 from sluicegate.api import AuthorizedClient, HttpAnswer, HttpClient, HttpRequest, NoAnswer, Unavailable
-from sluicegate_unity.answers import Refused, parsed, refusal
+from sluicegate_unity.answers import Refused, json_object, refusal
 from sluicegate_unity.config import UnityConfig
 from sluicegate_unity.grants import authorized
 
@@ -87,9 +87,9 @@ class UnityClient:
         request = HttpRequest(question.method, f"{self._api}{question.target}", json=question.body)
         try:
             answer = await self._http.send(request)
+            document = await answer.parsed(json_object)
         except NoAnswer as error:
             raise self.unavailable(str(error)) from error
-        document = await parsed(answer)
         if answer.status == 200 and document is not None:
             return document
         raise self._error(answer, refusal(question.route, answer, document))

@@ -21,6 +21,8 @@ _FEATURES: Final = ("delta.feature.catalogManaged", "delta.feature.catalogOwned-
 _FILE_NAME: Final = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z._-]*\.json")
 _PREVIEW: Final = "/delta/preview/commits"
 _MOST_PAGES: Final = 1000
+_MOST_COMMITS: Final = 100_000
+_LAST: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ async def _by_preview(client: UnityClient, table: UnityTable) -> Ratified:
         latest = _whole(answer.get("latest_table_version"), "latest version")
         page = [each for each in _commits(answer.get("commits"), "_") if each.version >= start]
         commits.update((each.version, each) for each in page)
+        if len(commits) > _MOST_COMMITS:
+            break
         start = max((each.version for each in page), default=latest) + 1
         if start > latest:
             return Ratified(tuple(commits[version] for version in sorted(commits)), latest)
@@ -98,6 +102,8 @@ def _commits(entries: object, separator: str) -> tuple[CatalogCommit, ...]:
         return ()
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError("the commits are no list of commits")
+    if len(entries) > _MOST_COMMITS:
+        raise ValueError("there are more commits than any table has unpublished")
     return tuple(sorted(_each(entries, separator), key=lambda commit: commit.version))
 
 
@@ -115,6 +121,6 @@ def _each(entries: Iterable[Mapping[str, Any]], separator: str) -> Iterable[Cata
 
 
 def _whole(value: object, what: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LAST:
         raise ValueError(f"a commit's {what} is no number")
     return value

@@ -9,6 +9,8 @@ from sluicegate_unity.client import UnityClient
 
 _PAGE: Final = "100"  # the most that the catalog gives at once
 _MOST_PAGES: Final = 10_000
+_MOST_ENTRIES: Final = 1_000_000
+_LONGEST_TOKEN: Final = 8192  # characters: URLs cannot carry longer ones
 _MISSING: Final = object()
 
 
@@ -32,11 +34,14 @@ async def listed(
     """
     wanted = {"max_results": _PAGE, **(query or {})}
     seen: set[str] = set()
+    left = _MOST_ENTRIES
     while True:
         answer = await client.get(path, wanted)
         entries, token = answer.get(key, _MISSING) or [], answer.get("next_page_token") or None
         if not isinstance(entries, list) or not isinstance(token, str | None):
             raise client.unavailable(f"{path}: the answer is no page of {key}")
+        if (left := left - len(entries)) < 0 or len(token or "") > _LONGEST_TOKEN:
+            raise client.unavailable(f"{path}: the listing has no end")
         for entry in entries:
             if isinstance(entry, dict):
                 yield entry

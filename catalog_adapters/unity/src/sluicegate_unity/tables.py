@@ -82,7 +82,7 @@ def table_of(name: TableName, answer: Mapping[str, Any]) -> UnityTable:
 def _obstacle(entry: Mapping[str, Any]) -> str | None:
     """Why a table cannot be shared."""
     kind, form = entry.get("table_type"), entry.get("data_source_format")
-    if kind not in _TABLES:
+    if not isinstance(kind, str) or kind not in _TABLES:
         return "it is a view in its catalog, or of another kind than tables with files of their own"
     if form != _FORMAT:
         return "its catalog says that it is no Delta table"
