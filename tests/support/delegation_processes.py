@@ -39,6 +39,11 @@ class DelegationProcess:
         self.process.send_signal(signal)
         return self.process.wait(timeout=60)
 
+    def stop_group(self, signal: int) -> int:
+        """Send a signal to it and its children, as systemd does, and wait for its end."""
+        os.killpg(self.process.pid, signal)
+        return self.process.wait(timeout=60)
+
 
 @contextmanager
 def delegation_process(folder: Path, site: Path, *arguments: str) -> Iterator[DelegationProcess]:

@@ -37,6 +37,8 @@ T = TypeVar("T")
 Stopped = Literal["lost", "cancelled", "drained"]
 # How long a worker that has left its executors waits for the database: a transaction's time.
 _LAST_SECONDS = 5.0
+# How much later than an executor's child the worker may notice a signal that was sent to both.
+_SIGNAL_SECONDS = 0.2
 # Spark takes some 20 s to start, and cannot be cancelled meanwhile.
 _STUCK_SECONDS = 60.0
 
@@ -52,6 +54,7 @@ class Attempt:
         seal: Opens them.
         heartbeat: Seconds between signs of life.
         thread: Where the executor runs.
+        draining: Set once the worker is being stopped.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class Attempt:
         *,
         heartbeat: float,
         thread: ExecutorThread,
+        draining: anyio.Event,
     ) -> None:
         self.task = task
         self._executor = executor
@@ -72,6 +76,7 @@ class Attempt:
         self._seal = seal
         self._heartbeat = heartbeat
         self._thread = thread
+        self._draining = draining
         self._stages = list(task.stages)
         self._progress: TaskProgress | None = None
         self._outcome: TaskResult | Failure | None = None
@@ -173,7 +178,11 @@ class Attempt:
             self.stop("lost")
             return failure_of(Unavailable("the lease was lost"))
         except ExecutorEnded as ended:
-            return self._failed(ended.failure, ended.shown)
+            failure = self._failed(ended.failure, ended.shown)
+            if failure.retryable:
+                with anyio.move_on_after(_SIGNAL_SECONDS):
+                    await self._draining.wait()
+            return failure
         except Exception as error:  # a stored task that cannot be opened, say: not the others' matter
             return self._failed(failure_of(error), loggable(error))
 
@@ -270,7 +279,8 @@ class Attempt:
             return await self._leases.succeed(task, outcome, self._progress)
         if self._stopped == "cancelled":
             return await self._leases.cancel(task, self._progress)
-        if outcome is None:
+        if outcome is None or (outcome.retryable and self._draining.is_set()):
+            # A failure may be the stop's own doing: its signal has ended the executor's processes.
             return await self._leases.give_back(task, self._progress)
         return await self._leases.fail(task, outcome, self._progress)
 

@@ -146,6 +146,7 @@ class Worker:
                 self._seal,
                 heartbeat=self._settings.lease.heartbeat,
                 thread=self._thread,
+                draining=self._draining,
             )
             self._running.add(attempt)
             if self._hurrying.is_set():  # the database took longer to lease it than there was to drain
