@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import anyio.lowlevel
 import pytest
@@ -85,6 +87,33 @@ class GoesOnWhenCancelled(Purge):
             await run.finish_stage(stage)
 
 
+class SwallowsItsCancellation(Purge):
+    async def finish(self, run: TaskRun, stage: str) -> None:
+        with suppress(asyncio.CancelledError):
+            await run.finish_stage(stage)
+
+
+class CountsBelowNothing(Purge):
+    async def run(self, task: DelegatedTask, resources: Any, run: TaskRun) -> TaskResult:
+        await super().run(task, resources, run)
+        return TaskResult("done", files_deleted=-1)
+
+
+class ReturnsNothing(Purge):
+    async def run(self, task: DelegatedTask, resources: Any, run: TaskRun) -> TaskResult:
+        return cast("TaskResult", await super().acquire(task))
+
+
+class ReportsWhatNoDatabaseStores(Purge):
+    def total(self) -> int:
+        return 2**63
+
+
+class FinishesAStageThatNoDatabaseStores(Purge):
+    async def finish(self, run: TaskRun, stage: str) -> None:
+        await run.finish_stage(stage + "\0")
+
+
 class TestPurge(TaskExecutorBehaviour):
     @pytest.fixture
     def executor(self) -> TaskExecutor:
@@ -113,6 +142,11 @@ Test = Callable[[TaskExecutor, DelegatedTask], Awaitable[None]]
         (CountsTwice, SUITE.test_a_finished_task_is_safe_to_run_again, TASK),
         (GoesOnWhenCancelled, partial(CANCELLED, stop_at="report"), TASK),
         (GoesOnWhenCancelled, partial(CANCELLED, stop_at="stage"), TASK),
+        (SwallowsItsCancellation, partial(CANCELLED, stop_at="stage"), TASK),
+        (CountsBelowNothing, SUITE.test_a_task_succeeds_and_says_what_it_did, TASK),
+        (ReturnsNothing, SUITE.test_a_task_succeeds_and_says_what_it_did, TASK),
+        (ReportsWhatNoDatabaseStores, SUITE.test_progress_never_goes_back_or_beyond_its_total, TASK),
+        (FinishesAStageThatNoDatabaseStores, SUITE.test_a_finished_task_is_safe_to_run_again, TASK),
     ],
 )
 async def test_a_fault_is_caught(executor: type[Purge], test: Test, task: DelegatedTask) -> None:

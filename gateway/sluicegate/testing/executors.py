@@ -22,11 +22,14 @@ import pytest
 import pytest_asyncio
 
 from sluicegate.api import DelegatedTask, TaskExecutor, TaskFailed, TaskProgress, TaskResult
+from sluicegate.delegation.reports import checked_progress, checked_result, checked_stages
 
 
 @dataclass
 class RecordedRun:
-    """A `TaskRun` without a service: it remembers what an executor tells.
+    """A `TaskRun` without a service: it records what an executor reports.
+
+    It refuses what the service refuses (`INVALID_RESULT`).
 
     Attributes:
         stages: Those that are finished, earlier attempts' included.
@@ -46,13 +49,13 @@ class RecordedRun:
 
     def report(self, progress: TaskProgress) -> None:
         """Remember how far the task is, from any thread; see `TaskRun.report`."""
-        self.reports.append(progress)
+        self.reports.append(checked_progress(progress))
         if self.stop_at == "report":
             self.loop.call_soon_threadsafe(self.scope.cancel)
 
     async def finish_stage(self, stage: str) -> None:
         """Remember a finished stage; see `TaskRun.finish_stage`."""
-        self.stages.append(stage)
+        self.stages[:] = checked_stages(self.stages, stage)
         if self.stop_at == "stage":
             self.scope.cancel()
         await anyio.lowlevel.checkpoint()
@@ -91,8 +94,6 @@ class TaskExecutorBehaviour:
     ) -> None:
         result = await attempt(executor, task, RecordedRun())
         assert result.summary
-        for figure in (result.files_deleted, result.bytes_deleted):
-            assert figure is None or figure >= 0
 
     async def test_progress_never_goes_back_or_beyond_its_total(
         self, executor: TaskExecutor, task: DelegatedTask
@@ -137,8 +138,12 @@ class TaskExecutorBehaviour:
 
 
 async def attempt(executor: TaskExecutor, task: DelegatedTask, run: RecordedRun) -> TaskResult:
-    """One attempt, as a worker makes it."""
-    return await executor.run(task, await executor.acquire(task), run)
+    """One attempt, as a worker makes it.
+
+    Raises:
+        TaskFailed: The executor fails, or the service would refuse its result (`INVALID_RESULT`).
+    """
+    return checked_result(await executor.run(task, await executor.acquire(task), run))
 
 
 def resumed(task: DelegatedTask, run: RecordedRun) -> DelegatedTask:
