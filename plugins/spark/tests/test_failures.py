@@ -58,7 +58,7 @@ def test_a_spark_that_does_not_start_leads_to_javas_own_words() -> None:
         PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
     )
     assert failure is not None
-    assert failure.message.startswith("Spark did not start; what Java said is in the worker's")
+    assert failure.message.startswith("Spark did not start; what Java printed is in the worker's log")
     assert failure.retryable
 
 

@@ -19,6 +19,7 @@ from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.failures import failed_on_spark
 from sluicegate_spark.jvm import launch
 from sluicegate_spark.jvm.environment import jvm_environment
+from sluicegate_spark.jvm.output import KnownSecrets
 from sluicegate_spark.jvm.redaction import (
     OF_SESSIONS,
     OF_STARTS,
@@ -135,6 +136,7 @@ class Engine:
         self._config = config
         self._spark: SparkSession | None = None
         self._context: SparkContext | None = None  # that was started here
+        self._known = KnownSecrets(_secrets({}, self._given() | self._named()))
         self._starting = threading.Lock()
         self._registered: frozenset[str] = frozenset()
         self._registering = threading.Lock()
@@ -155,10 +157,12 @@ class Engine:
         spark = await anyio.to_thread.run_sync(self._opened)
         given = self._given()
         settings = {name: value for name, value in conf.items() if name not in given}
-        session = TaskSession(spark, f"sluicegate-{task_id}", _secrets(settings, given))
+        secrets = _secrets(settings, given)
+        session = TaskSession(spark, f"sluicegate-{task_id}", secrets)
         try:
-            await session.run(lambda spark: self._configure(spark, settings))
-            yield session
+            with self._known.of_task(secrets):
+                await session.run(lambda spark: self._configure(spark, settings))
+                yield session
         finally:
             if self._config.remote is not None:
                 with anyio.CancelScope(shield=True):
@@ -237,7 +241,7 @@ class Engine:
         environment = jvm_environment(os.environ, self._config.environment)
         SparkContext(
             conf=SparkConf(loadDefaults=False).setAll(list(settings.items())),
-            gateway=launch(settings, environment),
+            gateway=launch(settings, environment, self._known.hide),
         )
 
     def _name_python(self) -> None:
@@ -262,6 +266,10 @@ class Engine:
         if self._config.packages:
             settings["spark.jars.packages"] = ",".join(self._config.packages)
         return settings | self._given()
+
+    def _named(self) -> dict[str, str]:
+        """The environment variables that the configuration names."""
+        return {name: os.environ[name] for name in self._config.environment if name in os.environ}
 
     def _given(self) -> dict[str, str]:
         given = {name: value.get_secret_value() for name, value in self._config.conf.items()}

@@ -13,7 +13,7 @@ _REASON_LENGTH = 300
 _WRONG = frozenset({"AnalysisException", "ParseException", "IllegalArgumentException"})
 _PREAMBLE = "An error occurred while calling"  # py4j, before Java's own words
 _DID_NOT_START = "JAVA_GATEWAY_EXITED"
-_NOT_STARTED = "Spark did not start; what Java said is in the worker's standard error"
+_NOT_STARTED = "Spark did not start; what Java printed is in the worker's log"
 _ENGINE = ("pyspark.", "py4j.", "grpc")
 # Iceberg says so of what cannot be, and of what another writer has changed meanwhile.
 _JAVA = re.compile(r"^: ([\w.$]+)", re.MULTILINE)

@@ -1,0 +1,26 @@
+"""A JVM that does not start: why is in the log, and nothing is left behind."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkRuntimeError
+from support.spark import require_spark
+
+from sluicegate_spark.jvm import launch
+from sluicegate_spark.jvm.environment import jvm_environment
+
+
+def test_why_a_jvm_did_not_start_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    require_spark()
+    caplog.set_level(logging.INFO)
+    folders = set(Path(tempfile.gettempdir()).glob("sluicegate-spark-*"))
+    settings = {"spark.driver.extraJavaOptions": "-XX:MaxHeapSize=hidden"}
+    with pytest.raises(PySparkRuntimeError, match="JAVA_GATEWAY_EXITED"):
+        launch(settings, jvm_environment(os.environ), lambda text: text.replace("hidden", "***"))
+    assert any("MaxHeapSize=***" in each for each in caplog.messages)
+    assert set(Path(tempfile.gettempdir()).glob("sluicegate-spark-*")) <= folders
