@@ -40,6 +40,7 @@ from sluicegate.executors import (
     TaskResult,
     TaskRun,
 )
+from sluicegate.kit.addresses import internal_addresses
 from sluicegate.kit.authorized_client import AuthorizedClient
 from sluicegate.kit.endpoints import canonical_endpoint_url
 from sluicegate.kit.fresh import Expiring, Fresh
@@ -164,6 +165,7 @@ __all__ = [
     "comparable_location",
     "conditions",
     "hookimpl",
+    "internal_addresses",
     "quote_keys",
     "retry_config",
     "signed_lifetime",

@@ -77,6 +77,20 @@ def catalogs_of(server: SeaweedFS) -> dict[str, Any]:
     return {CATALOG: {"uri": server.iceberg_uri, "warehouse": WAREHOUSE, "oauth2": oauth2}}
 
 
+def ambient_rights(server: SeaweedFS) -> dict[str, str]:
+    """Settings with which Spark itself opens everything in the store: no task may use them."""
+    rights = {
+        "access.key": server.admin.access_key_id,
+        "secret.key": server.admin.secret_access_key,
+        "aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+        "endpoint": server.endpoint,
+        "path.style.access": "true",
+        "connection.ssl.enabled": "false",
+    }
+    places = ("fs.s3a", f"fs.s3a.bucket.{server.bucket}")
+    return {f"spark.hadoop.{place}.{name}": value for place in places for name, value in rights.items()}
+
+
 def executor_section(server: SeaweedFS, folder: Path, **changed: Any) -> dict[str, Any]:
     """The section of the executor, with the tests' jars and the catalog."""
     return {
@@ -84,11 +98,14 @@ def executor_section(server: SeaweedFS, folder: Path, **changed: Any) -> dict[st
         "master": "local[2]",
         "jars": str(jars()[0].parent),
         "conf": SMALL_TABLES
+        | ambient_rights(server)
         | {
             "spark.local.dir": str(folder / "spark"),
             "spark.log.level": "FATAL",
         },
         "catalogs": catalogs_of(server),
+        # Stores and proxies of the tests, which payloads name.
+        "endpoints": ["127.0.0.1"],
         **changed,
     }
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from sluicegate.api import DelegatedTask, TableIdentity, TaskFailed
+from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity, TaskFailed
 from sluicegate.testing.servers.catalog_http import Reply, Request, serve
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
@@ -17,6 +18,7 @@ from sluicegate_spark.tables import TableAccess
 GENERIC = "/polaris/v1/lake/namespaces/eu/generic-tables/orders"
 KEYS = {"s3.access-key-id": "id", "s3.secret-access-key": "key"}
 HADOOP = {"spark.hadoop.fs.s3a.access.key": "of-spark"}
+FILE_IO = {"s3.access-key-id": "of-the-catalog", "s3.secret-access-key": "key"}
 
 
 @contextmanager
@@ -77,12 +79,35 @@ async def test_what_is_no_table_of_tasks_is_refused(
     assert not failed.value.retryable
 
 
-async def test_sparks_own_configuration_opens_a_delta_table_that_comes_without_credentials() -> None:
-    told = task("none", properties={"format": "delta", "location": "s3://lake/orders"})
-    found = await acquired({"conf": HADOOP}, told)
-    assert await found.handed_over() is None
-    with pytest.raises(TaskFailed, match="no credentials for the table's files"):
-        await acquired({}, told)
+@pytest.mark.parametrize("location", ["s3://lake/orders", "file:///", "file:///lake", "hdfs://name/t"])
+async def test_sparks_own_configuration_opens_nothing(location: str) -> None:
+    told = task("none", properties={"format": "delta", "location": location}, config={"token": "x"})
+    for conf in (HADOOP, {}):
+        with pytest.raises(TaskFailed, match="no credentials for the table's files"):
+            await acquired({"conf": conf}, told)
+
+
+async def test_disks_are_opened_only_where_they_are_granted() -> None:
+    told = task("none", properties={"format": "delta", "location": "file:///lake/t"})
+    grant = RealmGrant(None, None, ("file:///lake/",))
+    assert (await acquired({}, replace(told, grant=grant))).is_local_delta
+    for other in (RealmGrant(None, None, None), RealmGrant(None, None, ("file:///lake/t2/",))):
+        with pytest.raises(TaskFailed):
+            await acquired({}, replace(told, grant=other))
+
+
+async def test_a_catalogs_configured_credentials_open_its_tables() -> None:
+    with polaris({"format": "delta", "base-location": "s3://lake/orders"}) as uri:
+        section = {"catalogs": {"lake": {"uri": uri, "file_io": FILE_IO}}}
+        own = await (await acquired(section, task())).handed_over()
+        given = await (await acquired(section, task(config=KEYS))).handed_over()
+        # An endpoint without keys is no credential: keys that are configured do not go there.
+        allowed = {**section, "endpoints": ["127.0.0.1"]}
+        told = {"s3.endpoint": "http://127.0.0.1:9"}
+        kept = await (await acquired(allowed, task(config=told))).handed_over()
+    keys = [each and each.secret["access_key_id"] for each in (own, given, kept)]
+    assert keys == ["of-the-catalog", "id", "of-the-catalog"]
+    assert kept == own
 
 
 async def test_an_iceberg_table_needs_credentials_all_the_same() -> None:

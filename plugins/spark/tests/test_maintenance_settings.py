@@ -11,7 +11,12 @@ from sluicegate.testing.servers.catalog_http import Reply, Request, serve
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_spark.jvm.redaction import SECRET_NAMES
 from sluicegate_spark.maintenance.catalog import CATALOG, catalog_settings
-from sluicegate_spark.maintenance.files import for_hadoop, for_iceberg, hadoop_location
+from sluicegate_spark.maintenance.files import (
+    closed_for_hadoop,
+    for_hadoop,
+    for_iceberg,
+    hadoop_location,
+)
 from sluicegate_spark.tables import TaskCatalog
 
 KEYS = {"access_key_id": "id", "secret_access_key": "key"}
@@ -73,7 +78,23 @@ def shown(settings: Mapping[str, str | SecretStr]) -> dict[str, str]:
 def test_iceberg_gets_its_own_names(
     credentials: TemporaryCredentials, expected: dict[str, str]
 ) -> None:
-    assert shown(for_iceberg(credentials)) == expected
+    assert opening(for_iceberg(credentials)) == expected
+
+
+def opening(settings: Mapping[str, str | SecretStr]) -> dict[str, str]:
+    """Iceberg's settings without those that close the other clouds, which have to be there."""
+    found = shown(settings)
+    opened = ("s3.access-key-id", "adls.sas-token.acct", "gcs.oauth2.token")
+    sdk = "software.amazon.awssdk.auth.credentials"
+    closed = {
+        "client.credentials-provider": f"{sdk}.AnonymousCredentialsProvider",
+        "adls.auth.shared-key.account.name": "none",
+        "gcs.no-auth": "true",
+    }
+    for key, (name, value) in zip(opened, closed.items(), strict=True):
+        assert found.pop(name, None) == (None if key in found else value)
+    found.pop("adls.auth.shared-key.account.key", None)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -82,46 +103,58 @@ def test_iceberg_gets_its_own_names(
         (
             s3({**KEYS, "session_token": "tok"}, region="eu-west-1"),
             {
-                "fs.s3a.access.key": "<id>",
-                "fs.s3a.secret.key": "<key>",
-                "fs.s3a.session.token": "<tok>",
-                "fs.s3a.aws.credentials.provider": f"{PROVIDERS}.TemporaryAWSCredentialsProvider",
-                "fs.s3a.endpoint.region": "eu-west-1",
+                "access.key": "<id>",
+                "secret.key": "<key>",
+                "session.token": "<tok>",
+                "aws.credentials.provider": f"{PROVIDERS}.TemporaryAWSCredentialsProvider",
+                "endpoint.region": "eu-west-1",
             },
         ),
         (
             s3(KEYS, **STORE),
             {
-                "fs.s3a.access.key": "<id>",
-                "fs.s3a.secret.key": "<key>",
-                "fs.s3a.aws.credentials.provider": f"{PROVIDERS}.SimpleAWSCredentialsProvider",
-                "fs.s3a.endpoint": "http://store:9000",
-                "fs.s3a.connection.ssl.enabled": "false",
-                "fs.s3a.path.style.access": "true",
-            },
-        ),
-        (
-            AZURE,
-            {
-                "fs.azure.account.auth.type.acct.dfs.core.windows.net": "SAS",
-                "fs.azure.sas.fixed.token.acct.dfs.core.windows.net": "<sig=1>",
+                "access.key": "<id>",
+                "secret.key": "<key>",
+                "session.token": "<>",
+                "aws.credentials.provider": f"{PROVIDERS}.SimpleAWSCredentialsProvider",
+                "endpoint": "http://store:9000",
+                "connection.ssl.enabled": "false",
+                "path.style.access": "true",
             },
         ),
     ],
 )
-def test_hadoop_gets_its_own_names_and_keeps_no_file_system(
+def test_hadoop_gets_keys_for_the_bucket_and_for_all_and_keeps_no_file_system(
     credentials: TemporaryCredentials, expected: dict[str, str]
 ) -> None:
     settings = shown(for_hadoop(credentials))
-    kept = {name: settings.pop(name) for name in list(settings) if name.endswith(".disable.cache")}
-    settings.pop("fs.s3.impl", None)
-    assert settings == expected
-    scheme = "s3a" if credentials.kind == "aws" else "abfss"
-    assert kept[f"fs.{scheme}.impl.disable.cache"] == "true"
+    nothing = {"security.credential.provider.path": "user:///", "delegation.token.binding": ""}
+    for place in ("fs.s3a.", "fs.s3a.bucket.lake."):
+        found = {name.removeprefix(place): settings[f"{place}{name}"] for name in expected | nothing}
+        assert found == expected | nothing
+    assert settings["fs.s3a.impl.disable.cache"] == "true"
 
 
-def test_googles_storage_needs_credentials_of_sparks_own() -> None:
-    with pytest.raises(UnsupportedOperation, match="in the executor's `conf`"):
+def test_hadoop_gets_azures_names_and_keeps_no_file_system() -> None:
+    assert shown(for_hadoop(AZURE)) == {
+        "fs.azure.account.auth.type.acct.dfs.core.windows.net": "SAS",
+        "fs.azure.sas.fixed.token.acct.dfs.core.windows.net": "<sig=1>",
+        "fs.abfs.impl.disable.cache": "true",
+        "fs.abfss.impl.disable.cache": "true",
+    }
+
+
+def test_without_credentials_no_store_is_opened() -> None:
+    closed = shown(closed_for_hadoop())
+    assert closed["fs.s3a.aws.credentials.provider"].endswith(".AnonymousAWSCredentialsProvider")
+    assert (closed["fs.azure.account.auth.type"], closed["fs.gs.auth.type"]) == (
+        "SAS",
+        "UNAUTHENTICATED",
+    )
+
+
+def test_delta_tables_in_googles_storage_are_not_opened() -> None:
+    with pytest.raises(UnsupportedOperation, match="takes no token as a setting"):
         for_hadoop(GOOGLE)
 
 
@@ -148,7 +181,7 @@ async def properties(found: TaskCatalog) -> dict[str, str]:
     prefix = f"spark.sql.catalog.{CATALOG}"
     assert settings.pop(prefix) == "org.apache.iceberg.spark.SparkCatalog"
     assert all(re.search(SECRET_NAMES, name) for name in settings)
-    return {name.removeprefix(f"{prefix}."): value for name, value in settings.items()}
+    return opening({name.removeprefix(f"{prefix}."): value for name, value in settings.items()})
 
 
 async def test_icebergs_client_is_the_service_itself() -> None:

@@ -16,7 +16,9 @@ def test_each_sample_is_a_valid_configuration(sample: str) -> None:
     for entry in YAML(typ="safe").load(sample)["delegation"]["executors"]:
         assert entry.pop("type") == "spark"
         for catalog in entry["catalogs"].values():
-            catalog["oauth2"]["client_secret"] = "from the environment"
+            for secrets in (catalog["oauth2"], catalog.get("file_io", {})):
+                from_environment = [name for name, value in secrets.items() if isinstance(value, dict)]
+                secrets.update(dict.fromkeys(from_environment, "from the environment"))
         SparkConfig.model_validate(entry)
 
 

@@ -10,8 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from sluicegate.api import PluginConfig, SecretStr
 from sluicegate_iceberg.config import IcebergConfig
-
-_FILE_SYSTEMS = "spark.hadoop.fs."
+from sluicegate_spark.payload_config import endpoint, is_known
 
 
 def _master(value: str) -> str:
@@ -26,9 +25,26 @@ def _remote(value: str) -> str:
     return value
 
 
+def _file_io(value: Mapping[str, SecretStr]) -> Mapping[str, SecretStr]:
+    if unknown := [name for name in value if not is_known(name)]:
+        raise ValueError(f"'{unknown[0]}' has no effect; expected keys such as s3.access-key-id")
+    return value
+
+
+Endpoint = Annotated[str, AfterValidator(endpoint)]
 CatalogName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
+
+class SparkCatalogConfig(IcebergConfig):
+    """A catalog of the executor, and what opens its tables where it vends nothing itself."""
+
+    file_io: Annotated[Mapping[str, SecretStr], AfterValidator(_file_io)] = Field(
+        default_factory=dict,
+        description="Credentials for the catalog's tables, where it vends none and none come with the "
+        "task: `s3.access-key-id`, `s3.secret-access-key`, `adls.sas-token.<account>` and the like.",
+    )
 
 
 class SparkConfig(PluginConfig):
@@ -65,16 +81,17 @@ class SparkConfig(PluginConfig):
         default=frozenset(),
         description="Further environment variables that Spark's processes on this machine get.",
     )
-    catalogs: Mapping[CatalogName, IcebergConfig] = Field(
+    endpoints: tuple[Endpoint, ...] = Field(
+        default=(),
+        description="Stores that the `config` of tasks may name besides the clouds' own: URLs such as "
+        "`https://minio.example.com:9000`, or hosts. A name that leads to this machine or to a "
+        "metadata service is refused; an address is allowed as it is written.",
+    )
+    catalogs: Mapping[CatalogName, SparkCatalogConfig] = Field(
         default_factory=dict,
         description="Iceberg REST catalogs, by the `catalog_name` of tasks; each with the keys of the "
-        "catalog type `iceberg`.",
+        "catalog type `iceberg`, and `file_io`.",
     )
-
-    @property
-    def reaches_storage(self) -> bool:
-        """Whether Spark is configured with a way to tables that no credentials come for."""
-        return any(name.startswith(_FILE_SYSTEMS) for name in self.conf)
 
     @model_validator(mode="after")
     def _refuse_two_clusters(self) -> Self:

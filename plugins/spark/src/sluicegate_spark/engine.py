@@ -149,14 +149,17 @@ class Engine:
 
         Args:
             task_id: Marks its jobs.
-            conf: Settings of the session, without those that are configured for all.
+            conf: Settings of the session. Those that are configured for all win, but for Hadoop's file
+                systems: what opens a task's files is the task's alone.
 
         Raises:
             TaskFailed: Spark does not start, or the cluster does not answer.
         """
         spark = await anyio.to_thread.run_sync(self._opened)
         given = self._given()
-        settings = {name: value for name, value in conf.items() if name not in given}
+        settings = {
+            name: value for name, value in conf.items() if name not in given or name.startswith("fs.")
+        }
         secrets = _secrets(settings, given)
         session = TaskSession(spark, f"sluicegate-{task_id}", secrets)
         try:

@@ -14,13 +14,13 @@ from sluicegate.api import (
 )
 from sluicegate_iceberg.answers import GenericTable
 from sluicegate_iceberg.names import TableName
-from sluicegate_iceberg.properties import public
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.engine import Engine
 from sluicegate_spark.operations import OF_DELTA_TABLES, OPERATIONS
+from sluicegate_spark.payload_config import AllowedEndpoints
 from sluicegate_spark.purge import gone_with_table, purged_with_table
 from sluicegate_spark.requirements import require
-from sluicegate_spark.tables import Format, Table, TableAccess, TaskCatalog
+from sluicegate_spark.tables import Format, StorageRules, Table, TableAccess, TaskCatalog
 from sluicegate_spark.work import Work
 
 
@@ -61,8 +61,8 @@ class SparkExecutor(TaskExecutor):
             if failed.retryable or not gone_with_table(task):
                 raise
             return None
-        access = TableAccess(table, task)
-        if not await self._spark_opens(access):
+        access = TableAccess(table, task, rules=self._rules(task))
+        if not access.is_local_delta:
             await access.objects()
         return access
 
@@ -98,13 +98,11 @@ class SparkExecutor(TaskExecutor):
             table_id=loaded.metadata.identity,
         )
 
-    async def _spark_opens(self, access: TableAccess) -> bool:
-        """Whether Spark opens a Delta table by its own configuration, since nothing else came."""
-        return (
-            self._config.reaches_storage
-            and access.table.format != "iceberg"
-            and await access.handed_over() is None
-        )
+    def _rules(self, task: DelegatedTask) -> StorageRules:
+        entry = self._config.catalogs.get(task.table.catalog)
+        known = {} if entry is None else entry.file_io
+        own = {name: value.get_secret_value() for name, value in known.items()}
+        return StorageRules(AllowedEndpoints(frozenset(self._config.endpoints)), own)
 
 
 def _generic(name: TableName, catalog: TaskCatalog, found: GenericTable) -> Table:
@@ -129,8 +127,7 @@ def _told(task: DelegatedTask, name: TableName) -> Table:
             "'location'",
             error_code="INVALID_PAYLOAD",
         )
-    known = public(task.config or {})
-    return Table(name, None, location.rstrip("/"), task.metadata_location, known, _format(task))
+    return Table(name, None, location.rstrip("/"), task.metadata_location, {}, _format(task))
 
 
 def _format(task: DelegatedTask) -> Format | None:

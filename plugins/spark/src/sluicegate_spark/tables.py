@@ -27,6 +27,7 @@ from sluicegate_iceberg.names import TableName
 from sluicegate_iceberg.refusal import Refused
 from sluicegate_iceberg.vendor import Delegation
 from sluicegate_spark.objects import ObjectAccess
+from sluicegate_spark.payload_config import AllowedEndpoints, effective
 
 Format = Literal["iceberg", "delta"]
 
@@ -123,17 +124,42 @@ class Table:
     table_id: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class StorageRules:
+    """What the executor's configuration says of the credentials of tasks.
+
+    Attributes:
+        endpoints: Hosts that a payload may name.
+        own: Properties of the file IO of the task's catalog, for where no other credentials come.
+    """
+
+    endpoints: AllowedEndpoints = field(default_factory=AllowedEndpoints)
+    own: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
 class TableAccess:
     """Credentials for the files of a task's table, renewed for as long as the task runs.
+
+    They are vended by the table's catalog, or come with the task, or are configured for the catalog.
+    Those of Spark's settings and of the machine are never used.
 
     Args:
         table: The table.
         task: With the credentials that came with it, if any.
         locations: Directories that they have to open.
+        rules: What the configuration says of them.
     """
 
-    def __init__(self, table: Table, task: DelegatedTask, locations: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        table: Table,
+        task: DelegatedTask,
+        locations: Sequence[str] = (),
+        rules: StorageRules | None = None,
+    ) -> None:
         self.table = table
+        self._rules = rules or StorageRules()
+        self._grant = task.grant
         self._given = task.config
         self._locations = tuple(locations) or (table.location,)
         self._run: TaskRun | None = None
@@ -156,11 +182,29 @@ class TableAccess:
         except StorageError as error:
             raise vending_failed(error.message, retryable=True, detail=error.detail) from error
 
+    @property
+    def is_local_delta(self) -> bool:
+        """Whether it is a Delta table on disks of the cluster, which the task's realm was granted."""
+        return (
+            self.table.format != "iceberg"
+            and self.table.location.startswith("file:")
+            and self._grant.locations is not None
+            and self._grant.allows_location(self.table.location, of_catalog=False)
+        )
+
     async def handed_over(self) -> TemporaryCredentials | None:
-        """The newest credentials that came with the task, if any opens the table's files."""
-        config = self._given if self._run is None else await self._run.renewed_config()
-        if not config:
-            return None
+        """The newest credentials that came with the task, else those of its catalog's configuration.
+
+        Raises:
+            TaskFailed: The payload's name a host that is not allowed (`INVALID_PAYLOAD`).
+        """
+        came = self._given if self._run is None else await self._run.renewed_config()
+        config = effective(came or {})
+        only_payloads = self._locations if self.table.catalog is None else ()
+        await self._rules.endpoints.check(config, only_payloads)
+        return self._chosen(config) or self._chosen(self._rules.own)
+
+    def _chosen(self, config: Mapping[str, str]) -> TemporaryCredentials | None:
         everywhere = StorageCredential(prefix="", config=config)
         return chosen([everywhere], self._locations, {**self.table.properties, **config})
 
@@ -169,7 +213,7 @@ class TableAccess:
         if found is None:
             raise vending_failed(
                 "no credentials for the table's files: the catalog vends none to the delegation "
-                "service, and none came with the task"
+                "service, none came with the task, and its catalog's 'file_io' has none"
             )
         return found
 

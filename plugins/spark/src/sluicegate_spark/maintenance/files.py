@@ -17,11 +17,51 @@ _REGION: Final = "us-east-1"  # stores with an endpoint of their own take any
 _S3A: Final = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _S3_SCHEMES: Final = ("s3", "s3a", "s3n")
 _PROVIDERS: Final = "org.apache.hadoop.fs.s3a."
+# Hadoop asks these before it looks for keys. It takes no empty path; the user's provider has nothing.
+_NO_PROVIDER: Final = "user:///"
+_NOTHING_ELSE: Final = {
+    "security.credential.provider.path": _NO_PROVIDER,
+    "delegation.token.binding": "",
+}
+_CLOSED_FOR_HADOOP: Final[Spelled] = {
+    "fs.s3a.aws.credentials.provider": f"{_PROVIDERS}AnonymousAWSCredentialsProvider",
+    "fs.azure.account.auth.type": "SAS",  # and no signature
+    "fs.gs.auth.type": "UNAUTHENTICATED",
+    "hadoop.security.credential.provider.path": _NO_PROVIDER,
+}
+_KINDS: Final = {"r2": "aws"}
+# By kinds of credentials; each of these wins over a key or a token, or excludes one.
+_CLOSED_FOR_ICEBERG: Final[Mapping[str, Spelled]] = {
+    "aws": {
+        "client.credentials-provider": (
+            "software.amazon.awssdk.auth.credentials.AnonymousCredentialsProvider"
+        )
+    },
+    "azure": {
+        "adls.auth.shared-key.account.name": "none",
+        "adls.auth.shared-key.account.key": SecretStr("bm9uZQ=="),
+    },
+    "gcp": {"gcs.no-auth": "true"},
+}
 
 
 def for_iceberg(credentials: TemporaryCredentials) -> Spelled:
-    """Properties of an Iceberg catalog."""
-    return _ICEBERG[credentials.kind](credentials)
+    """Properties of an Iceberg catalog, with which files of other clouds are opened by nobody's rights.
+
+    Iceberg would take the machine's own for them.
+    """
+    found: dict[str, str | SecretStr] = {}
+    for kind, closed in _CLOSED_FOR_ICEBERG.items():
+        found |= {} if kind == _KINDS.get(credentials.kind, credentials.kind) else closed
+    return {**found, **_ICEBERG[credentials.kind](credentials)}
+
+
+def closed_for_hadoop() -> Spelled:
+    """Settings of a session in which no store is opened by the machine's or Spark's own credentials.
+
+    Those of `for_hadoop` come after them.
+    """
+    return _CLOSED_FOR_HADOOP
 
 
 def for_hadoop(credentials: TemporaryCredentials) -> Spelled:
@@ -36,8 +76,8 @@ def for_hadoop(credentials: TemporaryCredentials) -> Spelled:
     spell = _HADOOP.get(credentials.kind)
     if spell is None:
         raise UnsupportedOperation(
-            "Spark's connector of Google's storage takes no token as a setting: give Spark credentials "
-            "of its own, in the executor's `conf`"
+            "Spark's connector of Google's storage takes no token as a setting, so tasks cannot change "
+            "Delta tables there"
         )
     return spell(credentials)
 
@@ -87,24 +127,29 @@ def _hadoop_s3(credentials: TemporaryCredentials) -> Spelled:
     known, secret = credentials.connection, credentials.secret
     token = secret.get("session_token")
     provider = "TemporaryAWSCredentialsProvider" if token else "SimpleAWSCredentialsProvider"
-    found: dict[str, str | SecretStr] = {
-        "fs.s3a.access.key": SecretStr(secret["access_key_id"]),
-        "fs.s3a.secret.key": SecretStr(secret["secret_access_key"]),
-        "fs.s3a.aws.credentials.provider": f"{_PROVIDERS}{provider}",
+    own: dict[str, str | SecretStr] = {
+        "access.key": SecretStr(secret["access_key_id"]),
+        "secret.key": SecretStr(secret["secret_access_key"]),
+        "session.token": SecretStr(token or ""),
+        "aws.credentials.provider": f"{_PROVIDERS}{provider}",
+        **_NOTHING_ELSE,
+    }
+    if endpoint := known.get("endpoint"):
+        own["endpoint"] = endpoint
+        own["connection.ssl.enabled"] = str(endpoint.startswith("https:")).lower()
+    if region := known.get("region"):
+        own["endpoint.region"] = region
+    if style := known.get("path_style"):
+        own["path.style.access"] = style
+    # Settings of the bucket win over those for all, and Spark may be configured with some.
+    bucket = credentials.location.partition("://")[2].partition("/")[0]
+    return {
         # Logs may name files as s3://.
         "fs.s3.impl": _S3A,
         **{f"fs.{scheme}.impl.disable.cache": "true" for scheme in _S3_SCHEMES},
+        **{f"fs.s3a.{name}": value for name, value in own.items()},
+        **{f"fs.s3a.bucket.{bucket}.{name}": value for name, value in own.items()},
     }
-    if token:
-        found["fs.s3a.session.token"] = SecretStr(token)
-    if endpoint := known.get("endpoint"):
-        found["fs.s3a.endpoint"] = endpoint
-        found["fs.s3a.connection.ssl.enabled"] = str(endpoint.startswith("https:")).lower()
-    if region := known.get("region"):
-        found["fs.s3a.endpoint.region"] = region
-    if style := known.get("path_style"):
-        found["fs.s3a.path.style.access"] = style
-    return found
 
 
 def _hadoop_azure(credentials: TemporaryCredentials) -> Spelled:

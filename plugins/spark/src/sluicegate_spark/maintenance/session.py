@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from sluicegate.api import SecretStr, TaskFailed, Unavailable
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.maintenance.catalog import CATALOG, HTTP_CLIENT, catalog_settings
-from sluicegate_spark.maintenance.files import for_hadoop, hadoop_location
+from sluicegate_spark.maintenance.files import closed_for_hadoop, for_hadoop, hadoop_location
 from sluicegate_spark.maintenance.progress import watched
 from sluicegate_spark.maintenance.sql import SETTINGS, Value, call, identifier
 from sluicegate_spark.tables import vending_failed
@@ -83,14 +83,15 @@ async def iceberg_table(work: Work) -> AsyncIterator[OpenTable]:
         settings = await catalog_settings(table.catalog, access.credentials)
     except Unavailable as error:
         raise vending_failed(error.message, retryable=True, detail=error.detail) from error
-    async with work.engine.session(work.task.id, {**SETTINGS, **settings}) as session:
+    opened = {**SETTINGS, **closed_for_hadoop(), **settings}
+    async with work.engine.session(work.task.id, opened) as session:
         await session.run(_choose_http_client)
         yield OpenTable(work, session, identifier(CATALOG, *table.name.namespace, table.name.name))
 
 
 @asynccontextmanager
 async def delta_table(work: Work, settings: Mapping[str, str]) -> AsyncIterator[OpenTable]:
-    """The Delta table of a task, opened with what came with the task, else with Spark's own.
+    """The Delta table of a task, opened with its credentials, and nothing else by Spark's own.
 
     Args:
         work: The attempt.
@@ -103,9 +104,11 @@ async def delta_table(work: Work, settings: Mapping[str, str]) -> AsyncIterator[
     if table.format == "iceberg":
         raise _unfit(f"{work.task.operation} is for Delta tables, and this is an Iceberg table")
     given = await work.access.handed_over()
+    if given is None and not work.access.is_local_delta:
+        raise vending_failed("no credentials for the table's files came with the task")
     opened: Mapping[str, str | SecretStr] = {} if given is None else for_hadoop(given)
     async with work.engine.session(
-        work.task.id, {**SETTINGS, **_DELTA, **settings, **opened}
+        work.task.id, {**SETTINGS, **_DELTA, **settings, **closed_for_hadoop(), **opened}
     ) as session:
         try:
             yield OpenTable(work, session, f"delta.{identifier(hadoop_location(table.location))}")

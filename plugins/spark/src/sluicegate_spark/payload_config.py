@@ -1,0 +1,137 @@
+"""What of a payload's `config` has an effect, and which hosts it may name.
+
+A payload is a stranger's. Keys that are not listed here never reach Spark, Hadoop or Iceberg: some load
+classes (`client.factory`, `io-impl`) or choose credentials (`fs.s3a.aws.credentials.provider`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from sluicegate.api import TaskFailed, canonical_endpoint_url, internal_addresses
+
+_KEYS: Final = frozenset(
+    {
+        "s3.access-key-id",
+        "s3.secret-access-key",
+        "s3.session-token",
+        "s3.session-token-expires-at-ms",
+        "s3.endpoint",
+        "s3.path-style-access",
+        "s3.region",
+        "client.region",
+        "adls.sas-token",
+        "adls.sas-token-expires-at-ms",
+        "gcs.oauth2.token",
+        "gcs.oauth2.token-expires-at",
+        "expiration-time",
+    }
+)
+_OF_ACCOUNTS: Final = ("adls.sas-token.", "adls.sas-token-expires-at-ms.")
+# These become parts of a host.
+_SHAPES: Final = {
+    "client.region": re.compile(r"[a-z0-9-]{1,40}"),
+    "s3.region": re.compile(r"[a-z0-9-]{1,40}"),
+    "s3.path-style-access": re.compile(r"true|false", re.IGNORECASE),
+}
+_AMAZON: Final = re.compile(r"https://s3(-fips)?(\.dualstack)?(\.[a-z0-9-]+)?\.amazonaws\.com(\.cn)?")
+_AZURE: Final = re.compile(
+    r"[a-z0-9]{3,24}\.(blob|dfs)\.core\.(windows\.net|chinacloudapi\.cn|usgovcloudapi\.net)"
+)
+_AZURE_SCHEMES: Final = ("abfs", "abfss", "wasb", "wasbs")
+_EXAMPLE: Final = "https://minio.example.com:9000"
+
+
+def effective(config: Mapping[str, str]) -> dict[str, str]:
+    """The entries that have an effect."""
+    return {name: value for name, value in config.items() if is_known(name)}
+
+
+def is_known(name: str) -> bool:
+    """Whether a key has an effect."""
+    return name in _KEYS or name.startswith(_OF_ACCOUNTS)
+
+
+def endpoint(text: str) -> str:
+    """An entry of the allow-list: a URL, or a host with all of its ports.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    if "://" in text:
+        return canonical_endpoint_url(text, _EXAMPLE)
+    return canonical_endpoint_url(f"https://{text}", _EXAMPLE).removeprefix("https://")
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedEndpoints:
+    """The hosts that payloads may name, besides the clouds' own.
+
+    Attributes:
+        entries: As `endpoint` writes them.
+    """
+
+    entries: frozenset[str] = frozenset()
+
+    async def check(self, config: Mapping[str, str], locations: Iterable[str]) -> None:
+        """Make sure that all that a payload says of hosts is allowed.
+
+        Args:
+            config: The payload's, as far as it has an effect.
+            locations: Those that nobody but the payload names.
+
+        Raises:
+            TaskFailed: Something is not (`INVALID_PAYLOAD`).
+        """
+        for name, shape in _SHAPES.items():
+            if (value := config.get(name)) is not None and not shape.fullmatch(value):
+                raise _refused(f"config: '{name}' has no valid value")
+        if (url := config.get("s3.endpoint")) is not None:
+            await self._check(_canonical(url), "config: 's3.endpoint'", _AMAZON)
+        for location in locations:
+            scheme, _, rest = location.partition("://")
+            if scheme.lower() in _AZURE_SCHEMES:
+                host = rest.partition("/")[0].rpartition("@")[2].lower()
+                url = _canonical(f"https://{host}")
+                await self._check(url, "the table's location", re.compile(f"https://{_AZURE.pattern}"))
+
+    async def _check(self, url: str, place: str, clouds_own: re.Pattern[str]) -> None:
+        host = urlsplit(url).hostname or ""
+        listed = bool({url, host, url.partition("://")[2]} & self.entries)
+        if not listed and not clouds_own.fullmatch(url):
+            raise _refused(
+                f"{place} names the host '{host[:255]}', which is not a cloud's own; the operator of "
+                "the delegation service allows it with the executor's setting 'endpoints'"
+            )
+        if listed and _is_literal(host):
+            return
+        if internal := await internal_addresses(host):
+            raise _refused(
+                f"{place} names the host '{host}', which leads to {internal[0]}: addresses of this "
+                "machine and of its cloud's metadata are refused, unless 'endpoints' has the address"
+            )
+
+
+def _is_literal(host: str) -> bool:
+    """Whether an entry says itself which machine it leads to."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    return True
+
+
+def _canonical(url: str) -> str:
+    try:
+        return canonical_endpoint_url(url, _EXAMPLE)
+    except ValueError as error:
+        raise _refused(f"config: an endpoint {error}") from None
+
+
+def _refused(why: str) -> TaskFailed:
+    return TaskFailed(why, error_code="INVALID_PAYLOAD")
