@@ -6,8 +6,11 @@ import pytest
 from pydantic import ValidationError
 
 from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity, TaskFailed, TemporaryCredentials
+from sluicegate.testing.executors import RecordedRun
+from sluicegate_iceberg.names import TableName
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
+from sluicegate_spark.tables import Table, TableAccess
 
 KEYS = {"s3.access-key-id": "id", "s3.secret-access-key": "key"}
 SIGNED = {"adls.sas-token": "sig=1"}
@@ -129,3 +132,14 @@ def test_an_unknown_key_of_a_catalogs_credentials_is_refused_at_the_start() -> N
     section = {"uri": "https://catalog.invalid", "file_io": {"client.factory": "x"}}
     with pytest.raises(ValidationError, match=r"'client\.factory' has no effect"):
         SparkConfig.model_validate({"catalogs": {"lake": section}})
+
+
+async def test_newer_credentials_of_a_repeated_request_name_no_other_host_either() -> None:
+    identity = TableIdentity("7", "unknown", ("eu",), "t")
+    table = Table(TableName(("eu",), "t"), None, "s3://lake/t", None, {}, "delta")
+    task = DelegatedTask("t", "TABLE_COMPACTION", "prod", identity, config=KEYS, grant=GRANT)
+    access = TableAccess(table, task)
+    assert await access.handed_over() is not None
+    access.during(RecordedRun(renewed={**KEYS, "s3.endpoint": METADATA}))
+    with pytest.raises(TaskFailed, match=r"'s3\.endpoint' names the host '169\.254\.169\.254'"):
+        await access.objects()

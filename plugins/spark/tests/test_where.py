@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluicegate.api import TaskFailed, conditions
-from sluicegate_spark.maintenance.compaction import DeltaCompaction, IcebergCompaction
+from sluicegate.api import DelegatedTask, TableIdentity, TaskFailed, conditions
+from sluicegate.testing.executors import RecordedRun
+from sluicegate_iceberg.names import TableName
+from sluicegate_spark.config import SparkConfig
+from sluicegate_spark.engine import Engine
+from sluicegate_spark.maintenance.compaction import DeltaCompaction, IcebergCompaction, compact
 from sluicegate_spark.maintenance.where import condition_sql
 from sluicegate_spark.properties import parse
+from sluicegate_spark.tables import Format, Table, TableAccess
+from sluicegate_spark.work import Work
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("'\\`\"-/*;${}\n\x00"))
 NUMBERS = st.from_regex(r"\A-?([0-9]{1,5}\.?[0-9]{0,3}|\.[0-9]{1,3})(e[+-]?[0-9]{1,2})?\Z")
@@ -126,3 +132,14 @@ def test_columns_to_cluster_by_are_names() -> None:
     assert found == (("a",), ("b.c", "d"))
     with pytest.raises(TaskFailed, match="'zorder_by'"):
         parse(DeltaCompaction, {"zorder_by": "a) WHERE (reflect('x')"})
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+async def test_over_spark_connect_a_condition_is_refused_before_anything_is_sent(kind: Format) -> None:
+    identity = TableIdentity("7", "unknown", ("eu",), "t")
+    told = {"where": "1 = reflect('java.lang.System', 'exit', '1')"}
+    task = DelegatedTask("t", "TABLE_COMPACTION", "prod", identity, properties=told)
+    table = Table(TableName(("eu",), "t"), None, "s3://lake/t", None, {}, kind)
+    nowhere = Engine(SparkConfig.model_validate({"remote": "sc://127.0.0.1:1"}))
+    with pytest.raises(TaskFailed, match="'where': not understood"):
+        await compact(Work(task, TableAccess(table, task), nowhere, RecordedRun(), {}))
