@@ -120,7 +120,12 @@ async def test_a_hundred_killed_workers_leave_no_file_and_take_no_other(
     store = await Store.open(database)
     try:
         with spark_connect(tmp_path / "connect") as remote:
-            executor = {"type": "spark", "remote": remote, "catalogs": catalogs_of(server)}
+            executor = {
+                "type": "spark",
+                "remote": remote,
+                "catalogs": catalogs_of(server),
+                "endpoints": ["127.0.0.1"],
+            }
             write_delegation(tmp_path, executor, database=database, **IMPATIENT)
             task_ids = await submitted(store, doomed)
             async with connected(database) as connection:
