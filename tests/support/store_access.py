@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from sluicegate.api import TemporaryCredentials
+from sluicegate.api import RealmGrant, TemporaryCredentials, comparable_location
 from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
+from sluicegate_spark.granted import GrantedLocations
 from sluicegate_spark.objects import ObjectAccess
 
 
 def access_of(
-    server: SeaweedFS, *, identity: Identity | None = None, endpoint: str | None = None
+    server: SeaweedFS,
+    *locations: str,
+    identity: Identity | None = None,
+    endpoint: str | None = None,
 ) -> ObjectAccess:
     """Access to a store.
 
     Args:
         server: The store.
+        locations: That are granted, by default its bucket.
         identity: Whose; the admin's unless named.
         endpoint: Of a proxy in front of it.
     """
@@ -24,4 +29,8 @@ def access_of(
         "region": server.region,
         "path_style": "true",
     }
-    return ObjectAccess(TemporaryCredentials(f"s3://{server.bucket}", "aws", secret, None, connection))
+    credentials = TemporaryCredentials(f"s3://{server.bucket}", "aws", secret, None, connection)
+    grant = RealmGrant(
+        locations=tuple(map(comparable_location, locations or (f"s3://{server.bucket}",)))
+    )
+    return ObjectAccess(credentials, GrantedLocations("prod", grant, of_catalog=True))

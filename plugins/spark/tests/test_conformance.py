@@ -12,13 +12,15 @@ from support.purged_tables import make
 from support.spark import require_spark
 from support.spark_tasks import CATALOG, executor_section
 
-from sluicegate.api import DelegatedTask, TableIdentity, TaskExecutor
+from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity, TaskExecutor
 from sluicegate.testing.executors import TaskExecutorBehaviour
 from sluicegate.testing.fakes import FakeContext
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.plugin import sluicegate_register_task_executors
+
+GRANT = RealmGrant(operations=None, catalogs=frozenset({CATALOG}), locations=(f"s3://{WAREHOUSE}/eu/",))
 
 # One worker of the run has the store, and with it a JVM.
 pytestmark = pytest.mark.xdist_group("spark_executor")
@@ -43,7 +45,8 @@ def task_for(server: SeaweedFS, operation: str) -> DelegatedTask:
     """A task for a table of its own."""
     name = f"t{uuid4().hex}"
     make(written_by(server), name)
-    return DelegatedTask(name, operation, "prod", TableIdentity("7", CATALOG, ("eu",), name))
+    table = TableIdentity("7", CATALOG, ("eu",), name)
+    return DelegatedTask(name, operation, "prod", table, grant=GRANT)
 
 
 class OnSpark(TaskExecutorBehaviour):

@@ -17,6 +17,7 @@ from sluicegate_spark.tables import TableAccess
 
 GENERIC = "/polaris/v1/lake/namespaces/eu/generic-tables/orders"
 KEYS = {"s3.access-key-id": "id", "s3.secret-access-key": "key"}
+GRANT = RealmGrant(catalogs=frozenset({"lake"}), locations=("s3://lake/orders/",))
 HADOOP = {"spark.hadoop.fs.s3a.access.key": "of-spark"}
 FILE_IO = {"s3.access-key-id": "of-the-catalog", "s3.secret-access-key": "key"}
 
@@ -44,7 +45,7 @@ def polaris(generic: Mapping[str, str]) -> Iterator[str]:
 
 def task(catalog: str = "lake", table: str = "orders", **given: Any) -> DelegatedTask:
     identity = TableIdentity("7", catalog, ("eu",), table)
-    return DelegatedTask("t", "TABLE_COMPACTION", "prod", identity, **given)
+    return DelegatedTask("t", "TABLE_COMPACTION", "prod", identity, **{"grant": GRANT, **given})
 
 
 async def acquired(section: Mapping[str, Any], task: DelegatedTask) -> TableAccess:
@@ -108,6 +109,40 @@ async def test_a_catalogs_configured_credentials_open_its_tables() -> None:
     keys = [each and each.secret["access_key_id"] for each in (own, given, kept)]
     assert keys == ["of-the-catalog", "id", "of-the-catalog"]
     assert kept == own
+
+
+@pytest.mark.parametrize(
+    ("grant", "named"),
+    [
+        (RealmGrant(locations=("s3://lake/orders/",)), "the catalog 'lake'"),
+        (RealmGrant(catalogs=None), "the location 's3://lake/orders'"),
+        (RealmGrant(catalogs=None, locations=("s3://lake/order/",)), "the location 's3://lake/orders'"),
+    ],
+)
+async def test_what_the_catalog_says_has_to_be_granted(grant: RealmGrant, named: str) -> None:
+    with (
+        polaris({"format": "delta", "base-location": "s3://lake/orders"}) as uri,
+        pytest.raises(TaskFailed, match=named) as failed,
+    ):
+        await acquired({"catalogs": {"lake": {"uri": uri}}}, task(config=KEYS, grant=grant))
+    assert (failed.value.error_code, failed.value.retryable) == ("NOT_GRANTED", False)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"metadata": {"location": "s3://lake/other"}},
+        {"metadata_location": "s3://lake/other/metadata/1.metadata.json"},
+        {"properties": {"location": "s3://lake/other"}},
+        {"properties": {"location": "file:///lake/orders"}},
+    ],
+)
+async def test_what_only_the_payload_says_has_to_be_granted(told: dict[str, Any]) -> None:
+    with pytest.raises(TaskFailed, match="is not granted the location"):
+        await acquired({}, task("none", config=KEYS, **told))
+    unlimited = RealmGrant(None, None, None)
+    with pytest.raises(TaskFailed, match="is not granted the location"):
+        await acquired({}, task("none", config=KEYS, grant=unlimited, **told))
 
 
 async def test_an_iceberg_table_needs_credentials_all_the_same() -> None:

@@ -8,12 +8,14 @@ from typing import Final
 import obstore
 import pytest
 
-from sluicegate.api import TemporaryCredentials, UnsupportedOperation
+from sluicegate.api import RealmGrant, TemporaryCredentials, UnsupportedOperation
 from sluicegate.testing.servers.catalog_http import Reply, Request, serve
+from sluicegate_spark.granted import GrantedLocations
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.purge.deletion import delete_objects
 
 KEYS: Final = {"access_key_id": "of-the-task", "secret_access_key": "secret"}
+ANYWHERE: Final = GrantedLocations("prod", RealmGrant(None, None, None), of_catalog=True)
 AMBIENT: Final = {
     "AWS_ACCESS_KEY_ID": "of-the-machine",
     "AWS_SECRET_ACCESS_KEY": "of-the-machine",
@@ -45,13 +47,13 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[Request]]
 
 def s3(endpoint: str, secret: Mapping[str, str] = KEYS) -> ObjectAccess:
     connection = {"endpoint": endpoint, "path_style": "true"}
-    return ObjectAccess(TemporaryCredentials("s3://lake/t", "aws", secret, None, connection))
+    return ObjectAccess(TemporaryCredentials("s3://lake/t", "aws", secret, None, connection), ANYWHERE)
 
 
 def azure(endpoint: str) -> ObjectAccess:
     location = "abfss://box@acct.dfs.core.windows.net/t"
     secret, connection = {"sas_token": "sv=1&sig=of-the-task"}, {"endpoint": endpoint}
-    return ObjectAccess(TemporaryCredentials(location, "azure", secret, None, connection))
+    return ObjectAccess(TemporaryCredentials(location, "azure", secret, None, connection), ANYWHERE)
 
 
 def read(access: ObjectAccess, location: str) -> None:
@@ -91,7 +93,7 @@ def test_the_machines_account_key_does_not_replace_the_tasks_signature(
     ],
 )
 def test_a_location_in_a_tables_files_names_no_other_host(location: str) -> None:
-    access = ObjectAccess(TemporaryCredentials("s3://lake/t", "aws", KEYS, None, {}))
+    access = ObjectAccess(TemporaryCredentials("s3://lake/t", "aws", KEYS, None, {}), ANYWHERE)
     with pytest.raises(UnsupportedOperation):
         access.open(location)
     done = delete_objects(access, [location])
@@ -101,6 +103,8 @@ def test_a_location_in_a_tables_files_names_no_other_host(location: str) -> None
 @pytest.mark.parametrize("host", ["evil#.example", "evil?x", "evil@x", "evil\\\\x", ""])
 def test_an_account_is_only_a_name(host: str) -> None:
     secret = {"sas_token": "sig=1"}
-    access = ObjectAccess(TemporaryCredentials("abfss://box@a.b/t", "azure", secret, None, {}))
+    access = ObjectAccess(
+        TemporaryCredentials("abfss://box@a.b/t", "azure", secret, None, {}), ANYWHERE
+    )
     with pytest.raises(UnsupportedOperation):
         access.open(f"abfss://box@{host}/x")

@@ -16,6 +16,7 @@ from sluicegate_iceberg.answers import GenericTable
 from sluicegate_iceberg.names import TableName
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.engine import Engine
+from sluicegate_spark.granted import check_catalog
 from sluicegate_spark.operations import OF_DELTA_TABLES, OPERATIONS
 from sluicegate_spark.payload_config import AllowedEndpoints
 from sluicegate_spark.purge import gone_with_table, purged_with_table
@@ -52,9 +53,11 @@ class SparkExecutor(TaskExecutor):
         """The table, and credentials for its files; `None` where earlier attempts left nothing of it.
 
         Raises:
-            TaskFailed: They cannot be had (`CREDENTIAL_VENDING_FAILED`), or the payload does not say
-                enough (`INVALID_PAYLOAD`).
+            TaskFailed: They cannot be had (`CREDENTIAL_VENDING_FAILED`), the payload does not say
+                enough (`INVALID_PAYLOAD`), or the table is not granted (`NOT_GRANTED`).
         """
+        if task.table.catalog in self._catalogs:
+            check_catalog(task)
         try:
             table = await self._table(task)
         except TaskFailed as failed:
@@ -62,6 +65,7 @@ class SparkExecutor(TaskExecutor):
                 raise
             return None
         access = TableAccess(table, task, rules=self._rules(task))
+        access.granted.check(each for each in (table.location, table.metadata_location) if each)
         if not access.is_local_delta:
             await access.objects()
         return access

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sluicegate.api import TemporaryCredentials, UnsupportedOperation, client_options, retry_config
+from sluicegate_spark.granted import GrantedLocations
 
 if TYPE_CHECKING:
     from obstore.store import AzureCredential, GCSCredential, ObjectStore, S3Config, S3Credential
@@ -30,9 +31,11 @@ class ObjectAccess:
 
     Attributes:
         credentials: For all of the table's objects.
+        granted: What the task may touch of them.
     """
 
     credentials: TemporaryCredentials
+    granted: GrantedLocations
 
     def open(self, location: str) -> tuple[ObjectStore, str]:
         """The store of a location's bucket, and the object's key in it.
@@ -42,7 +45,16 @@ class ObjectAccess:
 
         Raises:
             UnsupportedOperation: It names no bucket that the credentials are for.
+            TaskFailed: The task may not touch it (`NOT_GRANTED`).
         """
+        self.granted.check([location])
+        return self._open(location)
+
+    def bucket(self, location: str) -> ObjectStore:
+        """The store of a bucket. Whoever uses it checks each key: `granted` is not asked here."""
+        return self._open(location)[0]
+
+    def _open(self, location: str) -> tuple[ObjectStore, str]:
         scheme, _, rest = location.partition("://")
         authority, _, key = rest.partition("/")
         return _store(self._frozen(), scheme, authority), key

@@ -26,6 +26,7 @@ from sluicegate_iceberg.credentials import chosen
 from sluicegate_iceberg.names import TableName
 from sluicegate_iceberg.refusal import Refused
 from sluicegate_iceberg.vendor import Delegation
+from sluicegate_spark.granted import GrantedLocations
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.payload_config import AllowedEndpoints, effective
 
@@ -143,6 +144,9 @@ class TableAccess:
     They are vended by the table's catalog, or come with the task, or are configured for the catalog.
     Those of Spark's settings and of the machine are never used.
 
+    Attributes:
+        granted: What the task may touch.
+
     Args:
         table: The table.
         task: With the credentials that came with it, if any.
@@ -158,8 +162,8 @@ class TableAccess:
         rules: StorageRules | None = None,
     ) -> None:
         self.table = table
+        self.granted = GrantedLocations(task.realm, task.grant, table.catalog is not None)
         self._rules = rules or StorageRules()
-        self._grant = task.grant
         self._given = task.config
         self._locations = tuple(locations) or (table.location,)
         self._run: TaskRun | None = None
@@ -178,7 +182,7 @@ class TableAccess:
             TaskFailed: None can be had (`CREDENTIAL_VENDING_FAILED`).
         """
         try:
-            return ObjectAccess(await self._fresh.get())
+            return ObjectAccess(await self._fresh.get(), self.granted)
         except StorageError as error:
             raise vending_failed(error.message, retryable=True, detail=error.detail) from error
 
@@ -188,8 +192,8 @@ class TableAccess:
         return (
             self.table.format != "iceberg"
             and self.table.location.startswith("file:")
-            and self._grant.locations is not None
-            and self._grant.allows_location(self.table.location, of_catalog=False)
+            and self.granted.is_limited
+            and self.granted.allows(self.table.location)
         )
 
     async def handed_over(self) -> TemporaryCredentials | None:

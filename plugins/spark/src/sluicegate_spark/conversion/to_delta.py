@@ -21,6 +21,7 @@ from sluicegate_spark.conversion.difference import difference
 from sluicegate_spark.conversion.mirror import READ_ONLY, Origin
 from sluicegate_spark.conversion.reading import IcebergSource, delta_snapshot, iceberg_source, opened
 from sluicegate_spark.conversion.vectors import write_vectors
+from sluicegate_spark.granted_files import check_file_set
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.work import Work
 
@@ -62,6 +63,7 @@ async def convert_to_delta(work: Work) -> TaskResult:
     work.run.report(TaskProgress("read"))
     remembered = {**origin.properties(), **_interval(told, before)}
     after = _marked(await source.snapshot(), remembered, writable=told.writable)
+    await check_file_set(work.access.granted, after.files, table.location)
     version = 0 if before is None else before.version + 1
     result = await _written(work, source, before, after, version)
     await checkpoint_if_due(work, version, after)

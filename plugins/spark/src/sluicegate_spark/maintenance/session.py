@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sluicegate.api import SecretStr, TaskFailed, Unavailable
 from sluicegate_spark.engine import TaskSession
+from sluicegate_spark.granted_files import check_delta_files, check_iceberg_files
 from sluicegate_spark.maintenance.catalog import CATALOG, HTTP_CLIENT, catalog_settings
 from sluicegate_spark.maintenance.files import closed_for_hadoop, for_hadoop, hadoop_location
 from sluicegate_spark.maintenance.progress import watched
@@ -86,6 +87,7 @@ async def iceberg_table(work: Work) -> AsyncIterator[OpenTable]:
     opened = {**SETTINGS, **closed_for_hadoop(), **settings}
     async with work.engine.session(work.task.id, opened) as session:
         await session.run(_choose_http_client)
+        await check_iceberg_files(work.access, session)
         yield OpenTable(work, session, identifier(CATALOG, *table.name.namespace, table.name.name))
 
 
@@ -103,6 +105,7 @@ async def delta_table(work: Work, settings: Mapping[str, str]) -> AsyncIterator[
     table = work.access.table
     if table.format == "iceberg":
         raise _unfit(f"{work.task.operation} is for Delta tables, and this is an Iceberg table")
+    await check_delta_files(work.access)
     given = await work.access.handed_over()
     if given is None and not work.access.is_local_delta:
         raise vending_failed("no credentials for the table's files came with the task")

@@ -24,6 +24,8 @@ _Given = TypeVar("_Given")
 _Made = TypeVar("_Made")
 
 BATCH = 1_000
+# Whoever lists files refuses them before; none of a batch is deleted with one that was overlooked.
+_NOT_GRANTED = "the realm of the task is not granted its location"
 # A listing that has shown so many objects beside the batch's is no quicker than a look at each.
 _LONGEST_LISTING = 4 * BATCH
 _AT_ONCE = 16
@@ -103,6 +105,8 @@ def _bucket_of(location: str) -> tuple[str, str]:
 def _delete(access: ObjectAccess, bucket: str, locations: Sequence[str]) -> Deletion:
     """Delete objects of one bucket."""
     keys = [literal_location(each).removeprefix(bucket).removeprefix("/") for each in locations]
+    if outside := [each for each in locations if not access.granted.allows(each)]:
+        return Deletion(len(locations), left=len(locations), example=outside[0], reason=_NOT_GRANTED)
     nameable = sorted(filter(_is_nameable, set(keys)))
     odd = len(set(keys)) - len(nameable)
     total = Deletion()
@@ -133,7 +137,7 @@ class _Batch:
     """Some objects of a bucket, whose keys are sorted."""
 
     def __init__(self, access: ObjectAccess, bucket: str, keys: Sequence[str]) -> None:
-        self._store, _ = access.open(f"{bucket}/")
+        self._store = access.bucket(f"{bucket}/")
         self._kind = access.credentials.kind
         self._bucket = bucket
         self._keys = keys

@@ -6,7 +6,7 @@ Source: Iceberg specification, "Table Metadata Fields", "Snapshots", "Table Stat
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,12 @@ from sluicegate_spark.failures import reason_of
 from sluicegate_spark.objects import ObjectAccess
 
 _GZIP = b"\x1f\x8b"
+_WRITE_PATHS = (
+    "write.data.path",
+    "write.metadata.path",
+    "write.object-storage.path",
+    "write.folder-storage.path",
+)
 _METADATA = (".metadata.json", ".metadata.json.gz")
 
 
@@ -33,6 +39,7 @@ class History:
         manifests: Those that snapshots of old tables name without a list.
         statistics: Statistics files, also those of partitions.
         previous: Earlier metadata files, the oldest first.
+        write_paths: Directories in the table's properties that writers put files into.
     """
 
     table_uuid: str | None
@@ -41,6 +48,15 @@ class History:
     manifests: tuple[str, ...]
     statistics: tuple[str, ...]
     previous: tuple[str, ...]
+    write_paths: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> Iterator[str]:
+        """All files that the metadata file names itself."""
+        yield from self.manifest_lists
+        yield from self.manifests
+        yield from self.statistics
+        yield from self.previous
 
 
 def parse_history(data: bytes) -> History:
@@ -52,9 +68,10 @@ def parse_history(data: bytes) -> History:
     try:
         value = orjson.loads(gzip.decompress(data) if data[:2] == _GZIP else data)
         snapshots = value.get("snapshots") or ()
-        return History(
+        properties = value.get("properties") or {}
+        found = History(
             table_uuid=value.get("table-uuid"),
-            shared=_is_shared(value.get("properties") or {}),
+            shared=_is_shared(properties),
             manifest_lists=_named(snapshots, "manifest-list"),
             manifests=tuple(path for each in snapshots for path in each.get("manifests") or ()),
             statistics=(
@@ -62,7 +79,11 @@ def parse_history(data: bytes) -> History:
                 *_named(value.get("partition-statistics") or (), "statistics-path"),
             ),
             previous=_named(value.get("metadata-log") or (), "metadata-file"),
+            write_paths=tuple(properties[each] for each in _WRITE_PATHS if properties.get(each)),
         )
+        if not all(isinstance(each, str) for each in (*found.files, *found.write_paths)):
+            raise ValueError("a location is no text")
+        return found
     except (ValueError, TypeError, AttributeError, EOFError, OSError) as error:
         raise ValueError(f"no metadata of a table: {error}") from error
 

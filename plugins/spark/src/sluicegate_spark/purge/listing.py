@@ -27,7 +27,7 @@ class Files:
         """The manifests of all snapshots.
 
         Raises:
-            TaskFailed: A manifest list cannot be read.
+            TaskFailed: A manifest list cannot be read, or names what is not granted.
         """
         named = await self._waves.given(self._history.manifests)
         lists = await self._waves.given(self._history.manifest_lists)
@@ -38,13 +38,24 @@ class Files:
         """The files that are live in any manifest.
 
         Raises:
-            TaskFailed: A manifest cannot be read.
+            TaskFailed: A manifest cannot be read, or names what is not granted.
         """
         listed = await self._waves.list_all(manifests, files_in, self._judge("manifest"))
         return await self._waves.sort(listed)
 
+    async def check(self) -> None:
+        """List everything, only to see that it can be read and is granted.
+
+        Raises:
+            TaskFailed: Something is not (`NOT_GRANTED`, `STORAGE_FAILED`).
+        """
+        manifests = await self.manifests()
+        await self._waves.list_all(manifests, files_in, self._judge("manifest"))
+
     def _judge(self, what: str) -> Callable[[Problems], None]:
         def judge(problems: Problems) -> None:
+            if problems.ungranted is not None:
+                self._waves.granted.check([problems.ungranted])
             if problems.refused or (problems.found and not self._skip_missing):
                 raise unlisted(what, problems)
 

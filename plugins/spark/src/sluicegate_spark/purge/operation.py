@@ -55,7 +55,9 @@ async def purge(work: Work) -> TaskResult:
         if not gone_with_table(task):
             await _check_purged(work, location)
     else:
+        access.granted.check(history.files)
         old = await old_metadata(access, history)
+        access.granted.check((*old.files, *old.links))
         if not is_meant(task, location, history, old):
             return _another_table(work)
         _check_unshared(history)

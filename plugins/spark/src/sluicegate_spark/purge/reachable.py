@@ -25,8 +25,9 @@ LISTED = "path string, source string, problem string, reason string"
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("path", "source", "problem", "reason")])
 _DELETED = 2
 
-Problem = Literal["missing", "broken", "refused"]
-# Over such rows, what `Problems` has: the first is of the worst kind, as nothing helps but to wait.
+# In the order of the alphabet, which `PROBLEMS` goes by, the last is the worst.
+Problem = Literal["broken", "missing", "refused", "ungranted"]
+# Over such rows, what `Problems` has: the first is of the worst kind.
 PROBLEMS = (
     "count(problem)",
     "count_if(problem = 'refused')",
@@ -71,12 +72,15 @@ class Listing:
         store, key = self.access.open(literal_location(source))
         try:
             named = list(self.parse(bytes(obstore.get(store, key).bytes())))
+            outside = next((each for each in named if not self.access.granted.allows(each)), None)
         except FileNotFoundError:
             return _failed(source, "missing", "")
         except (BaseError, OSError) as error:
             return _failed(source, "refused", reason_of(error))
-        except (ValueError, KeyError, EOFError, TypeError, IndexError) as error:
+        except (ValueError, KeyError, EOFError, TypeError, IndexError, AttributeError) as error:
             return _failed(source, "broken", reason_of(error))
+        if outside is not None:
+            return _failed(source, "ungranted", outside)
         rows = {"path": named, "source": [source] * len(named)}
         nothing = [None] * len(named)
         return pa.RecordBatch.from_pydict(rows | {"problem": nothing, "reason": nothing}, _SCHEMA)
@@ -93,12 +97,18 @@ class Problems(NamedTuple):
     Attributes:
         found: How many.
         refused: How many of them the store did not give.
-        worst: One of them: its problem, its location, and what the store or the parser said.
+        worst: One of them: its problem, its location, and what the store or the parser said; of an
+            ungranted one, the location that it names.
     """
 
     found: int
     refused: int
     worst: tuple[Problem, str, str] | None
+
+    @property
+    def ungranted(self) -> str | None:
+        """A location that is named, and that the task's realm was not granted."""
+        return self.worst[2] if self.worst is not None and self.worst[0] == "ungranted" else None
 
 
 def unlisted(what: str, problems: Problems) -> TaskFailed:

@@ -55,6 +55,9 @@ class Sorted:
 class Waves:
     """Runs waves in a task's session.
 
+    Attributes:
+        granted: What the task may touch.
+
     Args:
         session: Where.
         access: Gives credentials for each wave.
@@ -63,6 +66,7 @@ class Waves:
     def __init__(self, session: TaskSession, access: TableAccess) -> None:
         self._session = session
         self._access = access
+        self.granted = access.granted
         self._kept: list[DataFrame] = []
 
     @classmethod
