@@ -6,9 +6,11 @@ import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from support.delegation import (
+    API,
     CATALOG,
     PURGE,
     SECRET,
@@ -163,3 +165,23 @@ async def test_a_realm_that_is_not_configured_any_more_is_granted_nothing(
     alone = base_of(desk, FolderPurge(lake), clients={}, realms={}, realm="one")
     assert alone.grants.of("one").allows_operation(PURGE)
     assert not alone.grants.of("another").allows_operation(PURGE)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    "path", ["?after={}", "?after={}&realm=stage_a", "/{}", "/{}/history", "/{}/cancel", "/{}/retry"]
+)
+async def test_a_task_of_another_realm_is_like_one_that_never_was(
+    method: str, path: str, desk: Desk, lake: Path
+) -> None:
+    foreign = await desk.queue.submit(payload(realm=VICTIM), "victim")
+    never = str(uuid4())
+    async with running_service(
+        desk, FolderPurge(lake), with_worker=False, clients=CLIENTS, realms=EVERYTHING
+    ) as service:
+        url = f"{API}/v1/tasks{path}"
+        answers = [await service.http.request(method, url.format(each)) for each in (foreign.id, never)]
+    of_foreign, of_never = answers
+    assert of_foreign.status_code == of_never.status_code >= 400
+    assert of_foreign.text.replace(foreign.id, never) == of_never.text
+    assert (await desk.queue.get(foreign.id)).status == "SUBMITTED"

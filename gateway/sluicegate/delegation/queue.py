@@ -115,11 +115,18 @@ class TaskQueue:
             return [TaskVersion.of(row) for row in await connection.execute(query)]
 
     async def find(self, wanted: TaskFilter) -> list[TaskRecord]:
-        """The tasks of a filter, the newest first, without what is sealed: each may have megabytes."""
+        """The tasks of a filter, the newest first, without what is sealed: each may have megabytes.
+
+        Raises:
+            NotFound: There is no task `after` in the realms of the filter.
+        """
         async with self._store.read() as connection:
             conditions = _conditions(wanted)
             if wanted.after is not None:
-                conditions.append(_older(await _one(connection, wanted.after)))
+                last = await _one(connection, wanted.after)
+                if wanted.realms is not None and last.realm not in wanted.realms:
+                    raise no_such_task(last.id)
+                conditions.append(_older(last))
             query = (
                 select(*_LISTED)
                 .where(*conditions)
