@@ -55,6 +55,7 @@ IMPATIENT: Mapping[str, Any] = {
     "worker": {"poll_interval": 1, "concurrency": 1},
     "encryption_keys": [KEY.decode()],
 }
+PATIENT = {**IMPATIENT, "worker": {**IMPATIENT["worker"], "drain_timeout": 180}}
 
 
 @pytest.fixture
@@ -164,7 +165,7 @@ async def spark_at_work(worker: psutil.Process) -> psutil.Process:
 async def test_spark_goes_on_while_its_signalled_worker_drains(
     server: SeaweedFS, tmp_path: Path
 ) -> None:
-    write_delegation(tmp_path, executor_section(server, tmp_path, master="local[1]"), **IMPATIENT)
+    write_delegation(tmp_path, executor_section(server, tmp_path, master="local[1]"), **PATIENT)
     doomed = await anyio.to_thread.run_sync(doomed_tables, server, tmp_path, 2)
     store = await Store.open(f"sqlite:///{tmp_path}/tasks.db")
     try:
@@ -175,7 +176,7 @@ async def test_spark_goes_on_while_its_signalled_worker_drains(
             # A shell or a supervisor signals the group, systemd every process of the service.
             os.killpg(worker.pid, signal.SIGTERM)
             jvm.terminate()
-            assert await anyio.to_thread.run_sync(running.process.wait, 60) == 0, running.said()
+            assert await anyio.to_thread.run_sync(running.process.wait, 200) == 0, running.said()
             jvm.wait(timeout=60)
         task = await Desk(store, DelegationSettings(), RunningClock()).queue.get(first)
         assert (task.status, task.attempt_count) == ("SUCCESS", 1), running.said()

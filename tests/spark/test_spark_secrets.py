@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from support.descendants import Shown, descendants_watched
 from support.iceberg_rest import WAREHOUSE, written_by
@@ -21,6 +22,7 @@ from support.s3_lake import write_table
 from support.serving import serving
 from support.spark import SMALL_TABLES, require_spark
 from support.spark_tasks import SparkTasks, executor_section, logged_in, task, write_delegation
+from support.telemetry import running_collector
 
 from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
@@ -30,12 +32,6 @@ pytestmark = pytest.mark.xdist_group("spark_secrets")
 ENVIRONMENT = {
     "DATABASE_PASSWORD": "planted-of-the-environment",
     "SPARK_CATALOG_SECRET": "planted-like-one-of-sparks",
-}
-EVENTS = {
-    "spark.eventLog.enabled": "true",
-    "spark.eventLog.compress": "false",
-    "spark.eventLog.rolling.enabled": "false",
-    "spark.redaction.regex": "sesame",
 }
 REDACTED = "*********(redacted)"
 CATALOG = "spark.sql.catalog.task_credentials"
@@ -67,11 +63,13 @@ class Ran:
     Attributes:
         shown: What was to be seen of its processes.
         folder: Holds its log, its database and Spark's event log.
+        spans: What it sent to the collector.
         planted: The secrets.
     """
 
     shown: Shown
     folder: Path
+    spans: bytes
     planted: frozenset[str]
 
     def leaked(self, text: str) -> list[str]:
@@ -85,12 +83,18 @@ class Ran:
         return [json.loads(line) for line in log.read_text().splitlines()]
 
 
+def trace(folder: Path, endpoint: str) -> None:
+    """Let the service of a folder send its spans."""
+    file = folder / "gateway.yaml"
+    settings = orjson.loads(file.read_bytes())
+    file.write_bytes(orjson.dumps(settings | {"telemetry": {"otlp_endpoint": endpoint}}))
+
+
 @pytest.fixture(scope="module")
 def ran(server: SeaweedFS, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     folder = tmp_path_factory.mktemp("planted-spark")
     section = executor_section(server, folder, environment=["STORE_PROFILE"])
-    section["conf"] |= CONF | EVENTS | {"spark.eventLog.dir": (folder / "events").as_uri()}
-    (folder / "events").mkdir()
+    section["conf"] |= CONF | {"spark.redaction.regex": "sesame"}
     write_delegation(folder, section, retry={"max_attempts": 1})
     writer = written_by(server)
     writer.create_namespace_if_not_exists("eu")
@@ -104,25 +108,28 @@ def ran(server: SeaweedFS, tmp_path_factory: pytest.TempPathFactory) -> Ran:
         "properties": {"format": "delta", "location": f"s3://{server.bucket}/delta"},
     }
     log, env = folder / "spark.gateway.log", {**ENVIRONMENT, **NAMED}
-    with (
-        serving(
-            folder, "delegation", "serve", "--with-worker", log_file=log, env=env, stop_seconds=60
-        ) as (process, address),
-        descendants_watched(process.pid) as shown,
-        logged_in(address) as http,
-    ):
-        tasks = SparkTasks(server, folder, http)
-        for each in (
-            task("TABLE_PURGE", "purged", **handed_over(purged, config_of(server))),
-            task("TABLE_COMPACTION", "compacted"),
-            task("TABLE_COMPACTION", "delta", **delta),
+    with running_collector() as collector:
+        trace(folder, collector.endpoint)
+        with (
+            serving(
+                folder, "delegation", "serve", "--with-worker", log_file=log, env=env, stop_seconds=60
+            ) as (process, address),
+            descendants_watched(process.pid) as shown,
+            logged_in(address) as http,
         ):
-            answer = tasks.execute(each)
-            assert answer.status_code == 200, answer.text
+            tasks = SparkTasks(server, folder, http)
+            for each in (
+                task("TABLE_PURGE", "purged", **handed_over(purged, config_of(server))),
+                task("TABLE_COMPACTION", "compacted"),
+                task("TABLE_COMPACTION", "delta", **delta),
+            ):
+                answer = tasks.execute(each)
+                assert answer.status_code == 200, answer.text
+    spans = b"".join(body for _, body in collector.payloads)
     in_conf = re.findall(r"planted[\w-]+", str(CONF))
     planted = {*ENVIRONMENT.values(), *in_conf, server.admin.secret_access_key}
     keep_secret(*planted)  # for the search in logs and databases at the end of the run
-    return Ran(shown, folder, frozenset(planted))
+    return Ran(shown, folder, spans, frozenset(planted))
 
 
 def test_no_process_shows_a_secret(ran: Ran) -> None:
@@ -154,3 +161,11 @@ def test_what_java_prints_is_in_the_log_without_secrets(ran: Ran) -> None:
     log = (ran.folder / "spark.gateway.log").read_text()
     assert "sluicegate_spark.jvm.output:     lake.endpoint = https://me:***@lake.example" in log
     assert ran.leaked(log) == []
+
+
+def test_the_database_and_spans_hold_no_secret(ran: Ran) -> None:
+    databases = [file.read_bytes() for file in ran.folder.glob("tasks.db*")]
+    assert b"compacted" in databases[0]
+    assert b"/v1/tasks/execute/synchronous" in ran.spans
+    for written in (*databases, ran.spans):
+        assert ran.leaked(written.decode(errors="replace")) == []

@@ -92,7 +92,12 @@ def ambient_rights(server: SeaweedFS) -> dict[str, str]:
 
 
 def executor_section(server: SeaweedFS, folder: Path, **changed: Any) -> dict[str, Any]:
-    """The section of the executor, with the tests' jars and the catalog."""
+    """The section of the executor, with the tests' jars and the catalog.
+
+    Spark writes its event log into `events` of the folder, which the search for leaked secrets reads.
+    """
+    events = folder / "events"
+    events.mkdir(parents=True, exist_ok=True)
     return {
         "type": "spark",
         "master": "local[2]",
@@ -102,6 +107,10 @@ def executor_section(server: SeaweedFS, folder: Path, **changed: Any) -> dict[st
         | {
             "spark.local.dir": str(folder / "spark"),
             "spark.log.level": "FATAL",
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": events.as_uri(),
+            "spark.eventLog.compress": "false",
+            "spark.eventLog.rolling.enabled": "false",
         },
         "catalogs": catalogs_of(server),
         # Stores and proxies of the tests, which payloads name.

@@ -16,7 +16,13 @@ from sluicegate.testing.secrets import keep_secret, keep_url_secret, keep_writte
 SECRET = "s3cr3t/with+signs="
 
 
-@pytest.mark.parametrize("name", ["gateway.log", "sluicegate.db", "deep/down/gateway.db-wal"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("gateway.log", "sluicegate.db", "deep/down/gateway.db-wal"),
+        *("local-1795368590431", "app-20261122175800-0001.inprogress", "events_1_local-1795368590431"),
+    ],
+)
 @pytest.mark.parametrize("spelled", [SECRET, "s3cr3t%2Fwith%2Bsigns%3D"])
 def test_secrets_are_found_in_any_spelling(tmp_path: Path, name: str, spelled: str) -> None:
     file = tmp_path / name

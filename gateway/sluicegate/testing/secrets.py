@@ -9,6 +9,7 @@ nothing is remembered.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 _SHORTEST = 8
 # Of servers that tests run beside gateways, logs and databases have other names.
 _SEARCHED = ("gateway.log", ".db", ".db-wal")
+# Spark's event logs are named after the application, with this before it where they roll.
+_EVENTS = re.compile(r"(?:events_\d+_)?(?:local|app)-\d[\w-]*(?:\.inprogress)?")
 _MOST_REPEATS = 5
 _REGISTER = "SLUICEGATE_TEST_SECRETS"
 _SIGNED_BY = ("X-Amz-Signature", "X-Amz-Security-Token", "X-Goog-Signature", "sig", "Signature")
@@ -85,7 +88,7 @@ def registered() -> frozenset[str]:
 
 
 def search(folders: Iterable[Path], secrets: Iterable[str]) -> Findings:
-    """Search logs and databases below some folders, plain and percent-encoded.
+    """Search logs, databases and Spark's event logs below some folders, plain and percent-encoded.
 
     A database that is being closed loses its own log: what that held may have moved to a file that was
     read before, so all is read again.
@@ -123,4 +126,6 @@ def _spellings(secret: str) -> set[bytes]:
 
 def _written(folder: Path) -> Iterator[Path]:
     for place, _, names in os.walk(folder):
-        yield from (Path(place, name) for name in names if name.endswith(_SEARCHED))
+        yield from (
+            Path(place, name) for name in names if name.endswith(_SEARCHED) or _EVENTS.fullmatch(name)
+        )

@@ -239,13 +239,14 @@ class Engine:
         """Start a JVM and Spark in it, unless this process has a JVM, of which it can have one."""
         from pyspark import SparkConf, SparkContext
 
-        if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
-            return
-        environment = jvm_environment(os.environ, self._config.environment)
-        SparkContext(
-            conf=SparkConf(loadDefaults=False).setAll(list(settings.items())),
-            gateway=launch(settings, environment, self._known.hide),
-        )
+        with SparkContext._lock:  # as PySpark does while it starts one
+            if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
+                return
+            environment = jvm_environment(os.environ, self._config.environment)
+            SparkContext(
+                conf=SparkConf(loadDefaults=False).setAll(list(settings.items())),
+                gateway=launch(settings, environment, self._known.hide),
+            )
 
     def _name_python(self) -> None:
         """PySpark reads only from the environment which Python runs the functions that it sends."""
