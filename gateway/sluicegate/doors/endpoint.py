@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from sluicegate.access.authentication import Authentication
 from sluicegate.errors import SluicegateError
-from sluicegate.http.admission import admit
+from sluicegate.http.admission import ticket_of
 from sluicegate.http.responses import as_sluicegate_error, error_response
 from sluicegate.nouns import Principal
 from sluicegate.telemetry import name_recipient
@@ -47,7 +47,9 @@ class Endpoint:
                 request.headers.get("authorization"), request.client and request.client.host
             )
             name_recipient(principal.name)
-            await admit(request, principal.id)
+            ticket = ticket_of(scope)
+            if ticket is not None and not ticket.enter_now(principal.id):
+                await ticket.enter(principal.id)
             response = await self._handler(request, principal)
         except Exception as error:
             response = self._refuse(as_sluicegate_error(error))

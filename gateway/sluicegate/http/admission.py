@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -56,24 +55,27 @@ class Admission:
         else:
             del self._of_address[address]
 
+    def enter_now(self, recipient: str) -> bool:
+        """Take a place of a recipient and one among all, where both are free; else none."""
+        gate, everybody = self._gate(recipient), self._all
+        if gate.inside >= gate.size or everybody.inside >= everybody.size:
+            return False  # nobody waits where a place is free
+        gate.inside += 1
+        everybody.inside += 1
+        return True
+
     async def enter_recipient(self, recipient: str) -> None:
         """Wait for a place of a recipient.
 
         Raises:
             RateLimited: Too many of its requests are waiting, or this one has waited too long.
         """
-        gate = self._of_recipient.get(recipient)
-        if gate is None:
-            gate = self._of_recipient[recipient] = _Gate(self._limits.max_requests_per_recipient)
-        if not await gate.enter(self._limits.queue_timeout):
+        if not await self._gate(recipient).enter(self._limits.queue_timeout):
             raise RateLimited(_too_many("this recipient", self._limits.max_requests_per_recipient))
 
     def leave_recipient(self, recipient: str) -> None:
         """A request of a recipient ended."""
-        gate = self._of_recipient[recipient]
-        gate.leave()
-        if gate.is_empty:
-            del self._of_recipient[recipient]
+        self._of_recipient[recipient].leave()
 
     async def enter_all(self) -> None:
         """Wait for a place among all requests.
@@ -87,6 +89,12 @@ class Admission:
     def leave_all(self) -> None:
         """A request ended."""
         self._all.leave()
+
+    def _gate(self, recipient: str) -> _Gate:
+        gate = self._of_recipient.get(recipient)
+        if gate is None:
+            gate = self._of_recipient[recipient] = _Gate(self._limits.max_requests_per_recipient)
+        return gate
 
 
 class RequestAdmission:
@@ -115,7 +123,7 @@ class RequestAdmission:
             return
         client = scope.get("client")
         try:
-            ticket = _Ticket(self._admission, client[0] if client else "")
+            ticket = Ticket(self._admission, client[0] if client else "")
         except SluicegateError as error:
             log_error(error)
             await self._refuse(scope["path"], error)(scope, receive, send)
@@ -127,23 +135,13 @@ class RequestAdmission:
             ticket.leave()
 
 
-async def admit(connection: HTTPConnection, recipient: str | None) -> None:
-    """Wait until a request may be served; it keeps its place until its answer is sent.
-
-    Args:
-        connection: The request.
-        recipient: Id of who sends it; `None` for a link, which counts for the address.
-
-    Raises:
-        RateLimited: The recipient has too many requests under way.
-        Unavailable: All together are too many.
-    """
-    ticket: _Ticket | None = connection.scope.get(_SCOPE_KEY)
-    if ticket is not None:
-        await ticket.admit(recipient)
+def ticket_of(scope: Scope) -> Ticket | None:
+    """The places of a request; `None` where nothing counts requests."""
+    ticket: Ticket | None = scope.get(_SCOPE_KEY)
+    return ticket
 
 
-class _Ticket:
+class Ticket:
     """The places that one request has taken."""
 
     __slots__ = ("_address", "_admission", "_among_all", "_recipient")
@@ -155,7 +153,24 @@ class _Ticket:
         self._recipient: str | None = None
         self._among_all = False
 
-    async def admit(self, recipient: str | None) -> None:
+    def enter_now(self, recipient: str) -> bool:
+        """Count for a recipient from now on, if there is a place without waiting."""
+        self._leave_address()
+        if not self._admission.enter_now(recipient):
+            return False
+        self._recipient, self._among_all = recipient, True
+        return True
+
+    async def enter(self, recipient: str | None) -> None:
+        """Wait until the request may be served; it keeps its places until its answer is sent.
+
+        Args:
+            recipient: Id of who sends it; `None` for a link, which counts for the address.
+
+        Raises:
+            RateLimited: The recipient has too many requests under way.
+            Unavailable: All together are too many.
+        """
         if recipient is not None:
             self._leave_address()
             await self._admission.enter_recipient(recipient)
@@ -164,6 +179,7 @@ class _Ticket:
         self._among_all = True
 
     def leave(self) -> None:
+        """Leave all places."""
         self._leave_address()
         if self._recipient is not None:
             self._admission.leave_recipient(self._recipient)
@@ -184,12 +200,8 @@ class _Gate:
     inside: int = 0
     waiting: deque[asyncio.Future[None]] | None = None
 
-    @property
-    def is_empty(self) -> bool:
-        return not self.inside and not self.waiting
-
     async def enter(self, timeout: float) -> bool:
-        if self.inside < self.size and not self.waiting:
+        if self.inside < self.size:  # then nobody waits
             self.inside += 1
             return True
         if self.waiting is None:

@@ -69,7 +69,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._head = 0  # bytes of this request's line, headers and trailers
         self._received = 0  # bytes of its body
         self._events = 0  # what the parser has found so far, in all requests
-        self._unfinished = 0  # bytes in which it has found nothing yet
+        self._unfinished = 0  # bytes of a head so far, or in which it has found nothing
+        self._ended = 0  # requests that have arrived to their end
         self._unsent = 0  # bytes that the client had not read when `_stalled_since` was set
         self._stalled_since = 0.0
 
@@ -95,12 +96,16 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         """Bytes of a request, or of several."""
         if self._refused:
             return
-        events = self._events
+        events, ended = self._events, self._ended
         super().data_received(data)
-        if self._events != events:
+        if self._phase is _Phase.HEAD and self._ended == ended:
+            if not self._unfinished:
+                self._all.waits(self)
+            self._unfinished += len(data)
+        elif self._events == events:
+            self._unfinished += len(data)
+        else:
             self._unfinished = 0
-            return
-        self._unfinished += len(data)
         if self._unfinished > self._limits.max_head:
             self.refuse(self._head_too_large())
 
@@ -108,21 +113,28 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         """A request begins."""
         super().on_message_begin()
         self._enter(_Phase.HEAD)
-        self._all.waits(self)
-        self._head = self._received = 0
+        self._head = self._received = self._unfinished = 0
         if self._client_cert_name is not None:
             self.scope["extensions"] = {"tls": {"client_cert_name": self._client_cert_name}}
 
     def on_url(self, url: bytes) -> None:
         """A part of the target."""
-        self._count_head(len(url))
-        super().on_url(url)
+        self._head += len(url)
+        if self._head > self._limits.max_head:
+            self._refuse_head()
+        self.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header, or a trailer: trailers are never taken for headers."""
-        self._count_head(len(name) + len(value) + _HEADER_OVERHEAD)
+        self._events += 1
+        self._head += len(name) + len(value) + _HEADER_OVERHEAD
+        if self._head > self._limits.max_head:
+            self._refuse_head()
         if self._phase is _Phase.HEAD:
-            super().on_header(name, value)
+            name = name.lower()
+            if name == b"expect" and value.lower() == b"100-continue":
+                self.expect_100_continue = True
+            self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         """The head is complete: the application gets the request."""
@@ -140,6 +152,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """The request has arrived to its end."""
         super().on_message_complete()
+        self._ended += 1
         if self.cycle.response_complete:
             self._enter(_Phase.IDLE)
         else:
@@ -147,11 +160,13 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._all.works(self)
 
     def on_response_complete(self) -> None:
-        """A response was handed to the transport."""
-        super().on_response_complete()
-        if not self.cycle.response_complete:
-            return  # a pipelined request is next
-        if self._phase is _Phase.RESPONSE:
+        """A response was handed to the transport; what is idle then is closed by `sweep`."""
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self._phase is _Phase.RESPONSE:
             self._enter(_Phase.IDLE)
             self._all.waits(self)
         elif self._phase is _Phase.BODY:
@@ -260,12 +275,9 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._phase = phase
         self._since = self._all.clock()
 
-    def _count_head(self, length: int) -> None:
-        self._events += 1
-        self._head += length
-        if self._head > self._limits.max_head:
-            self._refusal = self._head_too_large()
-            raise _Refused
+    def _refuse_head(self) -> None:
+        self._refusal = self._head_too_large()
+        raise _Refused
 
     def _head_too_large(self) -> SluicegateError:
         limit = self._limits.max_head

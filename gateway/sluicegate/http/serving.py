@@ -77,7 +77,6 @@ async def serve_app(
         proxy_headers=bool(forwarded_allow_ips),
         forwarded_allow_ips=list(forwarded_allow_ips),
         server_header=False,
-        timeout_keep_alive=int(limits.keep_alive_timeout),
         timeout_graceful_shutdown=stop_timeout,
     )
     if tls is not None:
