@@ -154,3 +154,81 @@ def test_what_was_read_in_vain_is_given_back(limited: Attacked) -> None:
         unreadable(query(limited, table))
         used.append(memory(process, "VmRSS"))
     assert used[-1] < used[0] + SMALL // 2
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "_delta_log/00000000000000000000.json",
+        "./_delta_log/00000000000000000000.json",
+        "day=1/../_delta_log//00000000000000000000.json",
+        "%5Fdelta_log/00000000000000000000.json",
+        "a%09b.parquet",
+        "a\nb.parquet",
+        "a%7Fb.parquet",
+        "x" * 5000,
+        "",
+        ".",
+    ],
+)
+def test_a_file_that_cannot_be_shared_is_refused_at_the_query(attacked: Attacked, path: str) -> None:
+    table = attacked.lake.table()
+    table.folder.commit(0, *HEAD, add("a.parquet"), add(path))
+    assert "names a file that cannot be shared" in unreadable(query(attacked, table))
+    table.folder.commit(1, add("b.parquet"), {"remove": {"path": path, "deletionTimestamp": 1}})
+    assert query(attacked, table).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["./x.parquet", "a//x.parquet", "a/../x.parquet", "a/./%2e/x.parquet"])
+def test_a_path_that_is_not_normal_is_normalized(attacked: Attacked, path: str) -> None:
+    table = attacked.lake.table()
+    table.folder.commit(0, *HEAD, add(path))
+    for name in ("x.parquet", "a/x.parquet"):
+        (table.root / name).parent.mkdir(exist_ok=True)
+        (table.root / name).write_text("rows")
+    (url,) = [
+        orjson.loads(line)["file"]["url"] for line in query(attacked, table).text.splitlines()[2:]
+    ]
+    assert httpx.get(url).text == "rows"
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        {"storageType": "p", "pathOrInlineDv": "{root}/_delta_log/00000000000000000000.json"},
+        {"storageType": "p", "pathOrInlineDv": "{root}/a\tb"},
+        {"storageType": "p"},
+        {"pathOrInlineDv": "x"},
+        {"storageType": "u", "pathOrInlineDv": "\x7f" + "0" * 20},
+    ],
+)
+def test_a_deletion_vector_that_cannot_be_shared_is_refused(
+    attacked: Attacked, vector: dict[str, str]
+) -> None:
+    table = attacked.lake.table()
+    placed = {name: value.replace("{root}", f"file://{table.root}") for name, value in vector.items()}
+    table.folder.commit(
+        0,
+        protocol(3, "deletionVectors"),
+        metadata(),
+        add("a.parquet", deletionVector={**placed, "sizeInBytes": 1, "cardinality": 1}),
+    )
+    headers = {"delta-sharing-capabilities": "responseformat=delta;readerfeatures=deletionvectors"}
+    answer = attacked.attacker.post(f"{table.path()}/query", json={}, headers=headers)
+    unreadable(answer)
+
+
+@pytest.mark.parametrize("link", ["a.parquet", "day=1"])
+def test_a_link_to_another_tables_file_is_not_served(attacked: Attacked, link: str) -> None:
+    table, other = attacked.lake.table(), attacked.lake.table()
+    other.folder.commit(0, *HEAD, add("a.parquet"))
+    (other.root / "a.parquet").write_text("secret")
+    path = "a.parquet" if link == "a.parquet" else "day=1/a.parquet"
+    table.folder.commit(0, *HEAD, add(path))
+    (table.root / link).symlink_to(other.root / "a.parquet" if link == path else other.root)
+    (url,) = [
+        orjson.loads(line)["file"]["url"] for line in query(attacked, table).text.splitlines()[2:]
+    ]
+    answer = httpx.get(url)
+    assert answer.status_code == 403
+    assert "leads out of it" in answer.text

@@ -6,8 +6,11 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from sluicegate.errors import TableUnreadable
 from sluicegate.nouns import join_location
+from sluicegate.tables.delta.paths import check_servable
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 _DIGITS = {character: value for value, character in enumerate(_ALPHABET)}
@@ -23,8 +26,11 @@ def location(table: str, vector: Mapping[str, Any]) -> str | None:
         TableUnreadable: The descriptor is of an unknown kind or malformed.
     """
     kind, path = vector["storageType"], vector["pathOrInlineDv"]
+    if kind is None or path is None:
+        raise TableUnreadable("the table's log holds a deletion vector without a path")
     if kind == "i":
         return None
+    check_servable(pa.array([path], pa.string()), "a deletion vector of the table's log")
     if kind == "p":
         return str(path)
     if kind == "u" and len(path) >= _UUID_LENGTH:

@@ -9,7 +9,7 @@ from pathlib import Path
 import obstore
 import pytest
 
-from sluicegate.api import PermissionDenied, Storage, StorageError
+from sluicegate.api import PermissionDenied, Storage, StorageError, UnsupportedOperation
 
 Build = Callable[[Path], Storage]
 
@@ -151,3 +151,32 @@ async def test_a_log_that_cannot_be_listed_is_a_failure_of_the_store(
     loop.symlink_to("_delta_log")
     with pytest.raises(StorageError, match="log cannot be read"):
         await storage.open(f"{storage.prefix}looped")
+
+
+@pytest.mark.parametrize(
+    ("link", "target", "opened"),
+    [
+        ("table/part.link", "../other/part.parquet", "table/part.link"),
+        ("table/day=1", "../other", "table/day=1/part.parquet"),
+        ("table/deep/day=1", "../../other", "table/deep/day=1/part.parquet"),
+        ("table/up", "..", "table/up/other/part.parquet"),
+        ("loose/part.link", "../other/part.parquet", "loose/part.link"),
+        ("table/_delta_log/1.json", "../../other/_delta_log/0.json", "table"),
+        ("bare/_delta_log", "../other/_delta_log", "bare"),
+    ],
+)
+async def test_a_symbolic_link_does_not_lead_to_another_table(
+    storage: Storage, root: Path, table: Path, link: str, target: str, opened: str
+) -> None:
+    (root / "other" / "_delta_log").mkdir(parents=True)
+    (root / "other" / "_delta_log" / "0.json").write_text("{}")
+    (root / "other" / "part.parquet").write_text("secret")
+    (root / link).parent.mkdir(parents=True, exist_ok=True)
+    (root / link).symlink_to(target)
+    with pytest.raises(PermissionDenied):
+        await storage.open(storage.prefix + opened)
+
+
+async def test_a_name_that_no_link_could_lead_to_is_not_signed(storage: Storage) -> None:
+    with pytest.raises(UnsupportedOperation, match="ends with '#' and digits"):
+        await storage.presign([f"{storage.prefix}a.parquet", f"{storage.prefix}a.parquet#12"], 60)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sluicegate.errors import TableUnreadable
 from sluicegate.tables.delta.jsontext import dump
 from sluicegate.tables.delta.names import Sidecar
-from sluicegate.tables.delta.paths import literal_paths
+from sluicegate.tables.delta.paths import check_servable, literal_paths
 from sluicegate.tables.snapshot import FILE_SCHEMA, TableMetadata, TableProtocol
 
 # Rows that one chunk of a snapshot's columns has at most: what is decoded, joined or rewritten at once.
@@ -124,6 +124,7 @@ def as_files(actions: pa.RecordBatch, source: str) -> pa.RecordBatch:
     """
     if actions.column("path").null_count or actions.column("size").null_count:
         raise TableUnreadable(f"{source} adds a file without a path or a size")
+    check_servable(actions.column("path"), source)
     columns = {name: actions.column(name) for name in FILE_SCHEMA.names}
     partitions = columns["partition_values"]
     if partitions.null_count:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from sluicegate.errors import TableUnreadable
 from sluicegate.tables.changes import CHANGE_SCHEMA, CommitFiles
 from sluicegate.tables.delta.actions import Actions, one_batch
+from sluicegate.tables.delta.paths import check_servable
 from sluicegate.tables.snapshot import FILE_SCHEMA
 
 _KINDS = pa.array(["add", "remove", "cdc"])
@@ -39,6 +40,7 @@ def _check(actions: Actions, source: str) -> None:
         sized = batch is actions.removes or not batch.column("size").null_count
         if batch.column("path").null_count or not sized:
             raise TableUnreadable(f"{source} {what} a file without a path or a size")
+        check_servable(batch.column("path"), source)
 
 
 def _that_change(actions: pa.RecordBatch) -> pa.RecordBatch:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate.tables.delta.jsontext import map_texts
-from sluicegate.tables.delta.paths import literal_paths
+from sluicegate.tables.delta.paths import check_servable, literal_paths
 from sluicegate.tables.delta.stats import stats_texts
 from sluicegate.tables.snapshot import DELETION_VECTOR, FILE_SCHEMA
 
@@ -37,11 +37,13 @@ class AddColumns:
 
         Raises:
             ValueError: An add has no size.
+            TableUnreadable: A file cannot be shared.
         """
         adds = adds.filter(pc.struct_field(adds, "path").is_valid())
         fields = dict(zip((field.name for field in adds.type), adds.flatten(), strict=True))
         columns = {plain: self._plain(fields, name) for name, plain in _PLAIN.items()}
         columns["path"] = literal_paths(fields["path"], self._root)
+        check_servable(columns["path"], "the Delta log's checkpoint")
         columns["partition_values"] = (
             self._map(fields, "partitionValues").fill_null("{}").dictionary_encode()
         )

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sluicegate.errors import TableUnreadable
+
 _ABSOLUTE = r"^(/|[A-Za-z][A-Za-z0-9+.\-]*:/)"
 _ONE_SLASH = r"^([A-Za-z][A-Za-z0-9+.\-]*):/([^/]|$)"
+
+# Segments that the readers of Spark and of Rust leave out or resolve, as `java.net.URI` does.
+_NOT_NORMAL = r"(^|[^:/]/|^/)\.{0,2}(/|$)"
+_UNSERVABLE = r"^$|[\x00-\x1f\x7f]|(^|/)_delta_log(/|$)"
+_CONTROL = bytes([*range(0x20), 0x7F])
+LONGEST_PATH = 1024  # bytes of an object's name in S3, Azure and Google Cloud Storage
 
 
 def storage_root(location: str) -> str:
@@ -33,8 +42,79 @@ def literal_paths(paths: pa.StringArray, root: str) -> pa.StringArray:
         # A replacement is an RE2 template: `\0` to `\9` and `\\` are its only escapes.
         rooted = pc.replace_substring_regex(paths, r"^/", root.replace("\\", r"\\") + "/")
         paths = pc.replace_substring_regex(rooted, _ONE_SLASH, r"\1:///\2")
-    encoded = pc.match_substring(paths, "%")
-    if not pc.any(encoded).as_py():
+    if b"%" in _texts(paths):
+        paths = _mapped(paths, pc.match_substring(paths, "%"), unquote)
+    if not _may_hold(paths, b"//", b"/."):
         return paths
-    decoded = [unquote(path) for path in paths.filter(encoded).to_pylist()]
-    return pc.replace_with_mask(paths, encoded, pa.array(decoded, pa.string()))
+    return _mapped(paths, pc.match_substring_regex(paths, _NOT_NORMAL), normalized)
+
+
+def check_servable(paths: pa.StringArray, source: str) -> None:
+    """Refuse files that no link can lead to, and those that are the log itself.
+
+    Args:
+        paths: Literal ones.
+        source: Which file of the log names them.
+
+    Raises:
+        TableUnreadable: A path has control characters or too many, is empty, or lies in a `_delta_log`.
+    """
+    longest = pc.max(pc.binary_length(paths)).as_py() or 0
+    suspicious = _may_hold(paths, b"_delta_log") or _has_control(_texts(paths))
+    if longest <= LONGEST_PATH and not (
+        suspicious and pc.any(pc.match_substring_regex(paths, _UNSERVABLE)).as_py()
+    ):
+        return
+    raise TableUnreadable(
+        f"{source} names a file that cannot be shared: its path is empty, has control characters or "
+        f"more than {LONGEST_PATH} bytes, or lies in a _delta_log"
+    )
+
+
+def normalized(path: str) -> str:
+    """A literal path without empty segments and dots; as it is where it climbs out of its directory."""
+    scheme, separator, rest = path.rpartition("://")
+    host, slash, rest = rest.partition("/") if separator else ("", "", rest)
+    segments: list[str] = []
+    for segment in rest.split("/"):
+        if segment == "..":
+            if not segments or separator:
+                return path
+            segments.pop()
+        elif segment not in ("", "."):
+            segments.append(segment)
+    return f"{scheme}{separator}{host}{slash}{'/'.join(segments)}"
+
+
+def _may_hold(paths: pa.StringArray, *parts: bytes) -> bool:
+    """Whether a text may be in some path, or a path begins or ends oddly; faster than a regex."""
+    if not len(paths):
+        return False
+    shortest = pc.min(pc.binary_length(paths)).as_py() or 0
+    texts = _texts(paths)
+    odd = pc.or_(pc.starts_with(paths, "."), pc.ends_with(paths, "/"))
+    return bool(shortest <= 2 or pc.any(odd).as_py() or any(part in texts for part in parts))
+
+
+def _has_control(texts: bytes) -> bool:
+    return len(texts.translate(None, _CONTROL)) < len(texts)
+
+
+def _texts(paths: pa.StringArray) -> bytes:
+    """The bytes of all paths, one after the other."""
+    _, offsets, data = paths.buffers()
+    if data is None:
+        return b""
+    ends = memoryview(offsets).cast("i")
+    first, last = ends[paths.offset], ends[paths.offset + len(paths)]
+    return bytes(memoryview(data)[first:last])
+
+
+def _mapped(
+    paths: pa.StringArray, mask: pa.BooleanArray, change: Callable[[str], str]
+) -> pa.StringArray:
+    """The paths, those of a mask changed one by one."""
+    if not pc.any(mask).as_py():
+        return paths
+    changed = [change(path) for path in paths.filter(mask).to_pylist()]
+    return pc.replace_with_mask(paths, mask, pa.array(changed, pa.string()))

@@ -14,6 +14,7 @@ from sluicegate.api import ConfigurationError, PermissionDenied, StorageError, U
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # object_store keeps these names for its own unfinished uploads, and neither lists nor reads them.
 _UPLOAD = re.compile(r"#[0-9]+$")
+_MARKS = ("_delta_log", "metadata")  # directories that tables have
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,11 @@ class Root:
                 detail=path,
             )
         if mode and stat.S_ISDIR(mode):
-            self._check_log(f"{real}/_delta_log")
+            self._check_log(real)
+        elif not self._stays_in_table(path, real):
+            raise PermissionDenied(
+                "a link in the table's directory leads out of it, which is not served", detail=path
+            )
         return real[len(self.path) :].lstrip("/")
 
     def _is_plain(self, path: str) -> bool:
@@ -76,28 +81,54 @@ class Root:
         return inside and "\0" not in path and (names == [""] or not {"", ".", ".."} & set(names))
 
     def _holds(self, real: str) -> bool:
-        return real == self.path or real.startswith(f"{self.path}/")
+        return _is_in(real, self.path)
 
-    def _check_log(self, directory: str) -> None:
+    def _stays_in_table(self, path: str, real: str) -> bool:
+        """Whether a file lies in the table whose directory names it, links and all.
+
+        The table is the topmost directory on the way that looks like one: its writer can make others
+        below it. Outside of any table no link is followed.
+        """
+        below = path[len(self.name) :].strip("/")
+        if real == f"{self.path}/{below}":
+            return True
+        directory = self.name
+        for name in below.split("/")[:-1]:
+            directory = f"{directory}/{name}"
+            if any(Path(directory, mark).is_dir() for mark in _MARKS):
+                return real.startswith(f"{os.path.realpath(directory)}/")
+        return False
+
+    def _check_log(self, table: str) -> None:
         """Judge a log with its table: the core reads the log's files by key, past `key_of`."""
+        directory = f"{table}/_delta_log"
         real = os.path.realpath(directory)
         try:
-            if not self._holds(real) or self._has_stray(real):
+            if not _is_in(real, table) or self._has_stray(real, table):
                 raise _outside(directory)
         except FileNotFoundError:
             return
         except OSError as error:
             raise StorageError("the table's log cannot be read now", detail=str(error)) from error
 
-    def _has_stray(self, directory: str) -> bool:
-        """Whether a directory holds a link out of the root or to a directory, or anything but files."""
+    def _has_stray(self, directory: str, table: str) -> bool:
+        """Whether a directory has a link out of the table or to a directory, or anything but files."""
         with os.scandir(directory) as entries:
-            return any(self._is_stray(entry) for entry in entries)
+            return any(self._is_stray(entry, table) for entry in entries)
 
-    def _is_stray(self, entry: os.DirEntry[str]) -> bool:
+    def _is_stray(self, entry: os.DirEntry[str], table: str) -> bool:
         if entry.is_symlink():
-            return entry.is_dir() or not self._holds(os.path.realpath(entry.path))
-        return self._has_stray(entry.path) if entry.is_dir() else not entry.is_file()
+            return entry.is_dir() or not _is_in(os.path.realpath(entry.path), table)
+        return self._has_stray(entry.path, table) if entry.is_dir() else not entry.is_file()
+
+
+def is_addressable(path: str) -> bool:
+    """Whether the store can read a file of this name."""
+    return not ("#" in path and _UPLOAD.search(path))
+
+
+def _is_in(real: str, directory: str) -> bool:
+    return real == directory or real.startswith(f"{directory}/")
 
 
 def _mode(real: str) -> int | None:

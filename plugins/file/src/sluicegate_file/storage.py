@@ -14,9 +14,10 @@ from sluicegate.api import (
     Presigned,
     Storage,
     TemporaryCredentials,
+    UnsupportedOperation,
 )
 from sluicegate_file.config import SCHEME, FileConfig
-from sluicegate_file.root import Root
+from sluicegate_file.root import Root, is_addressable
 
 
 class FileStorage(Storage):
@@ -46,6 +47,11 @@ class FileStorage(Storage):
         """Links that the gateway serves itself; what they lead to is checked when they are opened."""
         if not all(location.startswith(self._prefix) for location in locations):
             raise PermissionDenied("a file of the table lies outside of the storage that may be shared")
+        if not all(map(is_addressable, locations)):
+            raise UnsupportedOperation(
+                "the table has a file whose name ends with '#' and digits, which cannot be read from "
+                "local storage: its owner should write it again under another name"
+            )
         start = len(self._prefix)
         return self._context.links.sign([location[start:] for location in locations], expires_in)
 
