@@ -16,6 +16,7 @@ from sluicegate.tables.changes import (
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 from sluicegate.tables.file_paths import plain_paths
+from sluicegate.tables.parquet import check_parquet_footer, parquet_batches
 from sluicegate.tables.snapshot import (
     DELETION_VECTOR,
     FILE_SCHEMA,
@@ -44,5 +45,7 @@ __all__ = [
     "TableMetadata",
     "TableProtocol",
     "TableState",
+    "check_parquet_footer",
+    "parquet_batches",
     "plain_paths",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import zlib
@@ -55,6 +56,12 @@ ENTRY_SCHEMA: Mapping[str, Any] = {
         },
     ],
 }
+DELETE_SCHEMA: dict[str, Any] = copy.deepcopy(dict(ENTRY_SCHEMA))
+DELETE_SCHEMA["fields"][2]["type"]["fields"] += [
+    {"name": "referenced_data_file", "type": ["null", "string"]},
+    {"name": "content_offset", "type": ["null", "long"]},
+    {"name": "content_size_in_bytes", "type": ["null", "long"]},
+]
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,23 @@ class HandWritten:
         (folder / "list.avro").write_bytes(manifests)
         (folder / "manifest.avro").write_bytes(entries)
         (folder / name).write_bytes(metadata)
+
+    def write_deletes(self, content: bytes, **members: Any) -> None:
+        """Write the table with a file of deletes; the members are those of the file in its manifest."""
+        location = f"{self.location}/metadata/deletes.avro"
+        self.write(manifests=[self.manifest(), self.manifest(content=1, manifest_path=location)])
+        file = {
+            "content": 1,
+            "file_path": f"{self.location}/data/deletes",
+            "file_format": "PARQUET",
+            "referenced_data_file": None,
+            "content_offset": None,
+            "content_size_in_bytes": None,
+        }
+        entry = avro(DELETE_SCHEMA, [self.entry(**{**file, **members})])
+        (self.root / "metadata" / "deletes.avro").write_bytes(entry)
+        (self.root / "data").mkdir(exist_ok=True)
+        (self.root / "data" / "deletes").write_bytes(content)
 
     def metadata(self) -> dict[str, Any]:
         """The metadata as it should be."""

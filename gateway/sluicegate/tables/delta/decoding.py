@@ -120,7 +120,12 @@ class _Handle(io.RawIOBase):
 
 
 def decoded(
-    source: ParquetBytes, parquet: pq.ParquetFile, columns: list[str], what: str, budget: Budget
+    source: ParquetBytes,
+    parquet: pq.ParquetFile,
+    columns: list[str],
+    what: str,
+    budget: Budget,
+    groups: Sequence[int] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Batches of some columns, row group by row group; each counts in the budget.
 
@@ -130,6 +135,7 @@ def decoded(
         columns: Their paths, or those of groups that they are in.
         what: Names the file in errors.
         budget: Of the reading.
+        groups: Numbers of the row groups, where not all are read.
     """
     footer = parquet.metadata
     wanted = [
@@ -137,7 +143,7 @@ def decoded(
         for number in range(footer.num_columns)
         if _is_in(footer.schema.column(number).path, columns)
     ]
-    for group in range(footer.num_row_groups):
+    for group in range(footer.num_row_groups) if groups is None else groups:
         chunks = [footer.row_group(group).column(number) for number in wanted]
         ranges = [chunk_range(chunk) for chunk in chunks]
         if any(not 0 <= start <= end for start, end in ranges):

@@ -13,7 +13,7 @@ from pyroaring import BitMap64
 
 from sluicegate.api import Budget, UnsupportedOperation
 from sluicegate.formats import DELETION_VECTOR, PLAIN_SCHEMA, FileChunk
-from sluicegate_iceberg.format.broken import in_file
+from sluicegate_iceberg.format.broken import in_file, named
 from sluicegate_iceberg.format.files import DataFiles
 from sluicegate_iceberg.format.manifests import Entry, Manifest, entries_of
 from sluicegate_iceberg.format.positions import positions_by_file, row_set
@@ -26,6 +26,7 @@ from sluicegate_iceberg.format.vectors import (
 )
 
 _EQUALITY = 2
+_LONGEST_VECTOR = 2**31 - 1  # bytes (Delta protocol, "Deletion Vector Descriptor Schema")
 _PATH_ID = 2147483546  # of the column `file_path` in files of positions
 _VECTOR_COLUMN = PLAIN_SCHEMA.get_field_index("deletion_vector")
 
@@ -116,11 +117,11 @@ def deletes_among(entries: Iterable[Entry], oldest: int | None) -> Iterator[Dele
 def _delete_file(entry: Entry, file: Mapping[str, Any]) -> DeleteFile:
     kind = str(file["file_format"]).upper()
     if kind == "PUFFIN":
+        offset, size = file["content_offset"], file["content_size_in_bytes"]
+        if file["referenced_data_file"] is None or offset < 0 or not 0 < size <= _LONGEST_VECTOR:
+            raise ValueError("a deletion vector has no data file, or no place in its file")
         return DeleteFile(
-            file["file_path"],
-            entry.sequence_number,
-            file["referenced_data_file"],
-            (file["content_offset"], file["content_size_in_bytes"]),
+            file["file_path"], entry.sequence_number, file["referenced_data_file"], (offset, size)
         )
     if kind == "PARQUET" and file.get("key_metadata") is None:
         first, last = _named(file)
@@ -136,7 +137,7 @@ def _named(file: Mapping[str, Any]) -> tuple[bytes, bytes | None]:
     if (only := file.get("referenced_data_file")) is not None:
         return only.encode(), only.encode()
     lower, upper = (
-        {item["key"]: item["value"] for item in file.get(bounds) or ()}
+        {item["key"]: item["value"] for item in file.get(bounds) or () if item is not None}
         for bounds in ("lower_bounds", "upper_bounds")
     )
     return lower.get(_PATH_ID, b""), upper.get(_PATH_ID)
@@ -150,7 +151,7 @@ def parse_deletes(file: DeleteFile, data: bytes, budget: Budget) -> Deleted:
     """
     if file.vector_of is not None:
         return Deleted(file, payload=payload_in(data))
-    return Deleted(file, rows=positions_by_file(data))
+    return Deleted(file, rows=positions_by_file(data, budget, named("delete file", file.location)))
 
 
 class DeletedRows:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import TypeVar
 
 import anyio.to_thread
 from pyroaring import BitMap64
 
 from sluicegate.api import Budget
+from sluicegate_iceberg.format.broken import named
 from sluicegate_iceberg.format.deletes import DeleteFile, delete_files
 from sluicegate_iceberg.format.manifests import DELETES, Manifest, listed_manifests
 from sluicegate_iceberg.format.objects import TableObjects
@@ -41,7 +41,7 @@ async def _deleted_rows(objects: TableObjects, recipe: PositionDeletes) -> BitMa
     rows = BitMap64()
     for some in _batches(await _delete_files(objects, recipe)):
         contents = await objects.read_all([file.location for file in some])
-        rows |= await anyio.to_thread.run_sync(partial(_rows_in_all, contents, recipe.data_file))
+        rows |= await objects.decode(_rows_in_all, some, contents, recipe.data_file, objects.budget)
     return rows
 
 
@@ -72,10 +72,12 @@ def _applying(
     ]
 
 
-def _rows_in_all(contents: Sequence[bytes], data_file: str) -> BitMap64:
+def _rows_in_all(
+    files: Sequence[DeleteFile], contents: Sequence[bytes], data_file: str, budget: Budget
+) -> BitMap64:
     rows = BitMap64()
-    for content in contents:
-        rows |= rows_in(content, data_file)
+    for file, content in zip(files, contents, strict=True):
+        rows |= rows_in(content, data_file, budget, named("delete file", file.location))
     return rows
 
 

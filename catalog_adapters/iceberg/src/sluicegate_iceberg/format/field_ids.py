@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from io import BytesIO
 
-import anyio.to_thread
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sluicegate.api import TableUnreadable, UnsupportedOperation
+from sluicegate.api import Budget, TableUnreadable, UnsupportedOperation
+from sluicegate.formats import check_parquet_footer
+from sluicegate_iceberg.format.broken import in_file
 from sluicegate_iceberg.format.files import DataFiles
 from sluicegate_iceberg.format.objects import TableObjects
 
 _MOST_FILES = 2_000
 _TAIL = 16_384  # bytes, in which most footers fit
+_LONGEST = 16 << 20  # bytes of a footer
+_WHAT = "the footer of a data file"
 _MAGIC = b"PAR1"
 _END = 4 + len(_MAGIC)  # bytes of the footer's length, and of the mark behind it
 _FIELD_ID = b"PARQUET:field_id"
@@ -37,7 +40,7 @@ async def check_field_ids(objects: TableObjects, manifests: Iterable[DataFiles])
     again = await _tails(objects, [files[number] for number in longer], lengths)
     for number, footer in zip(longer, again, strict=True):
         footers[number] = footer
-    if not await anyio.to_thread.run_sync(lambda: all(map(_has_ids, footers))):
+    if not await objects.decode(_have_ids, footers, objects.budget):
         raise _unknown("data files lack")
 
 
@@ -58,16 +61,20 @@ def _length(tail: bytes) -> int:
     """Bytes of a file's footer, with its end."""
     if not tail.endswith(_MAGIC):
         raise TableUnreadable("a data file of the Iceberg table is no Parquet file")
-    return int.from_bytes(tail[-_END:-4], "little") + _END
+    length = int.from_bytes(tail[-_END:-4], "little") + _END
+    if length > _LONGEST:
+        raise TableUnreadable(f"{_WHAT} has a footer of {length} bytes")
+    return length
 
 
-def _has_ids(footer: bytes) -> bool:
-    try:
+def _have_ids(footers: Sequence[bytes], budget: Budget) -> bool:
+    return all(_has_ids(footer, budget) for footer in footers)
+
+
+def _has_ids(footer: bytes, budget: Budget) -> bool:
+    with in_file(_WHAT):
+        check_parquet_footer(footer, _WHAT, budget)
         schema = pq.read_metadata(BytesIO(_MAGIC + footer)).schema.to_arrow_schema()
-    except (pa.ArrowException, OSError) as error:
-        raise TableUnreadable(
-            "a data file of the Iceberg table has a broken footer", detail=str(error)
-        ) from error
     return all(_is_numbered(field) for field in schema)
 
 

@@ -99,7 +99,7 @@ class TableObjects:
         store = self._directory.store
         if part is not None:
             await self._expect(what, part[1])
-            return bytes(await obstore.get_range_async(store, key, start=part[0], length=part[1]))
+            return await self._fetch_part(key, what, part)
         result = await obstore.get_async(store, key)
         size = result.meta["size"]
         await self._expect(what, size)
@@ -109,6 +109,20 @@ class TableObjects:
             if len(content) > size:  # the store said something else
                 self.budget.take(what, bytes=len(chunk))
         return bytes(content)
+
+    async def _fetch_part(self, key: str, what: str, part: tuple[int, int]) -> bytes:
+        store, (start, length) = self._directory.store, part
+        if not length:
+            return b""
+        try:
+            return bytes(await obstore.get_range_async(store, key, start=start, length=length))
+        except BaseError:
+            # Stores do not agree about what lies behind the end.
+            if (await obstore.head_async(store, key))["size"] < start + length:
+                raise TableUnreadable(
+                    f"{what} of the Iceberg table is shorter than its metadata says", detail=key
+                ) from None
+            raise
 
     async def _expect(self, what: str, size: int) -> None:
         """Count what is about to be fetched; if that is much, wait until few others do so."""

@@ -3,56 +3,107 @@
 from __future__ import annotations
 
 from array import array
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
-from sluicegate.api import TableUnreadable
+from sluicegate.api import Budget
+from sluicegate.formats import parquet_batches
+from sluicegate_iceberg.format.broken import in_file
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 _PATH, _ROW = "file_path", "pos"
 _ROW_BYTES = 8
+_WHAT = "a delete file"
+_SCHEMA = pa.schema([pa.field(_PATH, pa.string()), pa.field(_ROW, pa.int64())])
+_NUMBERED = pa.schema([pa.field(_PATH, pa.int32()), pa.field(_ROW, pa.int64())])
 
 
-def positions_by_file(data: bytes) -> pa.Table:
+def positions_by_file(data: bytes, budget: Budget | None = None, what: str = _WHAT) -> pa.Table:
     """What a file says: columns `file_path` and `pos_list`, a row for each data file.
 
+    Args:
+        data: The file.
+        budget: Counts what is decoded.
+        what: The file, in words for users.
+
     Raises:
-        TableUnreadable: It is broken.
+        TableUnreadable: It is broken, or too large.
     """
-    return _read(data).group_by(_PATH).aggregate([(_ROW, "list")])
+    numbers: dict[str, int] = {}
+    with in_file(what):
+        parts = [
+            _numbered(batch, numbers)
+            for batch in parquet_batches(data, _SCHEMA, what, budget or Budget())
+        ]
+        # Paths are long and repeat: until the rows are together, numbers stand for them.
+        rows = pa.Table.from_batches(parts, schema=_NUMBERED)
+        grouped = rows.group_by(_PATH).aggregate([(_ROW, "list")])
+        paths = pc.take(pa.array(list(numbers), pa.string()), grouped.column(_PATH))
+        return grouped.set_column(grouped.schema.get_field_index(_PATH), _PATH, paths)
 
 
-def rows_in(data: bytes, data_file: str) -> BitMap64:
-    """What a file says of one data file; all the rest of it is not decoded where that can be told.
+def _numbered(batch: pa.RecordBatch, numbers: dict[str, int]) -> pa.RecordBatch:
+    """A batch with numbers in the place of paths; new ones are added."""
+    paths = _checked(batch).column(_PATH)
+    used = pc.unique(paths.indices)
+    known = [numbers.setdefault(path, len(numbers)) for path in paths.dictionary.take(used).to_pylist()]
+    column = pc.take(pa.array(known, pa.int32()), pc.index_in(paths.indices, used))
+    return pa.RecordBatch.from_arrays([column, batch.column(_ROW)], schema=_NUMBERED)
+
+
+def rows_in(data: bytes, data_file: str, budget: Budget | None = None, what: str = _WHAT) -> BitMap64:
+    """What a file says of one data file; row groups that say nothing of it are not decoded.
+
+    Args:
+        data: The file.
+        data_file: Location of the data file.
+        budget: Counts what is decoded.
+        what: The file, in words for users.
 
     Raises:
-        TableUnreadable: It is broken.
+        TableUnreadable: It is broken, or too large.
     """
     rows = BitMap64()
-    for chunk in _read(data, pc.field(_PATH) == data_file).column(_ROW).chunks:
-        rows |= row_set(chunk)
+
+    def wanted(group: pq.RowGroupMetaData) -> bool:
+        return _may_name(group, data_file)
+
+    with in_file(what):
+        for batch in parquet_batches(data, _SCHEMA, what, budget or Budget(), wanted):
+            paths = _checked(batch).column(_PATH)
+            number = paths.dictionary.index(data_file).as_py()
+            if number >= 0:
+                rows |= row_set(batch.column(_ROW).filter(pc.equal(paths.indices, number)))
     return rows
 
 
 def row_set(positions: pa.Int64Array) -> BitMap64:
     """Positions as a set; no Python object is made for each."""
     values = array("Q")
+    if not len(positions):
+        return BitMap64()
     buffer = memoryview(positions.buffers()[1])
     start = positions.offset * _ROW_BYTES
     values.frombytes(buffer[start : start + len(positions) * _ROW_BYTES])
     return BitMap64(values)
 
 
-def _read(data: bytes, filters: Any = None) -> pa.Table:
-    try:
-        table = pq.read_table(pa.BufferReader(data), columns=[_PATH, _ROW], filters=filters)
-        if table.column(_ROW).type != pa.int64() or table.column(_ROW).null_count:
-            raise KeyError(_ROW)
-    except (pa.ArrowException, KeyError) as error:
-        raise TableUnreadable(
-            "a delete file of the Iceberg table is broken", detail=str(error)
-        ) from error
-    return table
+def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
+    paths, rows = batch.column(_PATH), batch.column(_ROW)
+    if paths.null_count or rows.null_count or (len(rows) and pc.min(rows).as_py() < 0):
+        raise ValueError("a position is missing or negative")
+    return batch
+
+
+def _may_name(group: pq.RowGroupMetaData, data_file: str) -> bool:
+    """Whether a row group may say something of a data file, as far as its statistics tell."""
+    for number in range(group.num_columns):
+        column = group.column(number)
+        if column.path_in_schema == _PATH and (known := column.statistics) and known.has_min_max:
+            return bool(str(known.min) <= data_file <= str(known.max))
+    return True

@@ -62,7 +62,7 @@ def cardinality_of(payload: bytes) -> int:
     """
     try:
         return len(BitMap64.deserialize(payload[len(_MAGIC) :]))
-    except ValueError as error:
+    except (ValueError, IndexError, OverflowError, MemoryError) as error:
         raise TableUnreadable(
             "a deletion vector of the Iceberg table is broken", detail=str(error)
         ) from error
