@@ -10,7 +10,7 @@ from sluicegate.config.authentication import OidcSettings
 from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel, SigningKey
 from sluicegate.errors import InvalidRequest
 from sluicegate.realm_grants import comparable_location
-from sluicegate.units import Duration
+from sluicegate.units import ByteSize, Duration
 
 
 def _location(value: str) -> str:
@@ -160,6 +160,12 @@ class DelegationSettings(SettingsModel):
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(
         default=8182, ge=0, le=65_535, description="Port to listen on; 0 takes a free one."
+    )
+    max_body: ByteSize = Field(
+        default=1_000_000,
+        ge=1,
+        description="Longest payload; a longer one is answered with 413. Raise it for catalogs that "
+        "send the metadata of tables with very many snapshots.",
     )
     tls: DelegationTls | None = Field(default=None, description="Certificates; without them, HTTP.")
     realm: RealmName = Field(

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from sluicegate.delegation.payload_limits import check_shape
 from sluicegate.errors import InvalidRequest, MalformedRequest, UnsupportedOperation
 from sluicegate.yamlfile import nearest
 
@@ -29,6 +30,8 @@ _EXPECTED: Mapping[str, str] = {
 # Safe to store as it is; everything else of the parameters may hold credentials.
 _SHOWN = {"table_identity", "metadata_location", "properties"}
 
+_SHOWN_PROBLEMS = 20
+_MOST_LEVELS = 256  # of a namespace
 _NO_NULL = r"^[^\x00]*$"  # PostgreSQL stores none
 Name = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=_NO_NULL)]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=_NO_NULL)]
@@ -58,7 +61,7 @@ class TableIdentity(_Part):
 
     table_entity_id: Name
     catalog_name: Name
-    namespace_levels: Annotated[tuple[Name, ...], Field(min_length=1)]
+    namespace_levels: Annotated[tuple[Name, ...], Field(min_length=1, max_length=_MOST_LEVELS)]
     table_name: Name
 
 
@@ -91,13 +94,18 @@ class TaskPayload(_Part):
     operation_parameters: PurgeTableOperationParameters
 
     @classmethod
-    def parse(cls, body: bytes) -> TaskPayload:
+    def parse(cls, body: bytes, longest: int = 0) -> TaskPayload:
         """Read a request's body.
 
+        Args:
+            body: Of any length.
+            longest: Most bytes of a body, as configured; see `check_shape`.
+
         Raises:
-            MalformedRequest: It is no JSON.
+            MalformedRequest: It is no JSON, is nested too deeply or has too many members.
             InvalidRequest: It is no payload; the message names each place.
         """
+        check_shape(body, longest)
         try:
             document = orjson.loads(body)
         except orjson.JSONDecodeError as error:
@@ -107,7 +115,7 @@ class TaskPayload(_Part):
         try:
             return cls.model_validate(document)
         except ValidationError as error:
-            raise InvalidRequest("; ".join(map(_problem, error.errors(include_input=False)))) from None
+            raise InvalidRequest(_problems(error)) from None
 
     def check_operation(self, offered: Collection[str]) -> None:
         """Refuse an operation that no executor runs.
@@ -158,6 +166,14 @@ def subject_of(realm: str, payload: Mapping[str, Any]) -> str:
     """The table of a stored payload: of unfinished tasks, each table has one."""
     table = payload["operation_parameters"]["table_identity"]
     return orjson.dumps([realm, table["catalog_name"], table["table_entity_id"]]).decode()
+
+
+def _problems(error: ValidationError) -> str:
+    """What is wrong, as far as people read it: a list may have a problem with each of its items."""
+    found = error.errors(include_input=False, include_context=False, include_url=False)
+    more = len(found) - _SHOWN_PROBLEMS
+    shown = list(map(_problem, found[:_SHOWN_PROBLEMS]))
+    return "; ".join(shown + ([f"and {more} more problems"] if more > 0 else []))
 
 
 def _problem(error: Any) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection
 
 import anyio
+import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -25,8 +26,8 @@ from sluicegate.errors import InvalidRequest
 from sluicegate.http.bodies import read_body
 from sluicegate.http.responses import json_response
 
-# Metadata of wide tables with many snapshots goes with the payload.
-_MAX_BODY = 64_000_000
+_PARSED_AT_ONCE = 2  # each may need a hundred times its bytes
+_PARSED_ON_LOOP = 64_000  # bytes; parsing these takes less than a switch to a thread may
 _MOST_LISTED = 1000
 _LIMIT = re.compile(r"[0-9]{1,4}")
 
@@ -40,6 +41,7 @@ class TaskRoutes:
         watcher: Waits for them.
         operations: What the configured executors run.
         grants: What tasks of each realm may touch.
+        max_body: Most bytes of a payload.
     """
 
     def __init__(
@@ -49,12 +51,15 @@ class TaskRoutes:
         watcher: Watcher,
         operations: Collection[str],
         grants: RealmGrants,
+        max_body: int,
     ) -> None:
         self._callers = callers
         self._queue = queue
         self._watcher = watcher
         self._operations = operations
         self._grants = grants
+        self._max_body = max_body
+        self._parsing = anyio.CapacityLimiter(_PARSED_AT_ONCE)
 
     def routes(self) -> list[Route]:
         """Where they are."""
@@ -116,11 +121,19 @@ class TaskRoutes:
 
     async def _take(self, request: Request) -> TaskRecord:
         caller = await self._callers.authenticate(request)
-        payload = TaskPayload.parse(await read_body(request, _MAX_BODY))
+        body = await read_body(request, self._max_body)
+        if len(body) <= _PARSED_ON_LOOP:
+            payload = self._checked(body, caller)
+        else:
+            payload = await anyio.to_thread.run_sync(self._checked, body, caller, limiter=self._parsing)
+        return await self._queue.submit(payload, caller.name)
+
+    def _checked(self, body: bytes, caller: Caller) -> TaskPayload:
+        payload = TaskPayload.parse(body, self._max_body)
         caller.check_realm(payload.common_payload.realm_identifier)
         payload.check_operation(self._operations)
         self._grants.check_payload(payload)
-        return await self._queue.submit(payload, caller.name)
+        return payload
 
     async def _one(self, request: Request) -> TaskRecord:
         caller = await self._callers.authenticate(request)

@@ -117,7 +117,7 @@ class Base:
         callers = Callers(delegation, lambda: tokens)
         watcher = Watcher(self.queue)
         operations = self.configured.operations
-        routes = TaskRoutes(callers, self.queue, watcher, operations, self.grants)
+        routes = TaskRoutes(callers, self.queue, watcher, operations, self.grants, delegation.max_body)
         app = Starlette(
             routes=[
                 *health_routes(self.store.ping),

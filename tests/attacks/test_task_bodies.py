@@ -1,0 +1,108 @@
+"""Large, deep and wide bodies cost the delegation service little, and nobody else anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import httpx
+import orjson
+import pytest
+from support.bystander import watched
+from support.delegation import API, SECRET, body
+from support.delegation_processes import DelegationProcess, delegation_process
+from support.installed import installed_site
+
+from sluicegate.delegation.payload_limits import MOST_LEVELS, check_shape
+from sluicegate.errors import MalformedRequest
+
+PLUGIN = """
+from sluicegate.api import PluginConfig, TaskExecutor, TaskExecutorType, TaskResult, hookimpl
+
+class Nothing(TaskExecutor):
+    async def run(self, task, resources, run):
+        return TaskResult("nothing was done")
+
+@hookimpl
+def sluicegate_register_task_executors():
+    kind = TaskExecutorType("idle", ("TABLE_PURGE",), PluginConfig, lambda config, context: Nothing())
+    return [kind]
+"""
+MB = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[DelegationProcess, str]]:
+    """The service with a worker in its process, and its address."""
+    folder = tmp_path_factory.mktemp("service")
+    delegation = {
+        "realm": "prod",
+        "clients": {"polaris": {"secret": {"env": "POLARIS_SECRET"}}},
+        "executors": [{"type": "idle"}],
+    }
+    settings = {"database": f"sqlite:///{folder}/tasks.db", "delegation": delegation}
+    (folder / "gateway.yaml").write_text(json.dumps(settings))
+    with ExitStack() as stack:
+        site = stack.enter_context(installed_site(tmp_path_factory.mktemp("site")))
+        site.install("idle", PLUGIN)
+        arguments = ("serve", "--with-worker", "--port", "0")
+        process = stack.enter_context(delegation_process(folder, site.folder, *arguments))
+        yield process, process.address().removesuffix(API)
+
+
+def wide(members: int) -> bytes:
+    """A payload with a list of so many members in its metadata."""
+    document = body(metadata={"location": "l", "table-uuid": "u", "format-version": 2, "x": []})
+    return orjson.dumps(document).replace(b'"x":[]', b'"x":[' + b",".join([b"0"] * members) + b"]")
+
+
+BODIES: dict[str, tuple[bytes, int]] = {
+    "34 MB of members": (wide(17 * MB), 413),
+    "1 MB of members": (wide(499_000), 400),
+    "1 MB of brackets": (b"[" * (MB - 1), 400),
+    "1 MB of empty lists": (b"[" + b"[]," * 300_000 + b"[]]", 400),
+    "1 MB of texts": (b'""' * (MB // 2 - 1), 400),
+    "1 MB of quotes without an end": (b'"' + rb"\"" * (MB // 2 - 1), 400),
+    "1 MB of wrong levels": (
+        orjson.dumps(body()).replace(b'["NS1","NESTED1"]', b"[" + b"0," * 90_000 + b"0]"),
+        400,
+    ),
+    "900 levels": (b'{"a":' * 900 + b"1" + b"}" * 900, 400),
+    "a text of 900 KB": (orjson.dumps(body("T2", properties={"note": "x" * 900_000})), 202),
+    "members of 900 KB": (wide(90_000), 202),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_body_costs_nobody_else_anything(service: tuple[DelegationProcess, str], name: str) -> None:
+    content, status = BODIES[name]
+    process, address = service
+    with httpx.Client(base_url=address, timeout=60) as client:
+        form = {"grant_type": "client_credentials", "client_id": "polaris", "client_secret": SECRET}
+        granted = client.post(f"{API}/v1/oauth/tokens", data=form)
+        assert granted.status_code == 200, granted.text
+        client.headers["Authorization"] = f"Bearer {granted.json()['access_token']}"
+        bystander = httpx.Client(headers=client.headers)
+        requests = [
+            bystander.build_request("GET", f"{address}{path}") for path in ("/livez", f"{API}/v1/tasks")
+        ]
+        with bystander, watched(process.process.pid, bystander, requests) as watch:
+            try:
+                answer = client.post(f"{API}/v1/tasks", content=content)
+            except httpx.WriteError:  # it does not read what is left
+                assert status == 413
+            else:
+                assert answer.status_code == status, answer.text[:300]
+                assert len(answer.text) < 5_000
+    watch.check(growth=150 * MB)
+
+
+def test_texts_are_no_structure() -> None:
+    check_shape(b'{"a":"' + b"[" * 90_000 + rb"\"[[" + b'"}', MB)
+    check_shape(b'"' + b"\\", MB)
+    check_shape(b"[" * MOST_LEVELS + b"]" * MOST_LEVELS + b"[[[", MB)
+    with pytest.raises(MalformedRequest, match="nested more than 100 levels"):
+        check_shape(rb'"\\"' + b"[" * (MOST_LEVELS + 1), MB)
+    with pytest.raises(MalformedRequest, match="more than 200,000 members"):
+        check_shape(b"," * 200_001, 2 * MB)
