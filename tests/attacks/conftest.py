@@ -12,7 +12,7 @@ from support.shared_lake import shared_lake
 @pytest.fixture(scope="module")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
     """A gateway that serves the bystander; tables for the attacker are written by the tests."""
-    with shared_lake(tmp_path_factory.mktemp("attacked"), tables=40) as lake:
+    with shared_lake(tmp_path_factory.mktemp("attacked"), tables=120) as lake:
         yield Attacked.over(lake)
 
 
@@ -21,5 +21,5 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
     """The same with low limits, so that what exceeds them need not be large."""
     limits = {"table": {"bytes": LOW_BYTES, "rows": LOW_ROWS, "time": "20s"}}
     folder = tmp_path_factory.mktemp("limited")
-    with shared_lake(folder, tables=40, settings={"limits": limits}) as lake:
+    with shared_lake(folder, tables=120, settings={"limits": limits}) as lake:
         yield Attacked.over(lake)

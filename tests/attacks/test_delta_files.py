@@ -232,3 +232,70 @@ def test_a_link_to_another_tables_file_is_not_served(attacked: Attacked, link: s
     answer = httpx.get(url)
     assert answer.status_code == 403
     assert "leads out of it" in answer.text
+
+
+def _nested(levels: int) -> dict[str, Any]:
+    kind: Any = "long"
+    for _ in range(levels):
+        kind = {"type": "array", "elementType": kind, "containsNull": True}
+    return {"type": "struct", "fields": [{"name": "a", "type": kind, "nullable": True, "metadata": {}}]}
+
+
+def _field(**values: Any) -> str:
+    return orjson.dumps({"type": "struct", "fields": [values]}).decode()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"schemaString": orjson.dumps(_nested(120)).decode()},
+        {"schemaString": '{"type":"array","elementType":' * 900 + '"long"' + "}" * 900},
+        {"schemaString": "[1,2]"},
+        {"schemaString": "{"},
+        {"schemaString": {"type": "struct", "fields": []}},
+        {"schemaString": _field(type="long", metadata={})},
+        {"schemaString": _field(name=7, type="long", metadata={})},
+        {"schemaString": _field(name="a", metadata={})},
+        {"schemaString": _field(name="a", type="long", metadata=[1])},
+        {"schemaString": _field(name="a", type={"type": "map"}, metadata={})},
+        {"schemaString": _field(name="a", type="decimal(38,999999999)", metadata={})},
+        {"partitionColumns": "abc"},
+        {"partitionColumns": [1]},
+        {"configuration": ["a"]},
+        {"configuration": {"delta.enableChangeDataFeed": True}},
+        {"format": "parquet"},
+        {"id": 7},
+        {"name": {}},
+        {"createdTime": "now"},
+    ],
+    ids=str,
+)
+def test_metadata_of_another_shape_are_unreadable(attacked: Attacked, values: dict[str, Any]) -> None:
+    table = attacked.lake.table()
+    table.folder.commit(0, protocol(), {"metaData": {**metadata()["metaData"], **values}}, add("a"))
+    message = unreadable(query(attacked, table))
+    assert message == f"the Delta log's {0:020}.json is damaged"
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        {"protocol": {"minReaderVersion": "one", "minWriterVersion": 2}},
+        {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": [[]]}},
+        {"protocol": [1]},
+        {"commitInfo": {"inCommitTimestamp": "now"}},
+        {"commitInfo": {"inCommitTimestamp": 1 << 62}},
+        add("a", partitionValues={"p": 1}),
+        add("a", partitionValues=[1]),
+        add("a", stats={}),
+        add("a", size="big"),
+        [1, 2],
+        {"add": [1]},
+    ],
+    ids=str,
+)
+def test_actions_of_another_shape_are_unreadable(attacked: Attacked, action: Any) -> None:
+    table = attacked.lake.table()
+    table.folder.commit(0, *HEAD, add("a"))
+    table.folder.commit(1, action)
+    assert f"{1:020}.json is damaged" in unreadable(query(attacked, table))

@@ -67,7 +67,7 @@ def action_row(action: Mapping[str, Any], line: int) -> Row:
         get("size"),
         # What an add calls its modification time is, for a remove, the time of the deletion.
         get("modificationTime", get("deletionTimestamp")),
-        _text(get("partitionValues")),
+        _partition_text(get("partitionValues")),
         get("stats"),
         get("deletionVector"),
         _text(get("tags")),
@@ -138,6 +138,12 @@ def _no_actions() -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
         [pa.nulls(0, field.type) for field in ACTION_SCHEMA], schema=ACTION_SCHEMA
     )
+
+
+def _partition_text(values: Mapping[str, Any] | None) -> str | None:
+    if values is not None and not all(type(each) is str or each is None for each in values.values()):
+        raise TypeError("a partition value is no text")
+    return _text(values)
 
 
 def _text(values: Mapping[str, Any] | None) -> str | None:

@@ -22,6 +22,7 @@ from sluicegate.tables.delta.actions import (
 )
 from sluicegate.tables.delta.names import LogFile, Sidecar, sidecar_of
 from sluicegate.tables.delta.protocol import metadata_of, protocol_of
+from sluicegate.tables.delta.shape import timestamp
 
 if TYPE_CHECKING:
     from sluicegate.tables.delta.store import LogStore
@@ -130,7 +131,7 @@ class _Parser:
             cdc=joined_actions(self._columns["cdc"]),
             protocol=None if protocol is None else protocol_of(protocol),
             metadata=None if metadata is None else metadata_of(metadata),
-            in_commit_timestamp=info.get("inCommitTimestamp"),
+            in_commit_timestamp=timestamp(info.get("inCommitTimestamp")),
             sidecars=tuple(self._sidecars),
             no_op=_is_no_op_merge(info),
         )

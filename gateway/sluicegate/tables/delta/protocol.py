@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from sluicegate.errors import TableUnreadable
+from sluicegate.tables.delta.shape import checked_schema, optional, text_map, texts
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
 # Delta protocol, "Valid Feature Names in Table Features", and the previews of those features.
@@ -44,19 +45,20 @@ def protocol_of(action: Mapping[str, Any]) -> TableProtocol:
 def metadata_of(action: Mapping[str, Any]) -> TableMetadata:
     """The value of a `metaData` action (Delta protocol, "Change Metadata").
 
-    Its maps are dictionaries in JSON and lists of pairs in Parquet.
+    Raises:
+        ValueError, KeyError, TypeError, AttributeError: Something in it has not the protocol's shape.
     """
     file_format = action.get("format") or {}
     return TableMetadata(
-        id=action["id"],
-        schema_string=action.get("schemaString") or _NO_FIELDS,
-        partition_columns=tuple(action.get("partitionColumns") or ()),
-        configuration=dict(action.get("configuration") or {}),
-        name=action.get("name"),
-        description=action.get("description"),
-        provider=file_format.get("provider") or "parquet",
-        format_options=dict(file_format.get("options") or {}),
-        created_time=action.get("createdTime"),
+        id=optional(action["id"], str) or "",
+        schema_string=checked_schema(action.get("schemaString") or _NO_FIELDS),
+        partition_columns=texts(action.get("partitionColumns") or []),
+        configuration=text_map(action.get("configuration") or {}),
+        name=optional(action.get("name"), str),
+        description=optional(action.get("description"), str),
+        provider=optional(file_format.get("provider"), str) or "parquet",
+        format_options=text_map(file_format.get("options") or {}),
+        created_time=optional(action.get("createdTime"), int),
     )
 
 
@@ -88,5 +90,5 @@ def check_readable(protocol: TableProtocol, *, by_catalog: bool) -> None:
         )
 
 
-def _features(names: Iterable[str] | None) -> tuple[str, ...] | None:
-    return None if names is None else tuple(names)
+def _features(names: Any) -> tuple[str, ...] | None:
+    return None if names is None else texts(names)
