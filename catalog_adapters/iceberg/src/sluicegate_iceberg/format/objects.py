@@ -94,6 +94,10 @@ class TableObjects:
                 "the table's storage does not answer or refuses; try again later",
                 detail=without_queries(f"{key}: {type(error).__name__}: {error}"),
             ) from None
+        except ValueError as error:
+            raise TableUnreadable(
+                "the Iceberg table's metadata names a file that no store can have", detail=str(error)
+            ) from None
 
     async def _fetch(self, key: str, what: str, part: tuple[int, int] | None) -> bytes:
         store = self._directory.store
