@@ -7,9 +7,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
@@ -28,8 +25,9 @@ from sluicegate.content.links import ContentLinks
 from sluicegate.content.routes import content_routes
 from sluicegate.errors import SluicegateError
 from sluicegate.http.admission import Admission, RequestAdmission
+from sluicegate.http.application import Application
 from sluicegate.http.health import health_routes
-from sluicegate.http.responses import as_sluicegate_error, error_response
+from sluicegate.http.responses import error_response
 from sluicegate.iceberg_rest.door import iceberg_routes
 from sluicegate.iceberg_rest.errors import refuse
 from sluicegate.keyring import KeyRing
@@ -101,12 +99,7 @@ class Gateway:
 
     def asgi(self) -> ASGIApp:
         """The application with its plugins' wrappers, telemetry outermost."""
-        app = Starlette(
-            routes=self.routes(),
-            exception_handlers=dict.fromkeys(
-                (HTTPException, SluicegateError, Exception), _answer_error
-            ),
-        )
+        app = Application(routes=self.routes())
         app.router.redirect_slashes = False  # an address that does not exist is a 404 in JSON
         added = self.registry.capabilities()
         announcing: ASGIApp = PluginCapabilities(app, added) if added else app
@@ -136,9 +129,9 @@ class Gateway:
             vending=self.vending,
         )
         return [
+            *sharing,  # first: they are asked most, and each route before them takes time
             *health_routes(self.store.ping),
             *self.access.routes(),
-            *sharing,
             *iceberg,
             *content_routes(self.instances.storage, keys.derive(_LINKS)),
             *self.registry.routes(self),
@@ -172,7 +165,3 @@ def _refused_early(path: str, error: SluicegateError) -> Response:
     if path in TOKEN_PATHS:
         return refusal_response(OAuthError("slow_down", error.message, error.status))
     return refuse(error) if path.startswith(f"{ICEBERG_PATH}/") else error_response(error)
-
-
-async def _answer_error(request: Request, error: Exception) -> Response:
-    return error_response(as_sluicegate_error(error))

@@ -22,10 +22,10 @@ async def test_who_waits_is_served_in_turn() -> None:
     admission, order = Admission(PATIENT), []
 
     async def serve(number: int) -> None:
-        await admission.enter_all()
+        gate = await admission.enter_all()
         order.append(number)
         await asyncio.sleep(0)
-        admission.leave_all()
+        gate.leave()
 
     await asyncio.gather(serve(1), serve(2))
     await asyncio.gather(serve(3), serve(4))
@@ -34,31 +34,31 @@ async def test_who_waits_is_served_in_turn() -> None:
 
 async def test_no_more_may_wait_than_may_be_served() -> None:
     admission = Admission(PATIENT)
-    await admission.enter_recipient("acme")
+    gate = await admission.enter_recipient("acme")
     waiting = asyncio.create_task(admission.enter_recipient("acme"))
     await asyncio.sleep(0)
     with pytest.raises(RateLimited, match="1 requests under way"):
         await admission.enter_recipient("acme")
     await admission.enter_recipient("rival")
-    admission.leave_recipient("acme")
+    gate.leave()
     await waiting
 
 
 async def test_who_waits_too_long_is_refused_and_takes_no_place() -> None:
     admission = Admission(HASTY)
-    await admission.enter_all()
+    gate = await admission.enter_all()
     with pytest.raises(Unavailable, match="as many requests as it can"):
         await admission.enter_all()
-    admission.leave_all()
+    gate.leave()
     await admission.enter_all()
 
 
 async def test_a_place_that_comes_with_a_cancellation_is_passed_on() -> None:
     admission = Admission(PATIENT)
-    await admission.enter_all()
+    gate = await admission.enter_all()
     cancelled = asyncio.create_task(admission.enter_all())
     await asyncio.sleep(0)
-    admission.leave_all()
+    gate.leave()
     cancelled.cancel()
     await asyncio.gather(cancelled, return_exceptions=True)
     await asyncio.wait_for(admission.enter_all(), 10)

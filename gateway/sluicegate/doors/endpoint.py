@@ -42,9 +42,10 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         request = Request(scope, receive)
+        client = scope.get("client")
         try:
             principal = await self._authentication.authenticate(
-                request.headers.get("authorization"), request.client and request.client.host
+                request.headers.get("authorization"), client[0] if client else None
             )
             name_recipient(principal.name)
             ticket = ticket_of(scope)

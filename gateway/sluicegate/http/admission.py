@@ -32,8 +32,8 @@ class Admission:
 
     def __init__(self, limits: AdmissionLimits) -> None:
         self._limits = limits
-        self._all = _Gate(limits.max_requests)
-        self._of_recipient: dict[str, _Gate] = {}
+        self._all = Gate(limits.max_requests)
+        self._of_recipient: dict[str, Gate] = {}
         self._of_address: dict[str, int] = {}
 
     def arrive(self, address: str) -> None:
@@ -55,29 +55,27 @@ class Admission:
         else:
             del self._of_address[address]
 
-    def enter_now(self, recipient: str) -> bool:
+    def enter_now(self, recipient: str) -> tuple[Gate, ...]:
         """Take a place of a recipient and one among all, where both are free; else none."""
         gate, everybody = self._gate(recipient), self._all
         if gate.inside >= gate.size or everybody.inside >= everybody.size:
-            return False  # nobody waits where a place is free
+            return ()  # nobody waits where a place is free
         gate.inside += 1
         everybody.inside += 1
-        return True
+        return gate, everybody
 
-    async def enter_recipient(self, recipient: str) -> None:
+    async def enter_recipient(self, recipient: str) -> Gate:
         """Wait for a place of a recipient.
 
         Raises:
             RateLimited: Too many of its requests are waiting, or this one has waited too long.
         """
-        if not await self._gate(recipient).enter(self._limits.queue_timeout):
+        gate = self._gate(recipient)
+        if not await gate.enter(self._limits.queue_timeout):
             raise RateLimited(_too_many("this recipient", self._limits.max_requests_per_recipient))
+        return gate
 
-    def leave_recipient(self, recipient: str) -> None:
-        """A request of a recipient ended."""
-        self._of_recipient[recipient].leave()
-
-    async def enter_all(self) -> None:
+    async def enter_all(self) -> Gate:
         """Wait for a place among all requests.
 
         Raises:
@@ -85,15 +83,12 @@ class Admission:
         """
         if not await self._all.enter(self._limits.queue_timeout):
             raise Unavailable("the gateway serves as many requests as it can; try again later")
+        return self._all
 
-    def leave_all(self) -> None:
-        """A request ended."""
-        self._all.leave()
-
-    def _gate(self, recipient: str) -> _Gate:
+    def _gate(self, recipient: str) -> Gate:
         gate = self._of_recipient.get(recipient)
         if gate is None:
-            gate = self._of_recipient[recipient] = _Gate(self._limits.max_requests_per_recipient)
+            gate = self._of_recipient[recipient] = Gate(self._limits.max_requests_per_recipient)
         return gate
 
 
@@ -144,22 +139,19 @@ def ticket_of(scope: Scope) -> Ticket | None:
 class Ticket:
     """The places that one request has taken."""
 
-    __slots__ = ("_address", "_admission", "_among_all", "_recipient")
+    __slots__ = ("_address", "_admission", "_gates")
 
     def __init__(self, admission: Admission, address: str) -> None:
         admission.arrive(address)
         self._admission = admission
         self._address: str | None = address
-        self._recipient: str | None = None
-        self._among_all = False
+        self._gates: tuple[Gate, ...] = ()
 
     def enter_now(self, recipient: str) -> bool:
         """Count for a recipient from now on, if there is a place without waiting."""
         self._leave_address()
-        if not self._admission.enter_now(recipient):
-            return False
-        self._recipient, self._among_all = recipient, True
-        return True
+        self._gates = self._admission.enter_now(recipient)
+        return bool(self._gates)
 
     async def enter(self, recipient: str | None) -> None:
         """Wait until the request may be served; it keeps its places until its answer is sent.
@@ -173,18 +165,14 @@ class Ticket:
         """
         if recipient is not None:
             self._leave_address()
-            await self._admission.enter_recipient(recipient)
-            self._recipient = recipient
-        await self._admission.enter_all()
-        self._among_all = True
+            self._gates = (await self._admission.enter_recipient(recipient),)
+        self._gates += (await self._admission.enter_all(),)
 
     def leave(self) -> None:
         """Leave all places."""
         self._leave_address()
-        if self._recipient is not None:
-            self._admission.leave_recipient(self._recipient)
-        if self._among_all:
-            self._admission.leave_all()
+        for gate in self._gates:
+            gate.leave()
 
     def _leave_address(self) -> None:
         if self._address is not None:
@@ -193,7 +181,7 @@ class Ticket:
 
 
 @dataclass(slots=True)
-class _Gate:
+class Gate:
     """So many may be inside, and as many may wait."""
 
     size: int
@@ -201,6 +189,7 @@ class _Gate:
     waiting: deque[asyncio.Future[None]] | None = None
 
     async def enter(self, timeout: float) -> bool:
+        """Wait for a place; whether there was one in time."""
         if self.inside < self.size:  # then nobody waits
             self.inside += 1
             return True
@@ -221,6 +210,7 @@ class _Gate:
         return False
 
     def leave(self) -> None:
+        """One who was inside leaves."""
         if self.waiting:
             self.waiting.popleft().set_result(None)  # who waited takes this place
         else:

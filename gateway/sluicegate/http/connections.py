@@ -74,7 +74,7 @@ class Connections:
         self._open.add(connection)
         if address:
             self._of_address[address] += 1
-        self.waits(connection)
+        self.waits(connection, self.clock())
         return None
 
     def count_refusal(self, reason: str) -> None:
@@ -89,10 +89,10 @@ class Connections:
         self._refused.add(connection)
         return True
 
-    def waits(self, connection: Connection) -> None:
-        """The connection waits for its client from now on."""
+    def waits(self, connection: Connection, now: float) -> None:
+        """The connection waits for its client from `now` on."""
         self._waiting.pop(connection, None)
-        self._waiting[connection] = self.clock()
+        self._waiting[connection] = now
 
     def works(self, connection: Connection) -> None:
         """A request has arrived to its end: now the client waits."""

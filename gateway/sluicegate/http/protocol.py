@@ -36,6 +36,10 @@ class _Phase(Enum):
     IDLE = auto()
 
 
+# Python 3.11 looks an enumeration's members up slowly, and each request does so a dozen times.
+_HEAD, _BODY, _RESPONSE, _IDLE = _Phase
+
+
 class LimitedHttpProtocol(HttpToolsProtocol):
     """One connection.
 
@@ -64,8 +68,9 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         super().__init__(config, state, app_state)
         self._all = connections
         self._limits = connections.limits
-        self._phase = _Phase.HEAD
-        self._since = connections.clock()
+        self._max_head = connections.limits.max_head
+        self._phase = _HEAD
+        self._since = self._now = connections.clock()  # `_now`: when bytes came last
         self._head = 0  # bytes of this request's line, headers and trailers
         self._received = 0  # bytes of its body
         self._events = 0  # what the parser has found so far, in all requests
@@ -97,22 +102,23 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         if self._refused:
             return
         events, ended = self._events, self._ended
+        now = self._now = self._all.clock()
         super().data_received(data)
-        if self._phase is _Phase.HEAD and self._ended == ended:
+        if self._phase is _HEAD and self._ended == ended:
             if not self._unfinished:
-                self._all.waits(self)
+                self._all.waits(self, now)
             self._unfinished += len(data)
         elif self._events == events:
             self._unfinished += len(data)
         else:
             self._unfinished = 0
-        if self._unfinished > self._limits.max_head:
+        if self._unfinished > self._max_head:
             self.refuse(self._head_too_large())
 
     def on_message_begin(self) -> None:
         """A request begins."""
         super().on_message_begin()
-        self._enter(_Phase.HEAD)
+        self._enter(_HEAD)
         self._head = self._received = self._unfinished = 0
         if self._client_cert_name is not None:
             self.scope["extensions"] = {"tls": {"client_cert_name": self._client_cert_name}}
@@ -120,17 +126,18 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     def on_url(self, url: bytes) -> None:
         """A part of the target."""
         self._head += len(url)
-        if self._head > self._limits.max_head:
+        if self._head > self._max_head:
             self._refuse_head()
         self.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header, or a trailer: trailers are never taken for headers."""
-        self._events += 1
         self._head += len(name) + len(value) + _HEADER_OVERHEAD
-        if self._head > self._limits.max_head:
+        if self._head > self._max_head:
             self._refuse_head()
-        if self._phase is _Phase.HEAD:
+        if self._phase is not _HEAD:
+            self._events += 1
+        else:
             name = name.lower()
             if name == b"expect" and value.lower() == b"100-continue":
                 self.expect_100_continue = True
@@ -140,7 +147,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         """The head is complete: the application gets the request."""
         if len(self.pipeline) >= _MAX_PIPELINED:
             raise _Refused
-        self._enter(_Phase.BODY)
+        self._enter(_BODY)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -151,13 +158,15 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """The request has arrived to its end."""
-        super().on_message_complete()
         self._ended += 1
-        if self.cycle.response_complete:
-            self._enter(_Phase.IDLE)
-        else:
-            self._enter(_Phase.RESPONSE)
-            self._all.works(self)
+        cycle = self.cycle
+        if cycle.response_complete:
+            self._enter(_IDLE)
+            return
+        cycle.more_body = False
+        cycle.message_event.set()
+        self._enter(_RESPONSE)
+        self._all.works(self)
 
     def on_response_complete(self) -> None:
         """A response was handed to the transport; what is idle then is closed by `sweep`."""
@@ -166,10 +175,11 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
-        elif self._phase is _Phase.RESPONSE:
-            self._enter(_Phase.IDLE)
-            self._all.waits(self)
-        elif self._phase is _Phase.BODY:
+        elif self._phase is _RESPONSE:
+            self._phase = _IDLE
+            self._since = now = self._all.clock()
+            self._all.waits(self, now)
+        elif self._phase is _BODY:
             self._since = self._all.clock()  # from when the rest of the body may take `_DRAIN`
 
     def send_400_response(self, msg: str) -> None:
@@ -223,11 +233,11 @@ class LimitedHttpProtocol(HttpToolsProtocol):
                 self.transport.abort()
         elif self._is_stalled(now):
             self.transport.abort()
-        elif self._phase is _Phase.HEAD:
+        elif self._phase is _HEAD:
             self._sweep_head(waited)
-        elif self._phase is _Phase.BODY:
+        elif self._phase is _BODY:
             self._sweep_body(now, elapsed)
-        elif self._phase is _Phase.IDLE and waited > self._limits.keep_alive_timeout:
+        elif self._phase is _IDLE and waited > self._limits.keep_alive_timeout:
             self.transport.close()
 
     def _sweep_head(self, waited: float) -> None:
@@ -264,23 +274,24 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         cycle = self._cycle()
         if cycle is None or cycle.response_complete:
             return True
-        return self._phase is not _Phase.HEAD and not cycle.response_started
+        return self._phase is not _HEAD and not cycle.response_started
 
     def _cycle(self) -> RequestResponseCycle | None:
         """The newest request; uvicorn's type does not say that a new connection has none."""
         return self.cycle
 
     def _enter(self, phase: _Phase) -> None:
+        """Go on to what the parser has found in the bytes that came at `_now`."""
         self._events += 1
         self._phase = phase
-        self._since = self._all.clock()
+        self._since = self._now
 
     def _refuse_head(self) -> None:
         self._refusal = self._head_too_large()
         raise _Refused
 
     def _head_too_large(self) -> SluicegateError:
-        limit = self._limits.max_head
+        limit = self._max_head
         return HeadTooLarge(f"the request's headers and trailers are longer than {limit} bytes")
 
 

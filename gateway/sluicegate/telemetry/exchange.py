@@ -82,20 +82,15 @@ class Exchange:
             self.status = message["status"]
             header = (b"x-request-id", self.request.id.encode())
             message = {**message, "headers": [*message.get("headers", ()), header]}
-            await self._forward(message)
-            return
-        await self._forward(message)
-        if message["type"] == "http.response.body":
-            if self._has_body:
-                self.sent += len(message.get("body", b""))
-            self.complete = not message.get("more_body", False)
-
-    async def _forward(self, message: Message) -> None:
         try:
             await self._send(message)
         except OSError:  # ASGI: the connection is closed
             self.disconnected = True
             raise
+        if message["type"] == "http.response.body":
+            if self._has_body:
+                self.sent += len(message.get("body", b""))
+            self.complete = not message.get("more_body", False)
 
     def fail(self, error: BaseException) -> None:
         """Note an exception that gets through; the server answers 500 if nothing was answered."""
