@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.attacked import LOW_BYTES, Attacked
 from support.deltalog import ADD, OTHERS, add, metadata, protocol
-from support.parquet_footers import nested_schema
+from support.parquet_footers import contradicted, nested_schema
 from support.shared_lake import LakeTable
 
 _MB = 1_000_000
@@ -137,6 +137,16 @@ def test_a_schema_that_overflows_the_stack_is_not_decoded(attacked: Attacked, le
     table, path = checkpointed(attacked)
     path.write_bytes(nested_schema(levels))
     assert f"{path.name} is damaged" in refusal(attacked, table, SMALL)
+
+
+def test_size_statistics_that_contradict_the_schema_do_not_end_the_process(attacked: Attacked) -> None:
+    table, path = checkpointed(attacked)
+    write(path, _adds(2, stats="{}"))
+    path.write_bytes(contradicted(path.read_bytes()))
+    with attacked.watched() as watch:
+        answer = query(attacked, table)
+    watch.check(growth=SMALL)
+    assert answer.status_code in (200, 400), answer.text[:500]
 
 
 @pytest.mark.parametrize("size", [17 * _MB, 0xFFFF_FFFF])

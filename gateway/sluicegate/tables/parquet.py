@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
 from sluicegate.budget import Budget
-from sluicegate.tables.delta.decoding import ParquetBytes, decoded
-
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
+from sluicegate.tables.delta.decoding import ParquetBytes, columns_in, decoded
+from sluicegate.tables.delta.footer import ColumnChunk
 
 
 def parquet_batches(
@@ -19,7 +16,7 @@ def parquet_batches(
     schema: pa.Schema,
     what: str,
     budget: Budget,
-    wanted: Callable[[pq.RowGroupMetaData], bool] | None = None,
+    holding: tuple[str, str] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Batches of some columns of a Parquet file; bytes are counted before and while it is decoded.
 
@@ -28,7 +25,7 @@ def parquet_batches(
         schema: The columns and their types; those of texts come as dictionaries.
         what: The file, in words for users.
         budget: Counts the bytes.
-        wanted: Whether a row group may hold what is looked for; all are read without it.
+        holding: A column and a text of it; row groups whose statistics rule it out are not decoded.
 
     Raises:
         TableTooLarge: It exceeds the budget.
@@ -37,17 +34,23 @@ def parquet_batches(
     import pyarrow.parquet as pq
 
     source = ParquetBytes.of(memoryview(data))
-    source.check_footer(what, budget)
+    footer = source.footer(what, budget)
     texts = [field.name for field in schema if pa.types.is_string(field.type)]
     parquet = pq.ParquetFile(source.file(), read_dictionary=texts)
-    footer = parquet.metadata
-    _check_types(footer.schema.to_arrow_schema(), schema)
-    groups = [
-        number
-        for number in range(footer.num_row_groups)
-        if wanted is None or wanted(footer.row_group(number))
-    ]
-    yield from decoded(source, parquet, schema.names, what, budget, groups)
+    _check_types(parquet.metadata.schema.to_arrow_schema(), schema)
+    groups: Sequence[int] = range(parquet.num_row_groups)
+    if holding is not None:
+        column, text = columns_in(parquet, [holding[0]]), holding[1].encode()
+        groups = [
+            group
+            for group in groups
+            if all(_may_hold(each, text) for each in footer.chunks(group, column))
+        ]
+    yield from decoded(source, footer, parquet, schema.names, what, budget, groups)
+
+
+def _may_hold(chunk: ColumnChunk, text: bytes) -> bool:
+    return chunk.bounds is None or chunk.bounds[0] <= text <= chunk.bounds[1]
 
 
 def check_parquet_footer(data: bytes, what: str, budget: Budget) -> None:
@@ -62,7 +65,7 @@ def check_parquet_footer(data: bytes, what: str, budget: Budget) -> None:
         TableTooLarge: It exceeds the budget.
         ValueError: It is damaged or nested too deeply; or `IndexError`.
     """
-    ParquetBytes.of(memoryview(data)).check_footer(what, budget)
+    ParquetBytes.of(memoryview(data)).footer(what, budget)
 
 
 def _check_types(found: pa.Schema, wanted: pa.Schema) -> None:

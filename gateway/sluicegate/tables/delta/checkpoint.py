@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,8 @@ from sluicegate.budget import Budget
 from sluicegate.tables.delta.actions import CHUNK_ROWS, as_files
 from sluicegate.tables.delta.columns import ADD_FIELDS, STATS, STATS_STRUCT, AddColumns
 from sluicegate.tables.delta.commits import SIDECAR_BYTES, damaged, read_actions
-from sluicegate.tables.delta.decoding import ParquetBytes, decoded
+from sluicegate.tables.delta.decoding import ParquetBytes, columns_in, decoded
+from sluicegate.tables.delta.footer import Footer
 from sluicegate.tables.delta.gather import gather
 from sluicegate.tables.delta.names import LogFile, Sidecar, sidecar_of
 from sluicegate.tables.delta.protocol import metadata_of, protocol_of
@@ -122,14 +122,17 @@ def _parse(
 
     what = f"the Delta log's {name}"
     with damaged(what):
-        source.check_footer(what, budget)
+        footer = source.footer(what, budget)
         parquet = pq.ParquetFile(source.file())
-        footer = parquet.metadata
-        groups = [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
+        groups = [
+            parquet.metadata.row_group(number).num_rows for number in range(parquet.num_row_groups)
+        ]
         budget.take(what, rows=sum(groups))
         add_columns = AddColumns(root, min(max(groups, default=0), CHUNK_ROWS))
         state = _State(what, budget)
-        for batch in decoded(source, parquet, _columns(parquet, with_files), what, budget):
+        for batch in decoded(
+            source, footer, parquet, _columns(footer, parquet, with_files), what, budget
+        ):
             for kind, column in zip(batch.schema.names, batch.columns, strict=True):
                 if kind != "add":
                     state.take(kind, column.drop_null())
@@ -166,27 +169,21 @@ class _State:
         )
 
 
-def _columns(parquet: pq.ParquetFile, with_files: bool) -> list[str]:
+def _columns(footer: Footer, parquet: pq.ParquetFile, with_files: bool) -> list[str]:
     schema = parquet.schema_arrow
     others = [kind for kind in _OTHER_ACTIONS if kind in schema.names]
     if not with_files:
         return others
     add = schema.field("add").type if "add" in schema.names else ()
-    wanted = {*ADD_FIELDS, *([STATS_STRUCT] if _lacks_stats_texts(parquet) else [])}
+    wanted = {*ADD_FIELDS, *([STATS_STRUCT] if _lacks_stats_texts(footer, parquet) else [])}
     return [f"add.{field.name}" for field in add if field.name in wanted] + others
 
 
-def _lacks_stats_texts(parquet: pq.ParquetFile) -> bool:
+def _lacks_stats_texts(footer: Footer, parquet: pq.ParquetFile) -> bool:
     """Whether the file, as far as its footer says, has no statistics as JSON text."""
+    texts = columns_in(parquet, [f"add.{STATS}"])
     return not any(
-        statistics.null_count < chunk.num_values
-        for chunk in _chunks(parquet.metadata, f"add.{STATS}")
-        if (statistics := chunk.statistics) is not None and statistics.has_null_count
+        chunk.nulls is not None and chunk.nulls < chunk.values
+        for group in range(parquet.num_row_groups)
+        for chunk in footer.chunks(group, texts)
     )
-
-
-def _chunks(metadata: pq.FileMetaData, path: str) -> Iterator[pq.ColumnChunkMetaData]:
-    for index in range(metadata.num_columns):
-        if metadata.schema.column(index).path == path:
-            for group in range(metadata.num_row_groups):
-                yield metadata.row_group(group).column(index)

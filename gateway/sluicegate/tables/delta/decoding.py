@@ -10,14 +10,8 @@ from typing import IO, TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sluicegate.tables.delta.actions import CHUNK_ROWS
-from sluicegate.tables.delta.pages import (
-    TAIL_BYTES,
-    ChunkCost,
-    check_schema,
-    chunk_cost,
-    chunk_range,
-    footer_size,
-)
+from sluicegate.tables.delta.footer import TAIL_BYTES, Footer, footer_size
+from sluicegate.tables.delta.pages import ChunkCost, chunk_cost
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -55,8 +49,8 @@ class ParquetBytes:
         whole = start == 0 and len(data) == self.size
         return pa.BufferReader(pa.py_buffer(data)) if whole else _Handle(self)
 
-    def check_footer(self, what: str, budget: Budget) -> None:
-        """Refuse a footer that the decoder should not see, and count it.
+    def footer(self, what: str, budget: Budget) -> Footer:
+        """Read the footer, and refuse one that the decoder should not see; counts it.
 
         Raises:
             TableTooLarge: It exceeds the budget.
@@ -66,7 +60,7 @@ class ParquetBytes:
         end = self.size - TAIL_BYTES
         size = footer_size(bytes(self.part(max(0, end), self.size)))
         budget.take(what, bytes=_FOOTER_OBJECTS * size)
-        check_schema(self.part(max(0, end - size), end), lambda: budget.take(what))
+        return Footer(self.part(max(0, end - size), end), lambda: budget.take(what))
 
     def part(self, start: int, end: int) -> memoryview:
         """Some bytes of the file, as far as it has them."""
@@ -121,6 +115,7 @@ class _Handle(io.RawIOBase):
 
 def decoded(
     source: ParquetBytes,
+    footer: Footer,
     parquet: pq.ParquetFile,
     columns: list[str],
     what: str,
@@ -131,35 +126,40 @@ def decoded(
 
     Args:
         source: The file.
+        footer: Of the file.
         parquet: The same, opened.
         columns: Their paths, or those of groups that they are in.
         what: Names the file in errors.
         budget: Of the reading.
         groups: Numbers of the row groups, where not all are read.
     """
-    footer = parquet.metadata
-    wanted = [
-        number
-        for number in range(footer.num_columns)
-        if _is_in(footer.schema.column(number).path, columns)
-    ]
-    for group in range(footer.num_row_groups) if groups is None else groups:
-        chunks = [footer.row_group(group).column(number) for number in wanted]
-        ranges = [chunk_range(chunk) for chunk in chunks]
-        if any(not 0 <= start <= end for start, end in ranges):
+    wanted = columns_in(parquet, columns)
+    types = [parquet.schema.column(number).physical_type for number in wanted]
+    repeated = [parquet.schema.column(number).max_repetition_level > 0 for number in wanted]
+    for group in range(parquet.num_row_groups) if groups is None else groups:
+        chunks = footer.chunks(group, wanted)
+        if any(not 0 <= chunk.start <= chunk.end <= source.size for chunk in chunks):
             raise ValueError("a column chunk has no place in the file")
-        source.hold(ranges)
+        source.hold([(chunk.start, chunk.end) for chunk in chunks])
         costs = [
-            chunk_cost(source.part(start, end), chunk)
-            for (start, end), chunk in zip(ranges, chunks, strict=True)
+            chunk_cost(source.part(chunk.start, chunk.end), chunk.codec, kind)
+            for chunk, kind in zip(chunks, types, strict=True)
         ]
-        repeated = [footer.schema.column(number).max_repetition_level > 0 for number in wanted]
         longest = sum(c.longest for c, many in zip(costs, repeated, strict=True) if not many)
         rows = max(1, min(CHUNK_ROWS, _BATCH_BYTES // max(1, longest)))
         with _reserved(_most(costs, repeated) + longest * rows, what, budget):
             for batch in parquet.iter_batches(rows, [group], columns, use_threads=False):
                 budget.take(what, bytes=batch.nbytes)
                 yield batch
+
+
+def columns_in(parquet: pq.ParquetFile, paths: Sequence[str]) -> list[int]:
+    """Numbers of the columns with these paths, or in groups with these paths."""
+    return [
+        number
+        for number in range(parquet.metadata.num_columns)
+        if _is_in(parquet.schema.column(number).path, paths)
+    ]
 
 
 def _is_in(path: str, columns: Sequence[str]) -> bool:

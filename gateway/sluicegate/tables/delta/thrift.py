@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 _TRUE, _FALSE, _BYTE, I16, I32, I64, _DOUBLE, BINARY, LIST, _SET, _MAP, STRUCT = range(1, 13)
 _MOST_NESTED = 16
 _VARINT_BITS = 70
+_BITS = {I16: 16, I32: 32, I64: 64}
 
 
 class ThriftReader:
@@ -32,22 +33,39 @@ class ThriftReader:
         """Numbers and types of a struct's fields; the caller reads or skips each value.
 
         Raises:
+            ValueError: A field comes twice, of which other readers may take the first or both.
             IndexError: The data end too soon.
         """
-        number = 0
+        number = seen = 0
         while header := self._byte():
             delta, kind = header >> 4, header & 0xF
-            number = number + delta if delta else self.integer()
+            number = number + delta if delta else self.integer(I16)
+            if number < 0 or seen >> number & 1:
+                raise ValueError("a field comes twice or has no number")
+            seen |= 1 << number
             yield number, kind
 
-    def integer(self) -> int:
-        """An integer of any width.
+    def integer(self, kind: int) -> int:
+        """An integer.
 
         Raises:
-            ValueError: It has more than 64 bits.
+            ValueError: It has more bits than its type, of which other readers would take the last ones.
         """
         value = self._unsigned()
+        if value >> _BITS[kind]:
+            raise ValueError("an integer has more bits than its type")
         return (value >> 1) ^ -(value & 1)
+
+    def binary(self) -> bytes:
+        """Bytes, or a text as UTF-8.
+
+        Raises:
+            IndexError: The data end too soon.
+        """
+        size = self._unsigned()
+        start = self.position
+        self._advance(size)
+        return bytes(self._data[start : self.position])
 
     def list_header(self) -> tuple[int, int]:
         """Number and type of a list's elements."""

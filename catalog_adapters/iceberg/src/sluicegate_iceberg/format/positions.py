@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,9 +11,6 @@ from pyroaring import BitMap64
 from sluicegate.api import Budget
 from sluicegate.formats import parquet_batches
 from sluicegate_iceberg.format.broken import in_file
-
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
 
 _PATH, _ROW = "file_path", "pos"
 _ROW_BYTES = 8
@@ -69,12 +65,8 @@ def rows_in(data: bytes, data_file: str, budget: Budget | None = None, what: str
         TableUnreadable: It is broken, or too large.
     """
     rows = BitMap64()
-
-    def wanted(group: pq.RowGroupMetaData) -> bool:
-        return _may_name(group, data_file)
-
     with in_file(what):
-        for batch in parquet_batches(data, _SCHEMA, what, budget or Budget(), wanted):
+        for batch in parquet_batches(data, _SCHEMA, what, budget or Budget(), (_PATH, data_file)):
             paths = _checked(batch).column(_PATH)
             number = paths.dictionary.index(data_file).as_py()
             if number >= 0:
@@ -98,12 +90,3 @@ def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
     if paths.null_count or rows.null_count or (len(rows) and pc.min(rows).as_py() < 0):
         raise ValueError("a position is missing or negative")
     return batch
-
-
-def _may_name(group: pq.RowGroupMetaData, data_file: str) -> bool:
-    """Whether a row group may say something of a data file, as far as its statistics tell."""
-    for number in range(group.num_columns):
-        column = group.column(number)
-        if column.path_in_schema == _PATH and (known := column.statistics) and known.has_min_max:
-            return bool(str(known.min) <= data_file <= str(known.max))
-    return True
