@@ -246,8 +246,15 @@ class _NoConfig(PluginConfig):
     """An executor of the tests has no settings."""
 
 
-def base_of(desk: Desk, executor: TaskExecutor, **changed: Any) -> Base:
-    """What a service and its workers share, with one executor that purges tables of its `CATALOGS`."""
+def base_of(
+    desk: Desk,
+    executor: TaskExecutor,
+    *,
+    operations: tuple[str, ...] = (PURGE,),
+    catalogs: tuple[str, ...] = CATALOGS,
+    **changed: Any,
+) -> Base:
+    """What a service and its workers share, with one executor that works on tables of its catalogs."""
     delegation = {
         "clients": CLIENTS,
         "realms": REALMS,
@@ -256,7 +263,7 @@ def base_of(desk: Desk, executor: TaskExecutor, **changed: Any) -> Base:
     }
     settings = Settings.model_validate({"delegation": delegation, "signing_key": KEY.decode() * 2})
     kind = TaskExecutorType(
-        "folder", (PURGE,), _NoConfig, lambda config, context: executor, lambda config: CATALOGS
+        "folder", operations, _NoConfig, lambda config, context: executor, lambda config: catalogs
     )
     executors = (ConfiguredExecutor("folder-1", kind, _NoConfig()),)
     configured = ConfiguredInstances((), (), (), executors=executors)
