@@ -22,7 +22,7 @@ from sluicegate.realm_grants import RealmGrant
 from sluicegate.registry import ConfiguredInstances
 
 _EVERYTHING = RealmGrant(None, None, None)
-_SHOWN = 200  # characters of a location in a message
+_SHOWN = 200  # characters of a location, and of its place, in a message
 
 
 class NotGranted(PermissionDenied):
@@ -109,7 +109,7 @@ class RealmGrants:
         for place, location in locations:
             of_catalog = not is_unknown and place != NAMED_BY_PAYLOAD_ALONE
             if not grant.allows_location(location, of_catalog=of_catalog):
-                what = f"the location '{location[:_SHOWN]}' (operation_parameters.{place})"
+                what = f"the location '{location[:_SHOWN]}' (operation_parameters.{place[:_SHOWN]})"
                 raise _not_granted(realm, what, "locations")
 
 

@@ -31,6 +31,7 @@ _EXPECTED: Mapping[str, str] = {
 _SHOWN = {"table_identity", "metadata_location", "properties"}
 
 _SHOWN_PROBLEMS = 20
+_SHOWN_OF_PLACE = 200  # characters; its parts may be the payload's own keys
 _MOST_LEVELS = 256  # of a namespace
 _NO_NULL = r"^[^\x00]*$"  # PostgreSQL stores none
 Name = Annotated[str, StringConstraints(min_length=1, max_length=1024, pattern=_NO_NULL)]
@@ -72,7 +73,7 @@ class TableMetadata(BaseModel):
 
     location: Name
     table_uuid: Name = Field(alias="table-uuid")
-    format_version: int = Field(alias="format-version", ge=1)
+    format_version: int = Field(alias="format-version", ge=1, le=2**31 - 1)
 
 
 class PurgeTableOperationParameters(BaseModel):
@@ -177,6 +178,6 @@ def _problems(error: ValidationError) -> str:
 
 
 def _problem(error: Any) -> str:
-    place = ".".join(str(part) for part in error["loc"]) or "the payload"
+    place = ".".join(str(part) for part in error["loc"])[:_SHOWN_OF_PLACE] or "the payload"
     message = _EXPECTED.get(error["type"]) or str(error["msg"])
     return f"{place}: {message[:1].lower()}{message[1:]}"
