@@ -130,7 +130,7 @@ TURNS = (
     *("/\uff0e\uff0e/", "/..;/", "/.%2e/", "/%c0%ae%c0%ae/", "/..%5c", "%252f%252e%252e%252f"),
 )
 SCHEMES = (
-    *("s3://lake/",) * 8,
+    *("s3://lake/",) * 4,
     *("s3a://lake/", "S3://lake/", "s3n://lake/", "gs://lake/", "file:///", "file:///lake/", "/lake/"),
     *("s3://LAKE/", "s3://lake//", "s3:/lake/", "s3://x@lake/", "s3://lake:443/", "abfss://lake@x/"),
     *("https://lake.s3.amazonaws.com/", "http://127.0.0.1/lake/", "", "s3://warehouse/", "s3://"),
@@ -141,11 +141,12 @@ def locations(realm: str) -> st.SearchStrategy[str]:
     """Mostly the realm's own, else its neighbours', also in disguise."""
     ends = st.sampled_from(("", "/", "/t", "/t/", "/t/1.parquet", "/u"))
     own = ends.map(lambda end: f"s3://lake/{OWNED[realm] or 'a'}{end}")
+    plain = st.tuples(st.sampled_from(STARTS), ends).map(lambda parts: "s3://lake/" + "".join(parts))
     foreign = st.tuples(st.sampled_from(SCHEMES), st.sampled_from(STARTS), ends).map("".join)
     turned = st.tuples(
         own | foreign, st.sampled_from(TURNS), st.sampled_from(STARTS), st.just("") | ends
     ).map("".join)
-    return st.one_of(own, own, own, own, foreign, turned)
+    return st.one_of(own, own, own, plain, plain, foreign, turned)
 
 
 def with_locations(document: dict[str, Any], named: dict[str, str]) -> dict[str, Any]:
