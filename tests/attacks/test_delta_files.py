@@ -153,7 +153,7 @@ def test_what_was_read_in_vain_is_given_back(limited: Attacked) -> None:
         _write_lines(table.folder.log / f"{1:020}.json", add("a" * 1000), 90 * _MB)
         unreadable(query(limited, table))
         used.append(memory(process, "VmRSS"))
-    assert used[-1] < used[0] + SMALL // 2
+    assert used[-1] < used[0] + 2 * SMALL  # what three readings took would be more
 
 
 @pytest.mark.parametrize(

@@ -110,4 +110,4 @@ def test_a_catalog_that_fails_is_told_without_its_words(lake: UnityLake) -> None
         "the catalog 'unity' does not answer as it should now; try again later",
     )
     assert int(answer.headers["Retry-After"]) > 0
-    assert "500 INTERNAL at 10.0.0.7:5432" in lake.gateway.log
+    assert lake.gateway.logs("500 INTERNAL at 10.0.0.7:5432")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -191,8 +192,9 @@ async def test_the_state_at_the_start_is_read_from_every_layout_without_files(
 async def test_little_of_a_large_checkpoint_is_read_for_the_state(
     folder: DeltaFolder, asked: Asked
 ) -> None:
-    adds = [add(f"{number:064}", stats=f"{number:0200}") for number in range(30_000)]
-    folder.parquet(f"{2:020}.checkpoint.parquet", [*HEAD, *adds])
+    chance = random.Random(0)  # so that compression leaves it large
+    adds = [add(f"{number:064}", stats=chance.randbytes(100).hex()) for number in range(30_000)]
+    folder.parquet(f"{2:020}.checkpoint.parquet", [*HEAD, *adds], group=1000)
     folder.commit(3, add("e"))
     format = DeltaFormat()
     latest = await format.latest(folder.table(), folder.directory, None)

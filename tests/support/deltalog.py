@@ -163,9 +163,14 @@ class DeltaFolder:
         return path
 
     def parquet(
-        self, name: str, actions: Sequence[Action], add_fields: Mapping[str, pa.DataType] = ADD
+        self,
+        name: str,
+        actions: Sequence[Action],
+        add_fields: Mapping[str, pa.DataType] = ADD,
+        *,
+        group: int = 2,
     ) -> Path:
-        """Write a file of Parquet actions."""
+        """Write a file of Parquet actions, so many in each row group."""
         schema = pa.schema({**OTHERS, "add": pa.struct(add_fields)})
         rows = [
             {kind: _pairs(value, schema.field(kind).type) for kind, value in row.items()}
@@ -173,7 +178,7 @@ class DeltaFolder:
         ]
         path = self.log / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(pa.Table.from_pylist(rows, schema), path, row_group_size=2)
+        pq.write_table(pa.Table.from_pylist(rows, schema), path, row_group_size=group)
         return path
 
     def sidecars(self, *parts: Sequence[Action]) -> list[Action]:

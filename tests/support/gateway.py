@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ import orjson
 from support.serving import script, serving
 
 from sluicegate.testing.secrets import keep_secret
+
+_LOG_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,13 @@ class RunningGateway:
     def log(self) -> str:
         """Everything that the server has logged so far."""
         return self.log_file.read_text()
+
+    def logs(self, text: str) -> bool:
+        """Whether the server logs a text: its lines may reach the file a moment after its answers."""
+        until = time.monotonic() + _LOG_SECONDS
+        while text not in self.log and time.monotonic() < until:
+            time.sleep(0.02)
+        return text in self.log
 
     def command(self, *arguments: str) -> str:
         """Run a `sluicegate` command on the same configuration."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from urllib.parse import unquote, urlsplit
 
@@ -16,7 +17,8 @@ _ONE_SLASH = r"^([A-Za-z][A-Za-z0-9+.\-]*):/([^/]|$)"
 # Segments that the readers of Spark and of Rust leave out or resolve, as `java.net.URI` does.
 _NOT_NORMAL = r"(^|[^:/]/|^/)\.{0,2}(/|$)"
 _UNSERVABLE = r"^$|[\x00-\x1f\x7f]|(^|/)_delta_log(/|$)"
-_CONTROL = bytes([*range(0x20), 0x7F])
+_ODD_STEP = re.compile(rb"/[/._]")
+_SPACE = 0x20
 LONGEST_PATH = 1024  # bytes of an object's name in S3, Azure and Google Cloud Storage
 
 
@@ -37,14 +39,14 @@ def literal_paths(paths: pa.StringArray, root: str) -> pa.StringArray:
         Literal paths; absolute ones as locations, however the log spells them: `/a`, `file:/a` and
         `file:///a` are one file.
     """
-    absolute = pc.match_substring_regex(paths, _ABSOLUTE)
-    if pc.any(absolute).as_py():
+    may_be_absolute = b":" in _texts(paths) or pc.any(pc.starts_with(paths, "/")).as_py()
+    if may_be_absolute and pc.any(pc.match_substring_regex(paths, _ABSOLUTE)).as_py():
         # A replacement is an RE2 template: `\0` to `\9` and `\\` are its only escapes.
         rooted = pc.replace_substring_regex(paths, r"^/", root.replace("\\", r"\\") + "/")
         paths = pc.replace_substring_regex(rooted, _ONE_SLASH, r"\1:///\2")
     if b"%" in _texts(paths):
         paths = _mapped(paths, pc.match_substring(paths, "%"), unquote)
-    if not _may_hold(paths, b"//", b"/."):
+    if not _may_be_odd(paths):
         return paths
     return _mapped(paths, pc.match_substring_regex(paths, _NOT_NORMAL), normalized)
 
@@ -60,7 +62,7 @@ def check_servable(paths: pa.StringArray, source: str) -> None:
         TableUnreadable: A path has control characters or too many, is empty, or lies in a `_delta_log`.
     """
     longest = pc.max(pc.binary_length(paths)).as_py() or 0
-    suspicious = _may_hold(paths, b"_delta_log") or _has_control(_texts(paths))
+    suspicious = _may_be_odd(paths) or _has_control(_texts(paths))
     if longest <= LONGEST_PATH and not (
         suspicious and pc.any(pc.match_substring_regex(paths, _UNSERVABLE)).as_py()
     ):
@@ -86,18 +88,24 @@ def normalized(path: str) -> str:
     return f"{scheme}{separator}{host}{slash}{'/'.join(segments)}"
 
 
-def _may_hold(paths: pa.StringArray, *parts: bytes) -> bool:
-    """Whether a text may be in some path, or a path begins or ends oddly; faster than a regex."""
+def _may_be_odd(paths: pa.StringArray) -> bool:
+    """Whether a path may have a segment that is empty, or that begins with a dot or an underscore.
+
+    Faster than a regular expression for each path, above all where no path has a folder.
+    """
     if not len(paths):
         return False
-    shortest = pc.min(pc.binary_length(paths)).as_py() or 0
     texts = _texts(paths)
-    odd = pc.or_(pc.starts_with(paths, "."), pc.ends_with(paths, "/"))
-    return bool(shortest <= 2 or pc.any(odd).as_py() or any(part in texts for part in parts))
+    if b"/" in texts and (pc.any(pc.ends_with(paths, "/")).as_py() or _ODD_STEP.search(texts)):
+        return True
+    shortest = pc.min(pc.binary_length(paths)).as_py() or 0
+    odd = pc.or_(pc.starts_with(paths, "."), pc.starts_with(paths, "_"))
+    return bool(shortest <= 2 or pc.any(odd).as_py())
 
 
 def _has_control(texts: bytes) -> bool:
-    return len(texts.translate(None, _CONTROL)) < len(texts)
+    codes = pa.Array.from_buffers(pa.uint8(), len(texts), [None, pa.py_buffer(texts)])
+    return b"\x7f" in texts or (len(codes) > 0 and pc.min(codes).as_py() < _SPACE)
 
 
 def _texts(paths: pa.StringArray) -> bytes:
