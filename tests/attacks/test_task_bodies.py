@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from threading import Event
 
 import httpx
 import orjson
 import pytest
 from support.bystander import watched
 from support.delegation import API, SECRET, body
-from support.delegation_processes import DelegationProcess, delegation_process
+from support.delegation_processes import DelegationProcess, delegation_process, until
 from support.installed import installed_site
 
 from sluicegate.delegation.payload_limits import MOST_LEVELS, check_shape
 from sluicegate.errors import MalformedRequest
 
 PLUGIN = """
-from sluicegate.api import PluginConfig, TaskExecutor, TaskExecutorType, TaskResult, hookimpl
+import asyncio
+from sluicegate.api import PluginConfig, TaskExecutor, TaskExecutorType, hookimpl
+from sluicegate.api import TaskProgress, TaskResult
 
 class Nothing(TaskExecutor):
     async def run(self, task, resources, run):
+        for number in range(task.table.name == "beating" and 10**6):
+            run.report(TaskProgress("beating", number))
+            await asyncio.sleep(0.01)
         return TaskResult("nothing was done")
 
 @hookimpl
@@ -40,6 +47,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Delegati
         "realm": "prod",
         "clients": {"polaris": {"secret": {"env": "POLARIS_SECRET"}}},
         "executors": [{"type": "idle"}],
+        "lease": {"heartbeat": "1s", "lost_timeout": "10s"},
+        "worker": {"concurrency": 2, "poll_interval": "1s", "drain_timeout": "0s"},
     }
     settings = {"database": f"sqlite:///{folder}/tasks.db", "delegation": delegation}
     (folder / "gateway.yaml").write_text(json.dumps(settings))
@@ -74,15 +83,22 @@ BODIES: dict[str, tuple[bytes, int]] = {
 }
 
 
-@pytest.mark.parametrize("name", BODIES)
-def test_a_body_costs_nobody_else_anything(service: tuple[DelegationProcess, str], name: str) -> None:
-    content, status = BODIES[name]
-    process, address = service
+@contextmanager
+def connected(address: str) -> Iterator[httpx.Client]:
+    """A client with its access token."""
     with httpx.Client(base_url=address, timeout=60) as client:
         form = {"grant_type": "client_credentials", "client_id": "polaris", "client_secret": SECRET}
         granted = client.post(f"{API}/v1/oauth/tokens", data=form)
         assert granted.status_code == 200, granted.text
         client.headers["Authorization"] = f"Bearer {granted.json()['access_token']}"
+        yield client
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_body_costs_nobody_else_anything(service: tuple[DelegationProcess, str], name: str) -> None:
+    content, status = BODIES[name]
+    process, address = service
+    with connected(address) as client:
         bystander = httpx.Client(headers=client.headers)
         requests = [
             bystander.build_request("GET", f"{address}{path}") for path in ("/livez", f"{API}/v1/tasks")
@@ -96,6 +112,34 @@ def test_a_body_costs_nobody_else_anything(service: tuple[DelegationProcess, str
                 assert answer.status_code == status, answer.text[:300]
                 assert len(answer.text) < 5_000
     watch.check(growth=150 * MB)
+
+
+def test_heartbeats_of_a_worker_in_the_process_go_on(service: tuple[DelegationProcess, str]) -> None:
+    _, address = service
+    with connected(address) as client, ThreadPoolExecutor(4) as attackers:
+        task = client.post(f"{API}/v1/tasks", json=body("beating")).json()["delegation_task_id"]
+        stored: set[int] = set()
+
+        def has_beaten() -> bool:
+            shown = client.get(f"{API}/v1/tasks/{task}").json()
+            assert shown["attempt_count"] <= 1, shown
+            stored.update([shown["progress"]["files_done"]] if shown["progress"] else [])
+            return len(stored) > 3  # heartbeats store what was reported last
+
+        ended = Event()
+
+        def attack() -> None:
+            while not ended.is_set():
+                client.post(f"{API}/v1/tasks", content=BODIES["1 MB of wrong levels"][0])
+
+        attacks = [attackers.submit(attack) for _ in range(4)]
+        try:
+            until(has_beaten)
+        finally:
+            ended.set()
+            client.post(f"{API}/v1/tasks/{task}/cancel")
+        for each in attacks:
+            each.result()
 
 
 def test_texts_are_no_structure() -> None:
