@@ -195,5 +195,5 @@ def test_another_tasks_credentials_open_nothing(tables: DeltaTables, compacted: 
     while (record := tables.tasks.record(task_id))["status"] != "RETRY_SCHEDULED":
         assert time.monotonic() < ends, record
         time.sleep(1)
-    assert record["error_code"] == "ENGINE_FAILED"
+    assert record["error_code"] == "STORAGE_FAILED"
     tables.tasks.http.post(f"{API}/v1/tasks/{task_id}/cancel").raise_for_status()

@@ -80,12 +80,22 @@ async def test_what_is_no_table_of_tasks_is_refused(
     assert not failed.value.retryable
 
 
-@pytest.mark.parametrize("location", ["s3://lake/orders", "file:///", "file:///lake", "hdfs://name/t"])
-async def test_sparks_own_configuration_opens_nothing(location: str) -> None:
+@pytest.mark.parametrize(
+    ("location", "granted", "code"),
+    [
+        ("s3://lake/orders", "s3://lake/", "CREDENTIAL_VENDING_FAILED"),
+        ("hdfs://name/t", "hdfs://name/", "CREDENTIAL_VENDING_FAILED"),
+        ("file:///", "file:///lake/", "NOT_GRANTED"),
+        ("file:///lake", "s3://lake/", "NOT_GRANTED"),
+    ],
+)
+async def test_sparks_own_configuration_opens_nothing(location: str, granted: str, code: str) -> None:
     told = task("none", properties={"format": "delta", "location": location}, config={"token": "x"})
+    told = replace(told, grant=RealmGrant(None, None, (granted,)))
     for conf in (HADOOP, {}):
-        with pytest.raises(TaskFailed, match="no credentials for the table's files"):
+        with pytest.raises(TaskFailed) as failed:
             await acquired({"conf": conf}, told)
+        assert failed.value.error_code == code
 
 
 async def test_disks_are_opened_only_where_they_are_granted() -> None:

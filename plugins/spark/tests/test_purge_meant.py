@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from sluicegate.api import DelegatedTask, TableIdentity, TaskFailed
+from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity, TaskFailed
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.purge.chain import OldMetadata
@@ -49,6 +51,7 @@ def test_a_uuid_tells_tables_apart_whose_metadata_files_have_one_name(began: str
 async def test_a_purge_that_gets_no_credentials_is_not_at_its_end() -> None:
     """What came with the payload is forgotten at a failure: its metadata file is still there."""
     task = purge_of((recorded(OLD_METADATA, "1-b.metadata.json", None),), SECOND)
+    task = replace(task, grant=RealmGrant(None, None, ("s3://lake/",)))
     executor = SparkExecutor(SparkConfig())
     with pytest.raises(TaskFailed) as failed:
         await executor.acquire(task)
