@@ -75,10 +75,7 @@ def _expiry(moment: int, now: int) -> str:
 
 
 def _moment(moment: int) -> str:
-    try:
-        return iso_utc(moment) if moment else ""
-    except OverflowError:
-        return "beyond the calendar"
+    return iso_utc(moment) if moment else ""
 
 
 def _shortened(access_key: str) -> str:
