@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import resource
 import struct
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 from obstore.store import LocalStore
 from pyroaring import BitMap64
 from support.iceberg_by_hand import HandWritten
@@ -53,6 +58,13 @@ def _with_vector(table: HandWritten) -> None:
     )
 
 
+def _with_positions(table: HandWritten) -> None:
+    rows = {"file_path": [f"{table.location}/data/1.parquet"] * 50, "pos": list(range(0, 100, 2))}
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(rows), buffer, store_schema=False)
+    table.write_deletes(buffer.getvalue())
+
+
 def _damaged(good: bytes, dice: random.Random) -> bytes:
     data = bytearray(good)
     for _ in range(dice.randint(1, 4)):
@@ -72,9 +84,12 @@ def _damaged(good: bytes, dice: random.Random) -> bytes:
     return bytes(data)
 
 
-async def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("write_deletes", [_with_vector, _with_positions])
+async def test_damaged_files_are_read_or_refused(
+    tmp_path: Path, write_deletes: Callable[[HandWritten], None]
+) -> None:
     table = HandWritten(tmp_path / "t")
-    _with_vector(table)
+    write_deletes(table)
     files = {path: path.read_bytes() for path in sorted(table.root.rglob("*")) if path.is_file()}
     dice, reads, early = random.Random(11), 0, 0
     for case in range(_CASES):
