@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from sluicegate.cli.context import load_settings, run_async
+from sluicegate.collection import paused_collection
 
 
 def register(cli: click.Group) -> None:
@@ -18,8 +19,9 @@ def register(cli: click.Group) -> None:
 @click.pass_context
 def serve(ctx: click.Context, host: str | None, port: int | None) -> None:
     """Serve the configured shares until SIGTERM or Ctrl-C; running answers are let to their end."""
-    from sluicegate.server import serve_gateway
-    from sluicegate.telemetry.setup import configure
+    with paused_collection():
+        from sluicegate.server import serve_gateway
+        from sluicegate.telemetry.setup import configure
 
     settings = load_settings(ctx)
     given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
