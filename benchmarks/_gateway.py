@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support.gateway import RunningGateway, running_gateway, write_configuration
+from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
 
 from benchmarks._http import encode
 
@@ -22,7 +22,7 @@ class ServedGateway:
 
     Attributes:
         address: `http://HOST:PORT`.
-        endpoint: URL of the Delta Sharing door.
+        endpoint: URL of the Delta Sharing endpoint.
         token: The recipient's bearer token.
     """
 

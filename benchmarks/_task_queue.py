@@ -11,17 +11,17 @@ import orjson
 from sqlalchemy import select
 
 from benchmarks._processes import Begin
+from sluicegate.api.tasks import TaskProgress
 from sluicegate.config.delegation import DelegationSettings
-from sluicegate.delegation.leases import Leases
-from sluicegate.delegation.payload import PURGE, TaskPayload
-from sluicegate.delegation.queue import TaskQueue
-from sluicegate.delegation.records import TaskRecord
-from sluicegate.delegation.retention import Retention
-from sluicegate.delegation.sealing import Seal
-from sluicegate.executors import TaskProgress
-from sluicegate.keyring import KeyRing
-from sluicegate.store import Store
-from sluicegate.store.tables import tasks
+from sluicegate.database import Store
+from sluicegate.database.tables import tasks
+from sluicegate.delegation.payloads.task_payload import PURGE, TaskPayload
+from sluicegate.delegation.queue.encryption import PayloadCipher
+from sluicegate.delegation.queue.leases import Leases
+from sluicegate.delegation.queue.records import TaskRecord
+from sluicegate.delegation.queue.retention import Retention
+from sluicegate.delegation.queue.tasks import TaskQueue
+from sluicegate.signing.keyring import KeyRing
 
 _ANY_NUMBER = 1_000_000
 FULL = "realm-at-its-limit"
@@ -56,7 +56,9 @@ async def submit(url: str, number: int, begin: Begin, count: int, realms: int) -
     )
     payloads = [TaskPayload.parse(orjson.dumps(each)) for each in documents]
     async with _store(url) as store:
-        queue = TaskQueue(store, Seal(KeyRing((b"a key of the benchmark, as long as others",))))
+        queue = TaskQueue(
+            store, PayloadCipher(KeyRing((b"a key of the benchmark, as long as others",)))
+        )
         begin()
         for payload in payloads:
             await queue.submit(payload, "polaris")
@@ -103,7 +105,7 @@ def _name(worker: int) -> str:
 
 
 def _leases(store: Store) -> Leases:
-    return Leases(store, DelegationSettings(realm_limit=_ANY_NUMBER, realm_limits={FULL: 1}))
+    return Leases(store, DelegationSettings(max_running_per_realm=_ANY_NUMBER, realm_limits={FULL: 1}))
 
 
 @asynccontextmanager

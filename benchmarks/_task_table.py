@@ -10,9 +10,9 @@ from sqlalchemy import literal
 from sqlalchemy.dialects import postgresql
 
 from benchmarks._task_queue import document
-from sluicegate.clock import epoch_ms
-from sluicegate.delegation.payload import PURGE
-from sluicegate.delegation.statements import candidate
+from sluicegate._util.clock import epoch_ms
+from sluicegate.delegation.payloads.task_payload import PURGE
+from sluicegate.delegation.queue.statements import candidate
 
 _ENDED = """
 INSERT INTO tasks (id, version, operation, realm, correlation_id, submitted_by, digest, priority,

@@ -23,7 +23,7 @@ from benchmarks._report import Figures, Report
 from benchmarks._scale import SHA256, sha256_per_cpu_second
 from benchmarks._table import SyntheticTable
 from benchmarks._usage import spent
-from sluicegate.testing.servers.unity import UnityServer, table_info
+from sluicegate.testing.servers.unity_catalog.unity import UnityServer, table_info
 
 LISTING = "/shares/sales/schemas/whole/tables"
 FIRST_PAGE = f"{LISTING}?maxResults=500"
@@ -50,10 +50,10 @@ def run(options: argparse.Namespace) -> Report:
             "cold_total_seconds": connection.ask(lake.get(TABLE)).total_seconds,
         }
         pages = lake.pages(options.tables)
-        before = len(lake.unity.asked)
+        before = len(lake.unity.requests)
         ours = _measured(connection, lake, TABLE, options)
         list_seconds = [_list_seconds(connection, pages) for _ in range(options.rounds + 1)]
-        asked = len(lake.unity.asked) - before
+        asked = len(lake.unity.requests) - before
         by_path = _measured(connection, lake, BY_PATH, options)
     requests = (options.rounds + 1) * (options.requests + len(pages))
     figures = {

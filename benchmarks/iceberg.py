@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from pyiceberg.table import Table
-from support.iceberg_sharing import SCHEMA, SHARE, iceberg_sharing
+from support.gateways.iceberg_sharing import SCHEMA, SHARE, iceberg_sharing
 
 from benchmarks._gateway import as_recipient
 from benchmarks._http import Connection

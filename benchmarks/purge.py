@@ -15,10 +15,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import obstore
-from support.store_access import access_of
 
 from benchmarks._report import Figures, Report
+from sluicegate.api import RealmGrant, TemporaryCredentials
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_spark.granted_locations import GrantedLocations
+from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.purge.deletion import BATCH, delete_objects
 
 _SIZE = 100
@@ -54,7 +56,7 @@ def _written(server: SeaweedFS, folder: str, files: int) -> list[str]:
 
 
 def _purged(server: SeaweedFS, keys: Sequence[str]) -> Figures:
-    access = access_of(server)
+    access = _access(server)
     locations = [f"s3://{server.bucket}/{key}" for key in keys]
 
     def delete() -> None:
@@ -63,6 +65,17 @@ def _purged(server: SeaweedFS, keys: Sequence[str]) -> Figures:
             raise RuntimeError(f"the purge deleted something else: {done}")
 
     return _measured(len(keys), delete)
+
+
+def _access(server: SeaweedFS) -> ObjectAccess:
+    who = server.admin
+    secret = {"access_key_id": who.access_key_id, "secret_access_key": who.secret_access_key}
+    connection = {"endpoint": server.endpoint, "region": server.region, "path_style": "true"}
+    bucket = f"s3://{server.bucket}"
+    credentials = TemporaryCredentials(bucket, "aws", secret, None, connection)
+    return ObjectAccess(
+        credentials, GrantedLocations("prod", RealmGrant(locations=(f"{bucket}/",)), of_catalog=True)
+    )
 
 
 def _looped(server: SeaweedFS, keys: Sequence[str]) -> Figures:

@@ -10,11 +10,12 @@ from benchmarks._http import Answer, Connection
 from benchmarks._reference import QUERY_10K_FILES
 from benchmarks._report import Figures, Report
 from benchmarks._scale import SHA256, plain_join_seconds, sha256_per_cpu_second
-from benchmarks._shared_table import TABLE, shared_table
+from benchmarks._shared_table import TABLE, SharedTable, shared_table
 from benchmarks._usage import peak_rss_mb, rss_mb, spent
 
 _REFERENCE_FILES = 10_000
 _CAPABILITIES = "delta-sharing-capabilities"
+_ENCODINGS = "accept-encoding"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +23,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--files", type=int, default=_REFERENCE_FILES, help="files (default 10000)")
     parser.add_argument(
         "--format", choices=("parquet", "delta"), default="parquet", help="of the answer"
+    )
+    parser.add_argument(
+        "--compressed", metavar="CODING", nargs="?", const="gzip", help="of the answer (default gzip)"
     )
     parser.add_argument("--requests", type=int, default=10, help="requests of a round (default 10)")
     parser.add_argument("--rounds", type=int, default=5, help="measurements (default 5)")
@@ -33,22 +37,20 @@ def run(options: argparse.Namespace) -> Report:
     cache = {"cache": {"snapshots": options.snapshots}} if options.snapshots else {}
     with shared_table(options.files, **cache) as table, Connection(table.gateway.address) as connection:
         pid = table.gateway.pid
-        request = table.gateway.request(
-            "POST", f"{TABLE}/query", {_CAPABILITIES: f"responseformat={options.format}"}, b"{}"
-        )
+        request = _request(table, options.format)
         rest = rss_mb(pid)
         with spent(pid) as cold:
             first = connection.ask(request)
         assert first.lines == options.files + 2, f"{first.lines} lines were answered"
-        cpu, answers = [], []
+        plain, compressed = _Rounds(pid, options.requests), _Rounds(pid, options.requests)
+        coded = _request(table, options.format, options.compressed) if options.compressed else b""
         for _ in range(options.rounds):
-            with spent(pid) as used:
-                answers += [connection.ask(request) for _ in range(options.requests)]
-            cpu.append(used.cpu_seconds / options.requests)
+            plain.measure(connection, request)
+            if coded:
+                compressed.measure(connection, coded)
+        reported = compressed if coded else plain
         figures = {
-            "cpu_seconds_per_request": statistics.median(cpu),
-            **_wall(answers),
-            "answer_mb": first.size / 1_000_000,
+            **reported.figures(),
             "rss_at_rest_mb": rest,
             "rss_mb": rss_mb(pid),
             "peak_above_rest_mb": round(peak_rss_mb(pid) - rest, 1),
@@ -57,7 +59,39 @@ def run(options: argparse.Namespace) -> Report:
             "cold_total_seconds": first.total_seconds,
             SHA256: sha256_per_cpu_second(),
         }
-    return Report(figures, _peers(options.files))
+    peers = {"uncompressed": plain.figures()} if coded else {}
+    return Report(figures, {**peers, **_peers(options.files)})
+
+
+def _request(table: SharedTable, form: str, coding: str | None = None) -> bytes:
+    headers = {_CAPABILITIES: f"responseformat={form}"}
+    if coding is not None:
+        headers[_ENCODINGS] = coding
+    return table.gateway.request("POST", f"{TABLE}/query", headers, b"{}")
+
+
+class _Rounds:
+    """Rounds of one request, which take turns with those of another."""
+
+    def __init__(self, pid: int, requests: int) -> None:
+        self._pid = pid
+        self._requests = requests
+        self._cpu: list[float] = []
+        self._answers: list[Answer] = []
+
+    def measure(self, connection: Connection, request: bytes) -> None:
+        """Send the requests of one round."""
+        with spent(self._pid) as used:
+            self._answers += [connection.ask(request) for _ in range(self._requests)]
+        self._cpu.append(used.cpu_seconds / self._requests)
+
+    def figures(self) -> Figures:
+        """The medians of all rounds."""
+        return {
+            "cpu_seconds_per_request": statistics.median(self._cpu),
+            **_wall(self._answers),
+            "answer_mb": self._answers[0].size / 1_000_000,
+        }
 
 
 def _wall(answers: Sequence[Answer]) -> Figures:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import psutil
-from support.gateway import running_gateway
+from support.gateways.gateway import running_gateway
 
 from benchmarks._gateway import as_recipient, configure
 from benchmarks._http import Connection, encode

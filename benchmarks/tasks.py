@@ -7,13 +7,13 @@ import asyncio
 from functools import partial
 
 import asyncpg
-from support.postgres import PostgresServer, running_postgres
+from support.servers.postgres import PostgresServer, running_postgres
 
 from benchmarks import _bare_queue, _task_queue, _task_table
 from benchmarks._processes import Work, rate
 from benchmarks._report import Figures, Report
 from benchmarks._scale import SHA256, sha256_per_cpu_second
-from sluicegate.store import Store
+from sluicegate.database import Store
 
 _TASKS_A_REALM = 16
 

@@ -2,7 +2,8 @@
 
 `reference/configuration.md` comes from the models of the configuration, `reference/openapi.json` is the
 document that the gateway serves, `plugins/hooks.md` comes from the hooks and base classes that plugins
-implement.
+implement, `plugins/values.md` from the other names of `sluicegate.api`, `plugins/kit.md` from the
+conformance kit, and `architecture.svg` is drawn from the imports of the core.
 """
 
 from __future__ import annotations
@@ -13,14 +14,20 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS))
 
-from generators.configuration import configuration_page  # noqa: E402 - found beside this script
+from generators.architecture import architecture_picture  # noqa: E402 - found next to this script
+from generators.configuration import configuration_page  # noqa: E402
 from generators.hooks import hooks_page  # noqa: E402
+from generators.kit import kit_page  # noqa: E402
 from generators.openapi import openapi_page  # noqa: E402
+from generators.values import values_page  # noqa: E402
 
 PAGES = {
+    "architecture.svg": architecture_picture,
     "reference/configuration.md": configuration_page,
     "reference/openapi.json": openapi_page,
     "plugins/hooks.md": hooks_page,
+    "plugins/kit.md": kit_page,
+    "plugins/values.md": values_page,
 }
 
 

@@ -12,12 +12,12 @@ from typing import Any, TypeGuard
 from pydantic import BaseModel, BeforeValidator, SecretStr
 from pydantic.fields import FieldInfo
 
+from sluicegate._util.units import format_duration, parse_duration, parse_size
 from sluicegate.api import AuthenticatorType, CatalogType, StorageType
 from sluicegate.config import PluginSection, Settings
-from sluicegate.registry import Registry
-from sluicegate.units import format_duration, parse_duration, parse_size
+from sluicegate.plugins import Registry
 
-IN_TREE = ("paths", "unity", "iceberg", "azure", "file", "gcs", "r2", "s3")
+IN_TREE = ("paths", "unity", "iceberg", "azure", "file", "gcs", "mtls", "r2", "s3")
 HEADER = "| key | value | default | |\n|---|---|---|---|"
 WORDS = {
     **{str: "text", int: "number", float: "number", bool: "true or false"},
@@ -38,7 +38,7 @@ def _lines(registry: Registry) -> Iterator[str]:
     yield from (inspect.cleandoc(Settings.__doc__ or ""), "")
     yield from (
         "Durations are written `90d`, `24h`, `15m`, `30s` or as a sum, `1h30m`; sizes `256MB`, `1GiB`.",
-        "`sluicegate config check FILE` tells every problem with its line; `sluicegate config schema`",
+        "`sluicegate config check FILE` reports problems with their lines; `sluicegate config schema`",
         "prints this page as a JSON Schema for editors.",
         "",
     )

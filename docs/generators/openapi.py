@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from sluicegate.config import Settings
-from sluicegate.sharing.openapi import document
-from sluicegate.sharing.routes import PREFIX
+from sluicegate.protocols.delta_sharing.paths import PREFIX
+from sluicegate.protocols.openapi import document
 
 
 def openapi_page() -> str:

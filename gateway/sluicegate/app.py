@@ -1,8 +1,8 @@
-"""The gateway: configuration and registry become a running Starlette application."""
+"""Builds the gateway: turns configuration and plugins into a running Starlette application."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -11,41 +11,47 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from sluicegate.access.assemble import Access
+from sluicegate.access.authentication.assembly import Access
+from sluicegate.access.authentication.oauth.endpoint import TOKEN_PATHS, refusal_response
+from sluicegate.access.authentication.oauth.requests import OAuthError
 from sluicegate.access.grants import Grants
-from sluicegate.access.oauth.endpoint import TOKEN_PATHS, refusal_response
-from sluicegate.access.oauth.requests import OAuthError
-from sluicegate.access.profile import ICEBERG_PATH
+from sluicegate.access.recipients.profile import ICEBERG_PATH
 from sluicegate.api import FormatType, LinkSigner, TableFormat
-from sluicegate.budget import TableLimits
-from sluicegate.catalogs.guarded import GuardedCatalog
+from sluicegate.api.budget import TableLimits
+from sluicegate.api.errors import SluicegateError
 from sluicegate.config import Settings
-from sluicegate.config.settings import TableLimitSettings
-from sluicegate.content.links import ContentLinks
-from sluicegate.content.routes import content_routes
-from sluicegate.errors import SluicegateError
-from sluicegate.http.admission import Admission, RequestAdmission
+from sluicegate.config.limits import TableLimitSettings
+from sluicegate.database import Store
 from sluicegate.http.application import Application
+from sluicegate.http.client_certificates import ClientCertificates
+from sluicegate.http.compression import Compression
+from sluicegate.http.concurrency_limit import ConcurrencyLimit, ConcurrencyLimitMiddleware
 from sluicegate.http.health import health_routes
 from sluicegate.http.responses import error_response
-from sluicegate.iceberg_rest.door import iceberg_routes
-from sluicegate.iceberg_rest.errors import refuse
-from sluicegate.keyring import KeyRing
-from sluicegate.keys import load_keys
-from sluicegate.registry import Instances, Registry, configure
-from sluicegate.sharing.door import sharing_routes
-from sluicegate.sharing.plugin_capabilities import PluginCapabilities
-from sluicegate.store import Store
-from sluicegate.tables.reader import TableReader
+from sluicegate.plugins import Instances, Registry, configure
+from sluicegate.plugins.catalogs.guarded import GuardedCatalog
+from sluicegate.protocols.common.plugin_services import GrantedTables, PluginServices
+from sluicegate.protocols.common.resolver import Resolver
+from sluicegate.protocols.delta_sharing.assembly import sharing_routes
+from sluicegate.protocols.delta_sharing.paths import PREFIX
+from sluicegate.protocols.delta_sharing.plugin_capabilities import PluginCapabilities
+from sluicegate.protocols.file_links.links import ContentLinks
+from sluicegate.protocols.file_links.routes import content_routes
+from sluicegate.protocols.iceberg_rest.assembly import iceberg_routes
+from sluicegate.protocols.iceberg_rest.errors import refuse
+from sluicegate.protocols.openapi import openapi_route
+from sluicegate.signing.keyring import KeyRing
+from sluicegate.signing.load import load_keys
+from sluicegate.tables.reading.reader import TableReader
 from sluicegate.telemetry.middleware import RequestTelemetry
 from sluicegate.vending import Ledger, Vending
 from sluicegate.vending.hadoop.bindings import TokenBindings
-from sluicegate.vending.vendors import Vendors
+from sluicegate.vending.select import Vendors
 
 
 @dataclass(frozen=True)
 class Gateway:
-    """A running gateway: what plugins' routes and lifespans may use, and the ASGI application."""
+    """A running gateway, and its ASGI application."""
 
     settings: Settings
     registry: Registry
@@ -55,23 +61,26 @@ class Gateway:
     reader: TableReader
     access: Access
     vending: Vending
+    resolver: Resolver
+    services: Mapping[str, PluginServices]
 
     @classmethod
     @asynccontextmanager
     async def running(cls, settings: Settings) -> AsyncIterator[Gateway]:
-        """A gateway with its database open, its plugins loaded and their lifespans entered.
+        """Start a gateway: open its database, load its plugins and enter their lifespans.
 
         Raises:
-            ConfigurationError: Something in the configuration is wrong, a plugin cannot be loaded, or
-                the database cannot be reached: a gateway that would fail later does not start.
+            ConfigurationError: The configuration is invalid, a plugin can't be loaded, or the
+                database can't be reached. A gateway that would fail later doesn't start.
         """
         keys = load_keys(settings)
         registry = Registry.load(settings)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(registry.aclose)
+            configured = configure(settings, registry)
             instances = Instances(
                 registry,
-                configure(settings, registry),
+                configured,
                 links=_link_maker(settings, keys),
                 formats=[FormatType("delta", partial(_delta_format, settings.cache.commits))],
                 guard=lambda entry, catalog: GuardedCatalog(entry.name, catalog, entry.config),
@@ -84,7 +93,13 @@ class Gateway:
             )
             stack.push_async_callback(reader.aclose)
             grants = Grants(store)
-            access = Access(settings, keys, grants, instances.authenticators)
+            access = Access(
+                settings,
+                keys,
+                grants,
+                instances.authenticators,
+                ClientCertificates(settings.server.forwarded_certificates),
+            )
             stack.push_async_callback(access.aclose)
             ledger = Ledger(store, retention=settings.vending.ledger_retention)
             await stack.enter_async_context(ledger.writing())
@@ -92,23 +107,51 @@ class Gateway:
                 Vendors(instances), grants, ledger, registry.notify, lifetime=settings.vending.lifetime
             )
             stack.push_async_callback(vending.aclose)
-            gateway = cls(settings, registry, instances, store, grants, reader, access, vending)
-            for lifespan in registry.lifespans(gateway):
+            resolver = Resolver(grants, instances, vending)
+            tables = GrantedTables(grants, resolver)
+            services = {
+                plugin.name: PluginServices(
+                    plugin.name,
+                    configured.plugins.get(plugin.name),
+                    settings.public_url,
+                    access.authentication,
+                    tables,
+                    lambda event, sender: registry.notify(event, but=sender),
+                )
+                for plugin in registry.plugins
+            }
+            for each in services.values():
+                stack.push_async_callback(each.aclose)
+            for lifespan in registry.lifespans(services.__getitem__):
                 await stack.enter_async_context(lifespan)
-            yield gateway
+            # Plugins process the last events with what their lifespans and services hold.
+            stack.push_async_callback(registry.drain)
+            yield cls(
+                settings=settings,
+                registry=registry,
+                instances=instances,
+                store=store,
+                grants=grants,
+                reader=reader,
+                access=access,
+                vending=vending,
+                resolver=resolver,
+                services=services,
+            )
 
     def asgi(self) -> ASGIApp:
-        """The application with its plugins' wrappers, telemetry outermost."""
+        """Return the application with its plugins' wrappers; telemetry is outermost."""
         app = Application(routes=self.routes())
-        app.router.redirect_slashes = False  # an address that does not exist is a 404 in JSON
+        app.router.redirect_slashes = False  # unknown addresses return 404 as JSON
         added = self.registry.capabilities()
         announcing: ASGIApp = PluginCapabilities(app, added) if added else app
-        wrapped = self.registry.wrap_app(announcing, self.settings.source.values)
-        admission = Admission(self.settings.server.admission)
-        return RequestTelemetry(RequestAdmission(wrapped, admission, _refused_early))
+        wrapped = self.registry.wrap_app(announcing, self.services.__getitem__)
+        compressed = Compression(wrapped) if self.settings.server.compression else wrapped
+        limit = ConcurrencyLimit(self.settings.server.concurrency)
+        return RequestTelemetry(ConcurrencyLimitMiddleware(compressed, limit, _refused_early))
 
     def routes(self) -> list[BaseRoute]:
-        """Everything that is served: the core's routes, then those of plugins."""
+        """Return all routes: those of the core, then those of plugins."""
         keys = load_keys(self.settings)
         sharing = sharing_routes(
             self.settings,
@@ -116,6 +159,7 @@ class Gateway:
             authentication=self.access.authentication,
             grants=self.grants,
             instances=self.instances,
+            resolver=self.resolver,
             reader=self.reader,
             vending=self.vending,
             token_bindings=TokenBindings(self.registry.token_bindings().values()),
@@ -126,15 +170,17 @@ class Gateway:
             authentication=self.access.authentication,
             grants=self.grants,
             instances=self.instances,
+            resolver=self.resolver,
             vending=self.vending,
         )
         return [
-            *sharing,  # first: they are asked most, and each route before them takes time
+            *sharing,  # first: most requests go here, and each earlier route takes time
             *health_routes(self.store.ping),
             *self.access.routes(),
             *iceberg,
             *content_routes(self.instances.storage, keys.derive(_LINKS)),
-            *self.registry.routes(self),
+            openapi_route(self.settings.public_url, PREFIX),
+            *self.registry.routes(self.services.__getitem__),
         ]
 
 
@@ -161,7 +207,7 @@ def _link_maker(settings: Settings, keys: KeyRing) -> Callable[[str], LinkSigner
 
 
 def _refused_early(path: str, error: SluicegateError) -> Response:
-    """What is refused before any door gets it, in the spelling of the door at the path."""
+    """Return errors for early rejections, in the format of the protocol at the request's path."""
     if path in TOKEN_PATHS:
         return refusal_response(OAuthError("slow_down", error.message, error.status))
     return refuse(error) if path.startswith(f"{ICEBERG_PATH}/") else error_response(error)

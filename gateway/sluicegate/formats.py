@@ -1,7 +1,7 @@
-"""What plugins that read tables are written with: snapshots and changes as Arrow columns.
+"""Helpers for plugins that read tables: snapshots and changes as Arrow columns.
 
-Beside `sluicegate.api` the one public module of the core. It imports pyarrow, so import it late: when
-the first table is read, not where the format is registered (docs/adr/0016).
+In addition to `sluicegate.api`, this is the only public module of the core. It imports pyarrow. Import
+it only when the first table is read, not where the format is registered (docs/adr/0016).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sluicegate.tables.changes import (
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 from sluicegate.tables.file_paths import plain_paths
-from sluicegate.tables.parquet import check_parquet_footer, parquet_batches
+from sluicegate.tables.parquet.batches import check_parquet_footer, parquet_batches
 from sluicegate.tables.snapshot import (
     DELETION_VECTOR,
     FILE_SCHEMA,

@@ -1,4 +1,4 @@
-"""Runs the gateway: bound before it says so, stopped gracefully."""
+"""Runs the gateway: reports readiness once the address is bound, and stops gracefully."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
-from sluicegate.http.serving import bind, serve_app
-from sluicegate.served_address import announced, served_at
+from sluicegate.config.served_address import announced, served_at
+from sluicegate.http.serving import Tls, bind, serve_app
 
 
 async def serve_gateway(
@@ -17,18 +17,19 @@ async def serve_gateway(
     on_ready: Callable[[str], None] = lambda address: None,
     stop: asyncio.Event | None = None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; answers that are running then may go on for `stop_timeout`.
+    """Serve until SIGINT or SIGTERM. Then, running responses have `shutdown_grace_period` to complete.
 
     Args:
-        settings: Host and port are taken from its `server` section. Without a `public_url`, links
-            name the address that is bound.
-        on_ready: Called with the address, once connections are accepted.
-        stop: Ends serving as a signal does, once it is set.
+        settings: Its `server` section contains host and port. Without a `public_url`, links use the
+            bound address.
+        on_ready: Called with the address once connections are accepted.
+        stop: When set, stops the server in the same way as a signal.
 
     Raises:
-        ConfigurationError: The gateway cannot start, or the address cannot be bound.
+        ConfigurationError: The gateway can't start, or the address can't be bound.
     """
     server = settings.server
+    tls = None if server.tls is None else Tls(**server.tls.model_dump(), optional=True)
     listener = bind(server.host, server.port)
     try:
         host, port = listener.getsockname()[:2]
@@ -37,9 +38,10 @@ async def serve_gateway(
                 await serve_app(
                     gateway.asgi(),
                     listener,
-                    stop_timeout=server.stop_timeout,
+                    shutdown_grace_period=server.shutdown_grace_period,
                     limits=server.limits,
                     forwarded_allow_ips=server.forwarded_allow_ips,
+                    tls=tls,
                     on_ready=on_ready,
                     stop=stop,
                 )

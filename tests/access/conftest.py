@@ -4,14 +4,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from support.clock import Clock
-from support.databases import database_url, postgres, store
+from support.process.clock import Clock
+from support.servers.databases import database_url, postgres, store
 
-from sluicegate.access.apply import apply_shares_file
-from sluicegate.access.difference import Difference, render
-from sluicegate.access.reading import read_shares_file
-from sluicegate.access.recipients import Recipients
-from sluicegate.store import Store
+from sluicegate.access.recipients.service import Recipients
+from sluicegate.access.shares_file.apply import apply_shares_file
+from sluicegate.access.shares_file.diff import Difference, render
+from sluicegate.access.shares_file.read import read_shares_file
+from sluicegate.database import Store
 
 __all__ = ["database_url", "postgres", "store"]
 

@@ -8,14 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.clock import Clock
+from support.process.clock import Clock
 
-from sluicegate.access.authentication import Authentication
-from sluicegate.access.bearer import BearerTokens
+from sluicegate.access.authentication.authenticate import Authentication
+from sluicegate.access.authentication.bearer_tokens import BearerTokens
 from sluicegate.access.grants import Grants
+from sluicegate.api.errors import Unauthenticated
 from sluicegate.cli.main import run
-from sluicegate.errors import Unauthenticated
-from sluicegate.store import Store
+from sluicegate.database import Store
+from sluicegate.testing.fakes import authentication_request as asking
 
 SHARES = """
 shares: {sales: {schemas: {eu: {tables: {orders: {catalog: raw, table: "file:///srv/orders"}}}}}}
@@ -55,7 +56,7 @@ def test_apply_shows_what_it_did(command: Command) -> None:
         "+ share sales",
         "5 changes made",
     )
-    assert command("apply", "shares.yaml") == (0, "nothing to change\n", "")
+    assert command("apply", "shares.yaml", "--offline") == (0, "nothing to change\n", "")
 
 
 def test_apply_removes_only_when_told_to(command: Command, folder: Path) -> None:
@@ -104,10 +105,10 @@ def test_oauth_writes_a_profile_of_version_2(command: Command, folder: Path) -> 
 def test_a_revoked_recipient_is_listed_so_until_it_is_let_in_again(command: Command) -> None:
     command("recipient", "create", "acme", "--profile", "-")
     revoked = command("recipient", "revoke", "acme")
-    assert revoked[:2] == (0, "acme: refused from now on, 1 valid token revoked\n")
+    assert revoked[:2] == (0, "acme: access revoked, with 1 valid token\n")
     row = command("recipient", "list")[1].splitlines()[1].split()
     assert row == ["acme", "-", "0", "revoked", "-"]
-    assert command("recipient", "restore", "acme")[:2] == (0, "acme: let in again\n")
+    assert command("recipient", "restore", "acme")[:2] == (0, "acme: access restored\n")
     assert json.loads(command("recipient", "list", "--json")[1])[0]["revoked_at"] is None
 
 
@@ -123,7 +124,7 @@ def test_a_profile_that_cannot_be_written_costs_no_token(command: Command, folde
     code, _, errors = command("recipient", "rotate", "acme", "--grace", "0s")
     assert (code, errors) == (
         1,
-        "error: acme.share exists already; choose another file or give --force\n",
+        "error: acme.share already exists; choose another file or use --force\n",
     )
     assert json.loads(command("recipient", "list", "--json")[1])[0]["tokens"] == 1
     assert command("recipient", "rotate", "acme", "--force")[0] == 0
@@ -188,11 +189,11 @@ def test_a_running_gateway_sees_a_revocation_by_the_command(command: Command, fo
         store = await Store.open("sqlite:///sluicegate.db")
         clock = Clock(0)
         authentication = Authentication([BearerTokens(Grants(store, max_age=1, clock=clock))])
-        seen = [(await authentication.authenticate(f"Bearer {token}", None)).name]
+        seen = [(await authentication.authenticate(asking(f"Bearer {token}"))).name]
         await asyncio.to_thread(command, "recipient", "revoke", "acme")
         clock.advance(1)
         try:
-            await authentication.authenticate(f"Bearer {token}", None)
+            await authentication.authenticate(asking(f"Bearer {token}"))
         except Unauthenticated as error:
             seen.append(error.message)
         await store.aclose()

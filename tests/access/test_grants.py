@@ -7,15 +7,16 @@ from contextlib import contextmanager
 
 import pytest
 from sqlalchemy import Engine, event
-from support.clock import Clock
-from support.postgres import PostgresServer
+from support.process.clock import Clock
+from support.servers.postgres import PostgresServer
 
 from sluicegate.access.grants import Grants
-from sluicegate.access.recipients import Recipients
-from sluicegate.access.tokens import digest
-from sluicegate.errors import NotFound, Unavailable
-from sluicegate.nouns import Principal, SharedSchemaSource, SharedTable
-from sluicegate.store import Store
+from sluicegate.access.recipients.secrets import digest
+from sluicegate.access.recipients.service import Recipients
+from sluicegate.api.errors import NotFound, Unavailable
+from sluicegate.api.models import SharedSchemaSource, SharedTable
+from sluicegate.api.principals import Principal
+from sluicegate.database import Store
 
 from .conftest import Apply
 
@@ -186,11 +187,11 @@ async def test_reads_outlive_a_database_that_is_gone_for_a_while(
     postgres.go_away(url)
     clock.advance(29)
     assert await grants.shares(acme) == []
-    with pytest.raises(Unavailable, match="database does not answer") as raised:
+    with pytest.raises(Unavailable, match="database does not respond") as raised:
         await grants.token(b"not cached")
     assert "postgres" not in raised.value.message
     clock.advance(1)
-    with pytest.raises(Unavailable, match="database does not answer"):
+    with pytest.raises(Unavailable, match="database does not respond"):
         await grants.shares(acme)
 
     postgres.come_back(url)

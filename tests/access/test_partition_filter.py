@@ -6,7 +6,7 @@ import pytest
 
 from sluicegate.access.partition_filter import PartitionFilter, PartitionTerm, RecipientProperty
 
-VALUE = "a text in single quotes or recipient.PROPERTY"
+VALUE = "a string in single quotes or recipient.PROPERTY"
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support.attacked import LOW_BYTES, LOW_ROWS, Attacked
-from support.shared_lake import shared_lake
+from support.gateways.attacked import LOW_BYTES, LOW_ROWS, Attacked
+from support.gateways.shared_lake import shared_lake
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import sys
 
 import httpx
 import pytest
-from support.attacked import Attacked
-from support.bystander import watched
+from support.clients.bystander import watched
+from support.gateways.attacked import Attacked
 
 from sluicegate.testing.servers.ports import free_port
 

@@ -8,11 +8,11 @@ import httpx
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from support.attacked import Attacked
-from support.shared_lake import LakeTable
+from support.gateways.attacked import Attacked
+from support.gateways.shared_lake import LakeTable
 
-from sluicegate.content.answers import respond_bytes
-from sluicegate.content.conditions import Validators
+from sluicegate.protocols.file_links.conditions import Validators
+from sluicegate.protocols.file_links.responses import respond_bytes
 
 ASYNC = {"delta-sharing-capabilities": "asyncquery=true"}
 DELTA = {"delta-sharing-capabilities": "responseformat=delta;includeendstreamaction=true"}

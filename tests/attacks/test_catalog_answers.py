@@ -11,11 +11,11 @@ import httpx
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from support.bystander import watched
-from support.gateway import RunningGateway, running_gateway, write_configuration
-from support.hostile_catalog import HostileCatalog, hostile_catalog, inline_metadata
-from support.iceberg_by_hand import HandWritten
-from support.shared_lake import asking
+from support.clients.bystander import watched
+from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
+from support.gateways.shared_lake import asking
+from support.servers.hostile_catalog import HostileCatalog, hostile_catalog, inline_metadata
+from support.tables.iceberg_by_hand import HandWritten
 
 _GROWTH = 250_000_000  # bytes: an answer of 64 MB at the most, its copies, and what is made of it
 _CATALOGS = ("polaris", "unity")

@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import orjson
 import pytest
-from support.attacked import LOW_BYTES, LOW_ROWS, Attacked
-from support.bystander import memory
-from support.deltalog import add, metadata, protocol
-from support.shared_lake import LakeTable
+from support.clients.bystander import memory
+from support.gateways.attacked import LOW_BYTES, LOW_ROWS, Attacked
+from support.gateways.shared_lake import LakeTable
+from support.tables.deltalog import add, metadata, protocol
 
 _MB = 1_000_000
 _GB = 1_000 * _MB
@@ -153,7 +153,7 @@ def test_what_was_read_in_vain_is_given_back(limited: Attacked) -> None:
         _write_lines(table.folder.log / f"{1:020}.json", add("a" * 1000), 90 * _MB)
         unreadable(query(limited, table))
         used.append(memory(process, "VmRSS"))
-    assert used[-1] < used[0] + 2 * SMALL  # what three readings took would be more
+    assert used[-1] < used[0] + SMALL // 2  # what one reading took would be more
 
 
 @pytest.mark.parametrize(
@@ -219,19 +219,22 @@ def test_a_deletion_vector_that_cannot_be_shared_is_refused(
 
 
 @pytest.mark.parametrize("link", ["a.parquet", "day=1"])
-def test_a_link_to_another_tables_file_is_not_served(attacked: Attacked, link: str) -> None:
+def test_a_link_to_another_tables_file_is_refused_at_the_query(attacked: Attacked, link: str) -> None:
     table, other = attacked.lake.table(), attacked.lake.table()
     other.folder.commit(0, *HEAD, add("a.parquet"))
     (other.root / "a.parquet").write_text("secret")
     path = "a.parquet" if link == "a.parquet" else "day=1/a.parquet"
     table.folder.commit(0, *HEAD, add(path))
-    (table.root / link).symlink_to(other.root / "a.parquet" if link == path else other.root)
     (url,) = [
         orjson.loads(line)["file"]["url"] for line in query(attacked, table).text.splitlines()[2:]
     ]
-    answer = httpx.get(url)
-    assert answer.status_code == 403
-    assert "leads out of it" in answer.text
+    (table.root / link).symlink_to(other.root / "a.parquet" if link == path else other.root)
+    for answer in (query(attacked, table), httpx.get(url)):
+        assert answer.status_code == 403
+        assert answer.json()["message"] == (
+            "the table's directory contains a symbolic link to a location outside of it, which is "
+            "not served; ask the table's owner to remove the link"
+        )
 
 
 def _nested(levels: int) -> dict[str, Any]:

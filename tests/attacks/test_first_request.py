@@ -8,16 +8,24 @@ import orjson
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from support.shared_lake import shared_lake
+from support.gateways.shared_lake import shared_lake
 
-# Arrow loads it where it is installed. This one takes until the test lets it, as on a busy machine.
-_SLOW_PANDAS = """
+# The first query loads Arrow. Here that takes until the test allows it, as on a busy machine.
+_SLOW_ARROW = """
+import sys
 import time
 from pathlib import Path
 
-while not Path("loaded").exists():
-    time.sleep(0.05)
-raise ImportError("this is not pandas")
+
+class Slow:
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname == "pyarrow":
+            Path("loading").touch()
+            while not Path("loaded").exists():
+                time.sleep(0.05)
+
+
+sys.meta_path.insert(0, Slow())
 """
 
 
@@ -26,9 +34,9 @@ def test_a_query_id_is_answered_while_the_first_request_still_loads(
 ) -> None:
     site = tmp_path / "site"
     site.mkdir()
-    (site / "pandas.py").write_text(_SLOW_PANDAS)
+    (site / "sitecustomize.py").write_text(_SLOW_ARROW)
     monkeypatch.setenv("PYTHONPATH", str(site))
-    settings = {"sharing": {"async_after": "1s"}}
+    settings = {"sharing": {"async_query_threshold": "1s"}}
     with shared_lake(tmp_path, tables=1, settings=settings) as lake:
         table = lake.table()
         write_deltalake(table.root, pa.table({"id": [1]}))
@@ -37,6 +45,7 @@ def test_a_query_id_is_answered_while_the_first_request_still_loads(
         headers = {"delta-sharing-capabilities": "asyncquery=true"}
         pending = client.post(f"{table.path()}/query", json=body, headers=headers)
         live = client.get(f"{lake.gateway.address}/livez")
+        assert (tmp_path / "loading").exists()
         (tmp_path / "loaded").touch()
         status = orjson.loads(pending.text)["queryStatus"]
         poll = f"{table.path()}/queries/{status['queryId']}"

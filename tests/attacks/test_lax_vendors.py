@@ -146,12 +146,12 @@ async def end(suite: StorageBehaviour, storage: S3Storage, vendor: CredentialVen
         (administrators_keys, sibling("neighbour"), "reads .*lake/neighbour"),
         (administrators_keys, sibling("vended2"), "reads .*lake/vended2"),
         (administrators_keys, write, "writes a new file"),
-        (administrators_keys, end, "after their end"),
+        (administrators_keys, end, "after their expiry"),
         (read_only_keys, sibling("neighbour"), "reads .*lake/neighbour"),
-        (endless_keys, end, "have no end"),
+        (endless_keys, end, "do not expire"),
         (what_begins_alike, sibling("vended2"), "reads .*lake/vended2"),
         (what_begins_alike, sibling("neighbour"), "lists .*lake/neighbour"),
-        (what_begins_alike, end, "live for too long"),
+        (what_begins_alike, end, "are valid for too long"),
     ],
 )
 async def test_a_lax_vendor_fails_the_suite(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterator
 
+import httpx
+import orjson
 import pytest
-from support.attacked import Attacked
-from support.hostile import at_once, connected, pour, status
-from support.shared_lake import RIVAL, shared_lake
+from support.clients.hostile import answered, at_once, connected, pour, status
+from support.gateways.attacked import Attacked
+from support.gateways.shared_lake import RIVAL, shared_lake
+from support.tables.deltalog import add, metadata, protocol
 
 _MB = 1_000_000
 
@@ -21,6 +25,7 @@ def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
         "max_requests_per_recipient": 1,
         "max_requests_per_address": 2,
         "queue_timeout": 0,
+        "send_timeout": 1,
         "forwarded_allow_ips": ["127.0.0.1"],
     }
     folder = tmp_path_factory.mktemp("narrow")
@@ -55,8 +60,8 @@ def test_a_recipient_with_3000_requests_at_once_keeps_nobody_else_waiting(attack
     assert counted[200] >= 200
     refused = [answer for answer in answers if status(answer) == 429]
     assert all(b"retry-after: 5" in answer for answer in refused)
-    assert any(b"this recipient has 100 requests under way" in answer for answer in refused)
-    assert "database does not answer" not in gateway.log
+    assert any(b"this recipient has 100 concurrent requests" in answer for answer in refused)
+    assert "database does not" not in gateway.log
 
 
 def test_more_connections_than_the_gateway_holds_are_told_so(attacked: Attacked) -> None:
@@ -83,6 +88,30 @@ def test_a_slow_reader_holds_only_its_own_places(narrow: Attacked) -> None:
     assert (refused.status_code, refused.json()["errorCode"]) == (429, "RESOURCE_EXHAUSTED")
     assert refused.headers["retry-after"] == "5"
     assert served.status_code == 200
+
+
+def test_a_client_that_reads_nothing_loses_its_places(narrow: Attacked) -> None:
+    table, size = narrow.lake.table(), 64 * _MB  # more than the buffers of two sockets hold
+    table.folder.commit(0, protocol(), metadata(), add("a.parquet"))
+    with (table.root / "a.parquet").open("wb") as file:
+        file.truncate(size)
+    lines = narrow.attacker.post(f"{table.path()}/query", json={}).text.splitlines()
+    url = httpx.URL(orjson.loads(lines[2])["file"]["url"])
+    request = _request(narrow, f"GET {url.raw_path.decode()}", "x-forwarded-for: 192.0.2.10")
+    address = narrow.lake.gateway.address
+    with connected(address, "127.0.0.1") as silent, connected(address, "127.0.0.1") as silent_too:
+        for each in (silent, silent_too):
+            each.sendall(request)
+            assert status(each.recv(100)) == 200
+        for _ in range(600):  # fails after a minute
+            with connected(address, "127.0.0.1") as another:
+                another.sendall(request)
+                served = status(another.recv(100))
+            if served == 200:
+                break
+            time.sleep(0.1)
+        assert served == 200
+        assert all(len(answered(each)) < size // 2 for each in (silent, silent_too))
 
 
 def test_requests_without_a_recipient_are_bounded_by_their_address(narrow: Attacked) -> None:

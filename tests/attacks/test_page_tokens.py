@@ -9,8 +9,8 @@ import orjson
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from support.attacked import Attacked
-from support.shared_lake import LakeTable
+from support.gateways.attacked import Attacked
+from support.gateways.shared_lake import LakeTable
 
 SIGNATURE_BYTES = 16
 VISIBLE = [("DE", part) for part in range(3)]

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from support.delegation import (
+from support.servers.delegation import (
     API,
     CATALOG,
     PURGE,
@@ -25,7 +25,7 @@ from support.delegation import (
 )
 
 from sluicegate.config.delegation import DelegationSettings
-from sluicegate.store import Store
+from sluicegate.database import Store
 
 VICTIM, ATTACKER = "prod", "stage_a"
 CLIENTS = {

@@ -11,13 +11,13 @@ from threading import Event
 import httpx
 import orjson
 import pytest
-from support.bystander import watched
-from support.delegation import API, SECRET, body
-from support.delegation_processes import DelegationProcess, delegation_process, until
-from support.installed import installed_site
+from support.clients.bystander import watched
+from support.process.installed import installed_site
+from support.servers.delegation import API, SECRET, body
+from support.servers.delegation_processes import DelegationProcess, delegation_process, until
 
-from sluicegate.delegation.payload_limits import MOST_LEVELS, check_shape
-from sluicegate.errors import MalformedRequest
+from sluicegate.api.errors import MalformedRequest
+from sluicegate.delegation.payloads.limits import MOST_LEVELS, check_shape
 
 PLUGIN = """
 import asyncio
@@ -47,7 +47,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Delegati
         "realm": "prod",
         "clients": {"polaris": {"secret": {"env": "POLARIS_SECRET"}}},
         "executors": [{"type": "idle"}],
-        "lease": {"heartbeat": "1s", "lost_timeout": "10s"},
+        "lease": {"heartbeat": "1s", "ttl": "10s"},
         "worker": {"concurrency": 2, "poll_interval": "1s", "drain_timeout": "0s"},
     }
     settings = {"database": f"sqlite:///{folder}/tasks.db", "delegation": delegation}

@@ -14,13 +14,13 @@ import obstore
 import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
-from support.delegation import PURGE, SECRET, Desk, RunningClock, body, running_service
-from support.greedy_executor import REWRITE, GreedyExecutor
+from support.servers.delegation import PURGE, SECRET, Desk, RunningClock, body, running_service
+from support.tasks.greedy_executor import REWRITE, GreedyExecutor
 
+from sluicegate.api.errors import SluicegateError
 from sluicegate.config.delegation import DelegationSettings
-from sluicegate.delegation.payload import TaskPayload
-from sluicegate.errors import SluicegateError
-from sluicegate.store import Store
+from sluicegate.database import Store
+from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
 EXAMPLES = 200

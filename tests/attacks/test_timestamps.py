@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 from hypothesis import HealthCheck, given, settings
-from support.attacked import Attacked
-from support.deltalog import metadata, protocol
-from support.shared_lake import LakeTable
+from support.gateways.attacked import Attacked
+from support.gateways.shared_lake import LakeTable
+from support.tables.deltalog import metadata, protocol
 
 BEYOND = (
     "0001-01-01T00:00:00+23:59",

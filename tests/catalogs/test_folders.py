@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from delta_sharing.protocol import Share
 from deltalake import write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
-from support.gateway import RunningGateway, running_gateway, write_configuration
-from support.recipient import Recipient, refusal_of
+from support.clients.recipient import Recipient, refusal_of
+from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
 
 SHARE, SCHEMA = "lake", "eu"
+ENTIRE = "lakehouse"  # the catalog with all of its schemas
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,15 @@ class Folders:
         """The ids that the official client reads."""
         return sorted(Recipient(self.profile, SHARE, schema).read(name)["id"])
 
+    def read_entire(self, schema: str, name: str) -> list[int]:
+        """The ids that the official client reads in the share of the catalog."""
+        return sorted(Recipient(self.profile, ENTIRE, schema).read(name)["id"])
+
+    def schemas(self) -> list[str]:
+        """The schemas of that share, as the official client lists them."""
+        with Recipient(self.profile, ENTIRE, SCHEMA).client() as client:
+            return [each.name for each in client.list_schemas(Share(ENTIRE)).schemas]
+
     def listed(self, schema: str) -> list[str]:
         """The tables of a schema, as the official client lists them."""
         with Recipient(self.profile, SHARE, schema).client() as client:
@@ -66,8 +77,11 @@ def folders(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Folders]
             "storage": [{"type": "file", "prefix": f"file://{lake}/"}],
         },
         {
-            "shares": {SHARE: {"schemas": schemas}},
-            "recipients": {"acme": {"shares": [SHARE]}},
+            "shares": {
+                SHARE: {"schemas": schemas},
+                ENTIRE: {"from": {"catalog": "raw", "exclude": ["tmp_*"], "alias": "_"}},
+            },
+            "recipients": {"acme": {"shares": [SHARE, ENTIRE]}},
         },
     )
     catalog = SqlCatalog("ice", uri=f"sqlite:///{tmp_path}/ice.db", warehouse=f"file://{lake}")
@@ -103,3 +117,17 @@ def test_iceberg_tables_are_refused_clearly_where_no_plugin_reads_them(folders: 
     assert refusal.status == 400
     assert "iceberg" in refusal.message
     assert folders.read("orders") == [1]
+
+
+@pytest.mark.parametrize("folders", [["iceberg"]], indirect=True)
+def test_schemas_of_a_shared_catalog_are_read_as_they_come(folders: Folders) -> None:
+    folders.delta("eu", "orders", 1, 2)
+    folders.iceberg("us", "visits", 3)
+    folders.delta("tmp_import", "orders", 9)
+    assert folders.schemas() == ["eu", "us"]
+    assert (folders.read_entire("eu", "orders"), folders.read_entire("us", "visits")) == ([1, 2], [3])
+
+    folders.delta("far east", "orders", 4)
+    assert folders.schemas() == ["eu", "far_east", "us"]
+    assert folders.read_entire("far_east", "orders") == [4]
+    assert refusal_of(lambda: folders.read_entire("tmp_import", "orders")).status == 404

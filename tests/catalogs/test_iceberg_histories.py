@@ -1,4 +1,4 @@
-"""Random histories in a real Iceberg catalog: the same rows through both doors of the gateway."""
+"""Random histories in a real Iceberg catalog: the same rows through both protocols."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from pyiceberg.catalog.rest import RestCatalog
-from support.iceberg_history import SCHEMA as COLUMNS
-from support.iceberg_history import IcebergHistory
-from support.iceberg_rest import SCHEMA, SHARE, WAREHOUSE, gateway_of, written_by
-from support.rows import assert_same_rows
+from support.gateways.iceberg_rest import SCHEMA, SHARE, WAREHOUSE, gateway_of, written_by
+from support.tables.iceberg_history import SCHEMA as COLUMNS
+from support.tables.iceberg_history import IcebergHistory
+from support.tables.rows import assert_same_rows
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from pyiceberg.catalog.rest import RestCatalog
-from support.iceberg_deletes import delete_by_vectors, delete_positions
-from support.iceberg_rest import SCHEMA, WAREHOUSE, gateway_of, written_by
-from support.large_vectors import FITS, TIMEOUT_SECONDS, fill, left, scattered, vectors
-from support.large_vectors import SCHEMA as COLUMNS
-from support.recipient import Recipient
-from support.rows import assert_same_rows
+from support.clients.recipient import Recipient
+from support.gateways.iceberg_rest import SCHEMA, WAREHOUSE, gateway_of, written_by
+from support.tables.iceberg_deletes import delete_by_vectors, delete_positions
+from support.tables.large_vectors import FITS, TIMEOUT_SECONDS, fill, left, scattered, vectors
+from support.tables.large_vectors import SCHEMA as COLUMNS
+from support.tables.rows import assert_same_rows
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 from delta_sharing.protocol import Schema
 from pyiceberg.catalog.rest import RestCatalog
-from support.gateway import RunningGateway
-from support.iceberg_rest import (
+from support.clients.recipient import Recipient
+from support.gateways.gateway import RunningGateway
+from support.gateways.iceberg_rest import (
     SCHEMA,
     SHARE,
     WAREHOUSE,
@@ -21,8 +22,7 @@ from support.iceberg_rest import (
     in_front_of,
     written_by,
 )
-from support.recipient import Recipient
-from support.rows import assert_same_rows
+from support.tables.rows import assert_same_rows
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
@@ -90,7 +90,7 @@ def test_a_new_table_is_listed_and_read_at_once(
     assert names(recipient) == ["orders"]
 
 
-def test_what_the_catalog_vends_reaches_clients_of_the_iceberg_door(
+def test_what_the_catalog_vends_reaches_clients_of_the_iceberg_protocol(
     shared: tuple[RunningGateway, Recipient], written: RestCatalog
 ) -> None:
     gateway, recipient = shared

@@ -1,4 +1,4 @@
-"""Catalogs on bad days, through the HTTP door: whose tables are gone, and what is said where."""
+"""Catalogs on bad days, over HTTP: whose tables are gone, and what is said where."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ from typing import Any
 
 import httpx
 import pytest
-from support.deltalog import DeltaFolder, add, metadata, protocol
-from support.gateway import RunningGateway, running_gateway, write_configuration
+from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
+from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
-from sluicegate.testing.servers.unity import Asked, Reply, UnityServer, table_info
+from sluicegate.testing.servers.unity_catalog.unity import (
+    UnityReply,
+    UnityRequest,
+    UnityServer,
+    table_info,
+)
 
 WORDS = "pq: relation uc_tables of db-7.internal is locked"
 PATIENCE_SECONDS = 30.0
@@ -106,7 +111,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
 
 
 @contextmanager
-def bad_day(lake: Lake, answer: Callable[[Asked], Reply]) -> Iterator[None]:
+def bad_day(lake: Lake, answer: Callable[[UnityRequest], UnityReply]) -> Iterator[None]:
     """The catalog `main` answers like this, until the block ends."""
     lake.main.instead = answer
     try:
@@ -115,19 +120,19 @@ def bad_day(lake: Lake, answer: Callable[[Asked], Reply]) -> Iterator[None]:
         lake.main.instead = None
 
 
-def hang(_: Asked) -> Reply:
+def hang(_: UnityRequest) -> UnityReply:
     time.sleep(4)
-    return Reply.of({})
+    return UnityReply.of({})
 
 
-def lie(asked: Asked) -> Reply:
+def lie(asked: UnityRequest) -> UnityReply:
     """A table without a place, and listings of no tables."""
-    return Reply.of({"tables": [{"name": 7}], "table_id": WORDS, "data_source_format": "DELTA"})
+    return UnityReply.of({"tables": [{"name": 7}], "table_id": WORDS, "data_source_format": "DELTA"})
 
 
-DAYS: dict[str, Callable[[Asked], Reply]] = {
-    "fails": lambda _: Reply.refusing("INTERNAL", WORDS),
-    "answers no JSON": lambda _: Reply(200, WORDS.encode()),
+DAYS: dict[str, Callable[[UnityRequest], UnityReply]] = {
+    "fails": lambda _: UnityReply.refusing("INTERNAL", WORDS),
+    "answers no JSON": lambda _: UnityReply(200, WORDS.encode()),
     "hangs": hang,
     "lies": lie,
 }
@@ -176,7 +181,7 @@ def test_a_listing_asks_for_all_its_schemas_at_once(lake: Lake) -> None:
     assert all(comes_back(lake, f"schemas/{name}/tables") for name in ("main_whole", "main_us"))
     both = threading.Barrier(2, timeout=PATIENCE_SECONDS)
 
-    def together(asked: Asked) -> Reply:
+    def together(asked: UnityRequest) -> UnityReply:
         both.wait()
         return lake.main.state.answer(asked)
 

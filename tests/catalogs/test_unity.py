@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from deltalake import write_deltalake
-from support.unity_lake import ManagedTable, UnityLake, rows, unity_lake
+from support.gateways.unity_lake import ManagedTable, UnityLake, rows, unity_lake
 
-from sluicegate.testing.servers.unity import Reply, UnityServer, table_info
+from sluicegate.testing.servers.unity_catalog.unity import UnityReply, UnityServer, table_info
 
 
 @pytest.fixture(scope="module")
@@ -86,9 +86,9 @@ def test_a_catalog_managed_table_grows_by_what_is_ratified_and_published(
     ("table", "status", "message"),
     [
         ("report", 400, "it is a view"),
-        ("csv", 400, "no Delta table"),
-        ("secret", 404, "lake.eu.secret is not there any more"),
-        ("gone", 404, "lake.eu.gone is not there any more"),
+        ("csv", 400, "it is not a Delta table"),
+        ("secret", 404, "lake.eu.secret no longer exists"),
+        ("gone", 404, "lake.eu.gone no longer exists"),
     ],
 )
 def test_what_cannot_be_shared_is_refused(
@@ -99,15 +99,69 @@ def test_what_cannot_be_shared_is_refused(
     assert message in answer.json()["message"]
 
 
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("secret", "403 PERMISSION_DENIED Access denied."),
+        ("gone", "404 TABLE_NOT_FOUND Table not found: main.eu.gone"),
+    ],
+)
+def test_the_log_says_whether_a_table_is_missing_or_forbidden(
+    lake: UnityLake, table: str, said: str
+) -> None:
+    assert lake.ask("GET", f"schemas/eu/tables/{table}/metadata").status_code == 404
+    assert lake.gateway.logs(said)
+
+
+@pytest.mark.parametrize("table", ["orders", "secret", "gone"])
+def test_an_identity_that_the_catalog_refuses_makes_no_table_vanish(
+    lake: UnityLake, table: str
+) -> None:
+    lake.unity.instead = lambda _: UnityReply.refusing("PERMISSION_DENIED", "User not allowed: gw@acme")
+    try:
+        answer = lake.ask("GET", f"schemas/eu/tables/{table}/metadata")
+    finally:
+        lake.unity.instead = None
+    assert answer.status_code == 503
+    assert "gw@acme" not in answer.text
+    assert lake.gateway.logs("403 PERMISSION_DENIED User not allowed: gw@acme")
+
+
 def test_a_catalog_that_fails_is_told_without_its_words(lake: UnityLake) -> None:
-    lake.unity.instead = lambda _: Reply.refusing("INTERNAL", "at 10.0.0.7:5432")
+    lake.unity.instead = lambda _: UnityReply.refusing("INTERNAL", "at 10.0.0.7:5432")
     try:
         answer = lake.ask("GET", "schemas/eu/tables/down/metadata")
     finally:
         lake.unity.instead = None
     assert (answer.status_code, answer.json()["message"]) == (
         503,
-        "the catalog 'unity' does not answer as it should now; try again later",
+        "the catalog 'unity' does not respond as expected; try again later",
     )
     assert int(answer.headers["Retry-After"]) > 0
     assert lake.gateway.logs("500 INTERNAL at 10.0.0.7:5432")
+
+
+def test_two_thousand_tables_are_listed_by_pages_that_are_slower_in_all_than_the_timeout(
+    tmp_path: Path,
+) -> None:
+    with UnityServer.start() as unity:
+        write_deltalake(tmp_path / "orders", rows(7))
+        location = f"file://{tmp_path}/orders"
+        names = [f"t{number:04}" for number in range(2000)]
+        for number, name in enumerate(names):
+            unity.state.add(table_info(f"main.eu.{name}", location, number, table_id=f"id-of-{name}"))
+        unity.state.page_seconds = 0.3  # 6.3 seconds in all, and a busy machine answers within 5
+        storage = {"type": "file", "prefix": f"file://{tmp_path}/"}
+        with unity_lake(
+            tmp_path / "gateway", unity, storage, (), catalog={"timeout": "5s", "max_age": "60s"}
+        ) as lake:
+            one = lake.ask("GET", "schemas/whole/tables/t1999/version")
+            assert (one.status_code, unity.count("/tables")) == (200, 0)
+            listed: list[str] = []
+            query: dict[str, str] = {"maxResults": "500"}
+            while "pageToken" not in query or query["pageToken"]:
+                page = lake.ask("GET", "schemas/whole/tables", params=query)
+                assert page.status_code == 200
+                listed += [item["name"] for item in page.json()["items"]]
+                query["pageToken"] = page.json().get("nextPageToken", "")
+    assert listed == names

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.installed import CATALOG, STORAGE, Site
+from support.process.installed import CATALOG, STORAGE, Site
 
 from sluicegate.cli.main import run
 
 Capture = pytest.CaptureFixture[str]
 DOWN = CATALOG.replace(
-    'return ["eu"]', 'raise Unavailable("does not answer", detail="timed out")'
+    'return ["eu"]', 'raise Unavailable("does not respond", detail="timed out")'
 ).replace("import Catalog,", "import Catalog, Unavailable,")
 HALF = CATALOG.replace('return ["eu"]', 'return ["eu", "us"]').replace(
     'return ["orders"]',
@@ -81,7 +81,7 @@ def test_plugins_works_without_a_configuration_and_tells_twins(
     assert run(["plugins"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("uc ")]
     assert len(lines) == 2
-    assert all("brought by both acme-uc 1.0 and sluicegate-uc 1.0" in line for line in lines)
+    assert all("provided by both acme-uc 1.0 and sluicegate-uc 1.0" in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,25 @@ def test_tables_of_one_catalog_are_listed_though_another_fails(
     captured = capsys.readouterr()
     assert captured.out == "b\tus\tvisits\tus.visits\nc\teu\torders\teu.orders\n"
     assert captured.err == (
-        "error: catalog 'a': does not answer: timed out\nerror: schema 'eu' of catalog 'b': is gone\n"
+        "error: catalog 'a': does not respond: timed out\nerror: schema 'eu' of catalog 'b': is gone\n"
     )
+
+
+def test_tables_names_a_catalog_with_a_defect_and_lists_the_others(
+    installed: Site, folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed.install("faulty", CATALOG.replace('return ["eu"]', "raise KeyError('a secret')"))
+    configure(folder, "catalogs: {a: {type: faulty, uri: x}, b: {type: uc, uri: x}}")
+    assert run(["tables"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out.startswith("b\teu\torders")
+    assert (
+        printed.err
+        == "error: catalog 'a': unexpected KeyError; set SLUICEGATE_DEBUG=1 for a traceback\n"
+    )
+    monkeypatch.setenv("SLUICEGATE_DEBUG", "1")
+    with pytest.raises(KeyError):
+        run(["tables"])
 
 
 def test_tables_tells_of_a_catalog_that_lists_nothing(
@@ -164,7 +181,45 @@ def test_tables_tells_of_a_catalog_that_lists_nothing(
     installed.install("bare", CATALOG.replace('return ["eu"]', "return []"))
     configure(folder, "catalogs: {a: {type: bare, uri: x}}")
     assert run(["tables"]) == 0
-    assert capsys.readouterr() == ("", "note: catalog 'a' lists no schemas\n")
+    assert capsys.readouterr() == (
+        "",
+        "note: catalog 'a': 0 schemas: the catalog lists none that the gateway can read\n",
+    )
+
+
+def test_tables_names_the_schemas_that_a_shared_catalog_leaves_out(
+    installed: Site, folder: Path, capsys: Capture
+) -> None:
+    installed.install("odd", CATALOG.replace('return ["eu"]', 'return ["b c", "eu"]'))
+    configure(folder, "catalogs: {a: {type: odd, uri: x}}")
+    assert run(["tables"]) == 0
+    assert capsys.readouterr().err == (
+        "note: schema 'b c' of catalog 'a' is not shared by 'from': a schema's name cannot contain a "
+        "space; set alias: '_' to share it as 'b_c', or declare it with another name\n"
+    )
+    assert run(["tables", "a", "eu"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_tables_names_what_a_whole_schema_leaves_out(
+    installed: Site, folder: Path, capsys: Capture
+) -> None:
+    listing = 'return ["b c", "plain", "Plain"]'
+    installed.install("odd", CATALOG.replace('return ["orders"]', listing))
+    configure(folder, "catalogs: {a: {type: odd, uri: x}}")
+    assert run(["tables"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines() == [
+        f"a\teu\t{name}\teu.{name}" for name in ("Plain", "b c", "plain")
+    ]
+    notes = captured.err.splitlines()
+    place = "of schema 'eu' of catalog 'a' is not shared by 'from':"
+    assert notes[0].startswith(f"note: table 'Plain' {place} recipients would see it and 'plain' under")
+    assert notes[1] == (
+        f"note: table 'b c' {place} a table's name cannot contain a space; set alias: '_' to share it "
+        "as 'b_c', or declare it with another name"
+    )
+    assert len(notes) == 3
 
 
 def test_tables_of_an_unknown_catalog_is_an_error(

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import click
 import pytest
-from support.installed import CATALOG, Site
+from support.process.installed import CATALOG, Site
 
 from sluicegate import __version__
-from sluicegate.cli import commands
+from sluicegate.api.errors import ConfigurationError
+from sluicegate.cli import discovery as commands
 from sluicegate.cli.main import run
-from sluicegate.errors import ConfigurationError
 
 COMMAND = [sys.executable, "-m", "sluicegate.cli"]
 FRAME = import_module("sluicegate.cli.main")  # the package's `main` is the function
@@ -101,7 +101,7 @@ def failing(error: BaseException) -> Callable[..., click.Group]:
     [
         (ConfigurationError("one\ntwo", detail="hunter2"), 1, "error: one\nerror: two\n"),
         (OSError(28, "No space left on device", "gateway.db"), 1, "error: gateway.db: No space left"),
-        (KeyError("hunter2"), 1, "error: unexpected KeyError; SLUICEGATE_DEBUG=1 shows where"),
+        (KeyError("hunter2"), 1, "error: unexpected KeyError; set SLUICEGATE_DEBUG=1 for a"),
         (KeyboardInterrupt(), 130, ""),
         (click.Abort(), 130, ""),
     ],
@@ -185,7 +185,7 @@ def test_help_works_beside_a_broken_configuration(folder: Path, capsys: Capture)
     assert run(["--help"]) == 0
     captured = capsys.readouterr()
     assert "serve" in captured.out
-    assert "note: commands of plugins are not listed" in captured.err
+    assert "note: plugin commands are not listed" in captured.err
 
 
 def test_a_plugins_catalog_adds_no_command(folder: Path, site: Site, capsys: Capture) -> None:

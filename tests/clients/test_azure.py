@@ -22,9 +22,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from support.ending import LEAVE
-from support.gateway import RunningGateway, running_gateway, write_configuration
-from support.rows import assert_same_rows
+from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
+from support.process.ending import LEAVE
+from support.tables.rows import assert_same_rows
 
 from sluicegate.testing.secrets import keep_credentials, keep_url_secret, keep_written
 from sluicegate.testing.servers.azurite import Azurite

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import orjson
 import pytest
-from support.ending import LEAVE
+from support.process.ending import LEAVE
 
 SCRIPT = str(Path(sys.executable).with_name("sluicegate"))
 SERVING = "Serving until Ctrl-C."

@@ -15,8 +15,8 @@ import pytest
 from deltalake import DeltaTable
 from obstore.exceptions import BaseError
 from obstore.store import S3Store
-from support.rows import assert_same_rows
-from support.s3_lake import SCHEMA, S3Lake, s3_lake, storage_of, write_table
+from support.gateways.s3_lake import SCHEMA, S3Lake, s3_lake, storage_of, write_table
+from support.tables.rows import assert_same_rows
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 import requests
 from deltalake import write_deltalake
-from support.gateway import RunningGateway, running_gateway, write_configuration
-from support.issuer import AUDIENCE, CLIENT, JWKS, SECRET, TOKEN, Issuer, running_issuer
-from support.recipient import Recipient
+from support.clients.recipient import Recipient
+from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
+from support.servers.issuer import AUDIENCE, CLIENT, JWKS, SECRET, TOKEN, Issuer, running_issuer
 
 LIFETIME_SECONDS = 2
 OLD_KEY, NEW_KEY = "o" * 32, "n" * 32
@@ -205,7 +205,7 @@ def test_an_issuer_that_is_down_is_503_for_its_tokens_and_nothing_for_others(
     assert issuer.address not in waiting.text
     assert ask(gateway, issue(gateway.profile("acme", "--oauth"))).status_code == 200
     assert ask(gateway, issuer.token(iss="https://elsewhere.example")).status_code == 401
-    assert "answered with status 500" in gateway.log
+    assert "returned status 500" in gateway.log
 
 
 def test_the_token_endpoint_answers_posts_only_and_in_json(gateway: RunningGateway) -> None:

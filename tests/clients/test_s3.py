@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
-from support.recipient import refusal_of
-from support.rows import assert_same_rows
-from support.s3_folder import serving_s3
-from support.s3_lake import SCHEMA, S3Lake, delete_directory, s3_lake, storage_of, write_table
+from support.clients.recipient import refusal_of
+from support.gateways.s3_lake import SCHEMA, S3Lake, delete_directory, s3_lake, storage_of, write_table
+from support.servers.s3_folder import serving_s3
+from support.tables.rows import assert_same_rows
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
@@ -61,7 +61,7 @@ def test_an_assumed_role_reads_like_a_key(server: SeaweedFS, tmp_path: Path) -> 
         "sts_endpoint": server.endpoint,
         "role_session_duration": 900,
     }
-    with s3_lake(tmp_path, role, [ORDERS], sharing={"url_lifetime": "12h"}) as lake:
+    with s3_lake(tmp_path, role, [ORDERS], sharing={"presigned_url_ttl": "12h"}) as lake:
         assert_same_rows(ROWS, lake.recipient.read(ORDERS))
         in_an_hour = (time.time() + 3600) * 1000
         assert all(file["expirationTimestamp"] < in_an_hour for file in lake.files(ORDERS))
@@ -120,7 +120,7 @@ def test_a_url_only_reads(lake: S3Lake, method: str) -> None:
 
 
 def test_an_expired_url_is_refused_by_the_store(server: SeaweedFS, tmp_path: Path) -> None:
-    with s3_lake(tmp_path, storage_of(server), [ORDERS], sharing={"url_lifetime": 2}) as lake:
+    with s3_lake(tmp_path, storage_of(server), [ORDERS], sharing={"presigned_url_ttl": 2}) as lake:
         file = lake.files(ORDERS)[0]
         assert httpx.get(file["url"]).status_code == 200
         time.sleep(max(0.0, file["expirationTimestamp"] / 1000 - time.time()) + 1)

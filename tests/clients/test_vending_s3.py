@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
-from support.s3_lake import S3Lake, s3_lake, storage_of, write_table
+from support.gateways.s3_lake import S3Lake, s3_lake, storage_of, write_table
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 

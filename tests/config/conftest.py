@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support.installed import Site, installed_site
+from support.process.installed import Site, installed_site
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from sluicegate.api.errors import ConfigurationError
 from sluicegate.config import Settings
-from sluicegate.errors import ConfigurationError
-from sluicegate.keyring import derive, hkdf_sha256
-from sluicegate.keys import load_keys, load_signing_key
+from sluicegate.signing.keyring import derive, hkdf_sha256
+from sluicegate.signing.load import load_keys, load_signing_key
 
 KEY = "k" * 32
 
@@ -95,7 +95,7 @@ def test_starts_at_the_same_time_agree_on_one_key(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "mode", "expected"),
     [
-        ("k" * 64, 0o644, "can be read by everybody: chmod 600"),
+        ("k" * 64, 0o644, "is readable by all users: chmod 600"),
         ("", 0o600, "is too short: delete the file"),
     ],
 )

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr, ValidationError
 
+from sluicegate.api.errors import ConfigurationError
 from sluicegate.config import Settings, load_settings
-from sluicegate.errors import ConfigurationError
 
 Write = Callable[..., Path]
 KEY = "k" * 32
@@ -43,14 +43,14 @@ def test_values_are_typed(write: Write) -> None:
     settings = load_settings(
         write(
             "public_url: https://share.acme.example/\n"
-            "sharing: {url_lifetime: 2h}\n"
+            "sharing: {presigned_url_ttl: 2h}\n"
             "cache: {snapshots: 1GiB}\n"
             "recipients: {token_lifetime: 30d}\n"
             "telemetry: {log_format: json}\n"
         )
     )
     assert settings.public_url == "https://share.acme.example"
-    assert settings.sharing.url_lifetime == 7200
+    assert settings.sharing.presigned_url_ttl == 7200
     assert settings.cache.snapshots == 2**30
     assert settings.recipients.token_lifetime == 30 * 86_400
     assert settings.telemetry.log_format == "json"
@@ -62,16 +62,22 @@ def test_values_are_typed(write: Write) -> None:
         ("servr: {}", "1:1: unknown key 'servr'; did you mean 'server'?"),
         ("server:\n  prot: 80", "2:3: server: unknown key 'prot'; did you mean 'port'?"),
         ("server: {port: 99999}", "1:16: server.port: input should be less than or equal to 65535"),
-        ("server: {port: many}", "1:16: server.port: expected a whole number"),
-        ("sharing: {url_lifetime: 8d}", "1:25: sharing.url_lifetime: input should be less than"),
-        ("sharing: {url_lifetime: soon}", "1:25: sharing.url_lifetime: expected a duration like"),
+        ("server: {port: many}", "1:16: server.port: expected an integer"),
+        (
+            "sharing: {presigned_url_ttl: 8d}",
+            "1:30: sharing.presigned_url_ttl: input should be less than",
+        ),
+        (
+            "sharing: {presigned_url_ttl: soon}",
+            "1:30: sharing.presigned_url_ttl: expected a duration like",
+        ),
         (
             "recipients: {token_lifetime: 2y}",
             "1:30: recipients.token_lifetime: expected a duration like",
         ),
         (
             "recipients: {token_lifetime: 53w}",
-            "1:30: recipients.token_lifetime: a token is valid for a year (365d) at most",
+            "1:30: recipients.token_lifetime: expected at most one year (365d)",
         ),
         ("cache: {snapshots: big}", "1:20: cache.snapshots: expected a size like"),
         ("public_url: ftp://x", "1:13: public_url: expected an http:// or https:// address"),
@@ -79,7 +85,7 @@ def test_values_are_typed(write: Write) -> None:
         ("catalogs: {Main: {type: paths}}", "1:12: catalogs.Main: string should match pattern"),
         ("catalogs: {main: {}}", "1:18: catalogs.main: 'type' is missing"),
         ("storage: {type: s3}", "1:10: storage: expected a list"),
-        ("plugins: [1]", "1:11: plugins.0: expected a text"),
+        ("plugins: [1]", "1:11: plugins.0: expected the name of a plugin, or an entry"),
         ("signing_key: short", "1:14: signing_key: expected at least 32 characters"),
         ("telemetry: {log_level: loud}", "1:24: telemetry.log_level: input should be 'debug'"),
         (
@@ -132,7 +138,7 @@ HTTPS = "authentication.oidc.0.{}: expected an https:// address"
         ),
         (
             "{issuer: https://i.example, audience: a}, {issuer: https://i.example, audience: b}",
-            "authentication.oidc: an issuer is named twice",
+            "authentication.oidc: an issuer occurs twice",
         ),
     ],
 )
@@ -198,7 +204,7 @@ def test_a_reference_that_leads_nowhere_is_refused(
 )
 def test_a_literal_secret_in_a_file_that_everybody_can_read_is_refused(write: Write, text: str) -> None:
     (problem,) = problems(write(text, mode=0o644))
-    assert "a secret in a file that everybody can read: chmod o-r" in problem
+    assert "the file contains a secret, and every user can read it: chmod o-r" in problem
     assert KEY not in problem
     assert "hunter2" not in problem
     load_settings(write(text, mode=0o640))
@@ -221,7 +227,7 @@ def test_a_secret_from_the_environment_needs_no_private_file(
 def test_a_secret_in_another_file_that_everybody_can_read_is_refused(write: Write) -> None:
     write(KEY, name="key", mode=0o644)
     (problem,) = problems(write("signing_key: {file: key}", mode=0o644))
-    assert problem.startswith("1:14: the secret's file can be read by everybody: chmod o-r")
+    assert problem.startswith("1:14: every user can read the file of this secret: chmod o-r")
 
 
 def test_settings_show_no_secret(write: Write) -> None:

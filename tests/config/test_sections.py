@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.installed import AUTHENTICATOR, CATALOG, STORAGE, Site
+from support.process.installed import AUTHENTICATOR, CATALOG, STORAGE, Site
 
+from sluicegate.api.errors import ConfigurationError
 from sluicegate.config import load_settings
-from sluicegate.errors import ConfigurationError
-from sluicegate.registry import ConfiguredInstances, Registry, configure
+from sluicegate.plugins import ConfiguredInstances, Registry, configure
 
 Check = Callable[..., ConfiguredInstances]
 S = "storage:\n- "
@@ -41,7 +41,7 @@ def check(site: Site, tmp_path: Path) -> Check:
             "2:20: catalogs.main: unknown key 'ury'; did you mean 'uri'?",
         ),
         ("catalogs:\n  main: {type: uc}", "2:9: catalogs.main: 'uri' is missing"),
-        ("catalogs:\n  main: {type: uc, uri: [1]}", "2:25: catalogs.main.uri: expected a text"),
+        ("catalogs:\n  main: {type: uc, uri: [1]}", "2:25: catalogs.main.uri: expected a string"),
         ("catalogs:\n  main: {type: mem}", "2:16: plugin 'mem' offers no catalog"),
         (S + "{type: uc, prefix: x}", "2:10: plugin 'uc' offers no storage"),
         (S + "{type: mem}", "2:3: storage.0: 'prefix' is missing"),
@@ -53,7 +53,7 @@ def check(site: Site, tmp_path: Path) -> Check:
         ),
         (
             S + "{type: mem, prefix: memory://x/a, absolute_paths: [mem://x/a/b, memory://x/ab]}",
-            "2:67: 'memory://x/ab/' does not lie in this storage, memory://x/a/",
+            "2:67: 'memory://x/ab/' is not in this storage, memory://x/a/",
         ),
         ("policies:\n- {type: uc}", "2:10: plugin 'uc' offers no policy"),
         (A + "{type: own}", "3:5: authentication.authenticators.0: 'password' is missing"),
@@ -81,7 +81,7 @@ def test_a_plugins_literal_secret_in_a_public_file_is_refused(check: Check) -> N
     text = "catalogs: {main: {type: uc, uri: x, token: hunter2}}"
     with pytest.raises(ConfigurationError) as caught:
         check(text, mode=0o644)
-    assert ":1:44: a secret in a file that everybody can read" in caught.value.message
+    assert ":1:44: the file contains a secret, and every user can read it" in caught.value.message
     assert "hunter2" not in caught.value.message
     assert "hunter2" not in repr(check(text, mode=0o600))
 

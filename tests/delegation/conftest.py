@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from support.databases import database_url, postgres, store
-from support.delegation import Desk, RunningClock
+from support.servers.databases import database_url, postgres, store
+from support.servers.delegation import Desk, RunningClock
 
 from sluicegate.config.delegation import DelegationSettings
-from sluicegate.store import Store
+from sluicegate.database import Store
 
 __all__ = ["clock", "database_url", "desk", "postgres", "store"]
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from support.delegation import PURGE, Desk, RunningClock, payload
+from support.servers.delegation import PURGE, Desk, RunningClock, payload
 
 from sluicegate.api import TaskResult
 from sluicegate.config.delegation import CallbackSettings
+from sluicegate.database.tables import tasks
 from sluicegate.delegation.callbacks import Callbacks
-from sluicegate.store.tables import tasks
 
 TOKEN = "a callback token of the tests"
 

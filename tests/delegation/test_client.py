@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from support.delegation import (
+from support.servers.delegation import (
     CATALOG,
     PURGE,
     SECRET,
@@ -32,6 +32,7 @@ from sluicegate.api import (
 )
 from sluicegate.delegation.client import Delegated, TaskClientConfig, TaskStrategy, task_strategy
 from sluicegate.http.serving import address_of, bind, serve_app
+from sluicegate.testing.servers.catalog_http import Reply, Request, serve
 
 TASK = DelegatedTask(
     id="", operation=PURGE, realm="prod", table=TableIdentity("entity", CATALOG, ("NS1",), "T1")
@@ -55,7 +56,7 @@ async def strategy(
     async with running_service(desk, executor), base_of(desk, executor).app() as app:
         ready = asyncio.Event()
         serving = asyncio.create_task(
-            serve_app(app, listener, stop_timeout=5, on_ready=lambda _: ready.set(), stop=stop)
+            serve_app(app, listener, shutdown_grace_period=5, on_ready=lambda _: ready.set(), stop=stop)
         )
         await ready.wait()
         found = task_strategy(config, {PURGE: executor})
@@ -114,9 +115,33 @@ async def test_a_service_that_does_not_let_in_or_is_away(desk: Desk, tmp_path: P
     gone = address_of(listener)
     listener.close()
     away = task_strategy(TaskClientConfig(task_type="delegated", endpoint=gone))
-    with pytest.raises(Unavailable, match="does not answer"):
+    with pytest.raises(Unavailable, match="does not respond"):
         await away.execute(TASK)
     await away.aclose()
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("busy", ["/v1/oauth/tokens", "/v1/tasks/execute/synchronous"])
+async def test_a_service_that_is_busy_is_asked_again_later(busy: str, status: int) -> None:
+    json = {"Content-Type": "application/json"}
+
+    def answer(request: Request) -> Reply:
+        if request.path.endswith(busy):
+            return Reply(status, {"error": "slow_down", "message": "too busy"}, json)
+        return Reply(200, {"access_token": "t", "expires_in": 60}, json)
+
+    ports: list[int] = []
+
+    def made(port: int) -> Callable[[Request], Reply]:
+        ports.append(port)
+        return answer
+
+    with serve(made):
+        endpoint = f"http://127.0.0.1:{ports[0]}"
+        config = TaskClientConfig(task_type="delegated", endpoint=endpoint)
+        async with aclosing(task_strategy(config)) as client:
+            with pytest.raises(Unavailable, match="too busy"):
+                await client.execute(TASK)
 
 
 def test_delegating_needs_an_endpoint() -> None:

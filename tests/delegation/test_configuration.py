@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.installed import Site, installed_site
+from support.process.installed import Site, installed_site
 
 from sluicegate.cli.main import run
 
@@ -44,7 +44,7 @@ WRONG = {
     "encryption_keys: [short]": "at least 32 characters",
     "issuers: [{issuer: 'http://example.com', audience: a}]": "https://",
     "clients: {'a b': {}}": "clients",
-    f"{_EXECUTOR}, {_CLIENTS}": "clients act for 2 realms, and nothing is granted to any: add the",
+    f"{_EXECUTOR}, {_CLIENTS}": "clients act for 2 realms, and none has a grant: add the",
     f"{_EXECUTOR}, {_CLIENTS}, realms: {{a: {{}}, 'b; c': {{}}}}": (
         "1:75: client 'one' acts for realm 'b: c', which is not in delegation.realms; "
         "did you mean 'b; c'?"
@@ -55,10 +55,10 @@ WRONG = {
     f"{_EXECUTOR}, realms: {{default-realm: {{operations: [TABLE_PRUNE]}}}}": (
         "no executor runs the operation 'TABLE_PRUNE'; did you mean 'TABLE_PURGE'?"
     ),
-    "realms: {default-realm: {locations: [lake/a]}}": "'lake/a' is no location: it has no scheme",
-    "realms: {default-realm: {locations: ['s3://lake/../a']}}": "leave out '.', '..'",
-    "lease: {lost_timeout: 1s}": "lost_timeout",
-    "lease: {lost_timeout: 60s, heartbeat: 31s}": "heartbeat can be half of lost_timeout",
+    "realms: {default-realm: {locations: [lake/a]}}": "'lake/a' is not a location: it has no scheme",
+    "realms: {default-realm: {locations: ['s3://lake/../a']}}": "remove '.', '..'",
+    "lease: {ttl: 4s, heartbeat: 1s}": "ttl",
+    "lease: {ttl: 60s, heartbeat: 31s}": "heartbeat must be at most half of ttl",
 }
 
 

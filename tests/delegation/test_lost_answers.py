@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
-from support.delegation import Desk, FolderPurge, RunningClock, make_table, payload
+from support.servers.delegation import Desk, FolderPurge, RunningClock, make_table, payload
 
+from sluicegate.api.errors import Unavailable
 from sluicegate.config.delegation import DelegationSettings
-from sluicegate.errors import Unavailable
-from sluicegate.store import Store
+from sluicegate.database import Store
 
 # What a worker commits about the only task, in this order.
 LEASED, STARTED, STAGE_FINISHED, ENDED = COMMITS = range(1, 5)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from support.delegation import SECRET
-from support.delegation_outage import EACH, RUNNING, VENDED, WAITING, Outage, watch_outage
-from support.postgres import running_postgres
+from support.servers.delegation import SECRET
+from support.servers.delegation_outage import EACH, RUNNING, VENDED, WAITING, Outage, watch_outage
+from support.servers.postgres import running_postgres
 
 # It takes more than a minute, and little of the processor: one worker of the run waits for all of it.
 pytestmark = pytest.mark.xdist_group("outage")
@@ -70,7 +70,7 @@ def test_the_service_says_503_meanwhile_and_recovers(outage: Outage) -> None:
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
         assert answer.json() == {
             "error_code": "TEMPORARILY_UNAVAILABLE",
-            "message": "the gateway's database does not answer; try again later",
+            "message": "the gateway's database does not respond; try again later",
         }
 
 

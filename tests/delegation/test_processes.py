@@ -13,9 +13,9 @@ from typing import Any
 
 import httpx
 import pytest
-from support.delegation import API, SECRET, body, make_table
-from support.delegation_processes import DelegationProcess, delegation_process, until
-from support.installed import installed_site
+from support.process.installed import installed_site
+from support.servers.delegation import API, SECRET, body, make_table
+from support.servers.delegation_processes import DelegationProcess, delegation_process, until
 
 from sluicegate.cli.main import run
 
@@ -65,7 +65,7 @@ class Lake:
                 "realm": "prod",
                 "clients": {"polaris": {"secret": {"env": "POLARIS_SECRET"}}},
                 "executors": [{"type": "purge", "lake": str(self.folder), "pause": pause}],
-                "lease": {"lost_timeout": "5s", "heartbeat": "1s"},
+                "lease": {"ttl": "5s", "heartbeat": "1s"},
                 "worker": {"poll_interval": "1s", **worker},
             },
         }
@@ -207,7 +207,7 @@ def test_tasks_are_listed_cancelled_and_tried_again(lake: Lake, capsys: Capture)
     assert command(capsys, "tasks", "prune", "--older-than", "0s") == "pruned 1 tasks"
     for arguments, told in (
         (("show", "nothing"), "there is no task 'nothing'"),
-        (("retry", task_id), "only failed tasks can be tried again; this one is SUBMITTED"),
+        (("retry", task_id), "only failed tasks can be retried; this one is SUBMITTED"),
     ):
         assert run(("tasks", *arguments)) == 1
         assert told in capsys.readouterr().err
@@ -229,7 +229,7 @@ def test_a_task_that_could_not_be_run_is_not_taken(lake: Lake, capsys: Capture) 
         ),
         (
             json.dumps(body(properties={"drop_catalog_entry": True})),
-            "operation_parameters.properties.drop_catalog_entry: expected a text, in quotes",
+            "operation_parameters.properties.drop_catalog_entry: expected a string, in quotes",
         ),
         (
             json.dumps(body(properties={"drop_catalog_entry": "true"})),
@@ -253,7 +253,7 @@ def test_the_list_says_what_a_running_task_is_about(lake: Lake, capsys: Capture)
     assert shown(capsys, task_id)["result_summary"] is None
     with lake.process("worker") as worker:
         until(lambda: shown(capsys, task_id)["progress"] is not None)
-        assert "takes tasks (stop with Ctrl-C): TABLE_PURGE" in worker.said()
+        assert "runs tasks (stop with Ctrl-C): TABLE_PURGE" in worker.said()
         _, line = command(capsys, "tasks", "list").splitlines()
         assert "RUNNING  1         content " in line
         worker.process.send_signal(signal.SIGSTOP)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.docs import PAGES, ROOT
+from support.process.docs import PAGES, ROOT
 
 LINK = re.compile(r"\]\((?!https?://|mailto:)(?P<target>[^)\s]+)\)")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

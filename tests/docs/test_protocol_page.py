@@ -9,15 +9,18 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support.beside import require_beside
-from support.docs import ROOT
+from support.process.beside import require_beside
+from support.process.docs import ROOT
 
-from sluicegate.sharing.openapi import iceberg
+from sluicegate.protocols.openapi import iceberg
 
 PAGE = ROOT / "docs" / "protocol.md"
 ICEBERG_PAGE = ROOT / "docs" / "iceberg.md"
 SPECS = Path(os.environ.get("SLUICEGATE_SPECIFICATIONS") or ROOT.parent / "shared" / "specs")
-SHARING, LATER = "delta-sharing-protocol.md", "since-the-seed.md"
+SHARING, LATER = "Delta Sharing protocol", "Interoperability"
+# The protocol's text, in the folder of specifications.
+PROTOCOL = "delta-sharing-protocol.md"
+LATER_PAGE = ROOT / "docs" / "interop.md"
 HEADING = re.compile(r"[A-Za-z][A-Za-z -]{2,60}")
 # Single words and captions inside of the sections' tables.
 CAPTIONS = frozenset(
@@ -74,7 +77,7 @@ def specification(name: str) -> list[str]:
 
 def headings() -> list[str]:
     """Headings of the protocol, which has lost its marks: they stand alone between empty lines."""
-    lines = specification(SHARING)
+    lines = specification(PROTOCOL)
     body = lines[lines.index("Overview") - 1 :]
     return [
         line
@@ -89,18 +92,14 @@ def test_every_section_of_the_protocol_has_its_row_in_its_order() -> None:
     assert [row.section for row in ROWS if row.document == SHARING] == found
 
 
-def test_every_section_of_what_came_since_has_rows() -> None:
-    sections = [
-        re.split(r" \(|: ", line.removeprefix("## "))[0]
-        for line in specification(LATER)
-        if line.startswith("## ")
-    ]
+def test_every_section_of_interoperability_has_rows() -> None:
+    sections = re.findall(r"^## (.+)$", LATER_PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     named = [row.section.partition(":")[0] for row in ROWS if row.document == LATER]
     assert list(dict.fromkeys(named)) == sections
 
 
 def test_every_listed_fault_of_the_reference_server_has_its_row() -> None:
-    numbers = [found[1] for line in specification(LATER) if (found := re.match(r"(\d+)\. ", line))]
+    numbers = re.findall(r"^(\d+)\. ", LATER_PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     rows = [row.section.rpartition(" ")[2] for row in ROWS if row.section.startswith("Faults")]
     assert rows == numbers
 

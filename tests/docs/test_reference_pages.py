@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from sluicegate import hookspecs
+from sluicegate import api
 from sluicegate.config import Settings
+from sluicegate.plugins import hookspecs
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+PLUGIN_PAGES = ("hooks.md", "kit.md", "values.md")
+SUITES = (
+    *("CatalogBehaviour", "StorageBehaviour", "FormatBehaviour", "PolicyBehaviour"),
+    *("AuthenticatorBehaviour", "TokenBindingBehaviour", "TaskExecutorBehaviour"),
+)
 HOOKS = [name for name in vars(hookspecs) if name.startswith("sluicegate_")]
 
 
@@ -29,6 +36,27 @@ def test_every_hook_has_a_heading_with_its_signature(hook: str) -> None:
     assert " -> " in heading
 
 
+def test_every_public_name_of_the_api_has_a_heading() -> None:
+    # In the repository, without the site: that is all that an external author of a plugin has.
+    text = "".join((DOCS / "plugins" / name).read_text(encoding="utf-8") for name in PLUGIN_PAGES)
+    headings = {match[1] for match in re.finditer(r"^###? `(\w+)", text, re.MULTILINE)}
+    introduced = {"API_VERSION", "SecretStr", "hookimpl", "conditions"}
+    assert sorted(set(api.__all__) - headings - introduced) == []
+    assert [name for name in introduced if f"{name}`" not in text] == []
+
+
+def test_the_pages_show_no_object_of_one_run() -> None:
+    for name in PLUGIN_PAGES:
+        assert " at 0x" not in (DOCS / "plugins" / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_every_suite_is_described_with_its_fixtures(suite: str) -> None:
+    page = (DOCS / "plugins" / "kit.md").read_text(encoding="utf-8")
+    _, _, section = page.partition(f".{suite}`\n")
+    assert ", required: " in section.partition("\n## ")[0]
+
+
 @pytest.mark.parametrize("key", Settings.model_fields)
 def test_every_key_is_described(key: str) -> None:
     page = (DOCS / "reference" / "configuration.md").read_text(encoding="utf-8")
@@ -36,6 +64,8 @@ def test_every_key_is_described(key: str) -> None:
 
 
 def test_every_hook_is_called_by_the_registry() -> None:
-    registry = Path(hookspecs.__file__).parent / "registry"
-    code = "".join(path.read_text(encoding="utf-8") for path in registry.glob("*.py"))
+    registry = Path(hookspecs.__file__).parent
+    code = "".join(
+        path.read_text(encoding="utf-8") for path in registry.glob("*.py") if path.stem != "hookspecs"
+    )
     assert [hook for hook in HOOKS if f'"{hook}"' not in code] == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.docs import PAGES, ROOT, Reader, blocks
+from support.process.docs import PAGES, ROOT, Reader, blocks
 
 # Pages whose reader has a gateway of somebody's already: it serves what the README shares.
 SERVED = "From your table to a recipient's rows"

@@ -7,7 +7,7 @@ import re
 from functools import cache
 
 import pytest
-from support.docs import ROOT
+from support.process.docs import ROOT
 
 PAGE = (ROOT / "docs" / "operators" / "security.md").read_text(encoding="utf-8")
 HEADER = "| threat | what stops it | tests | what is left |"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from support.docs import ROOT
+from support.process.docs import ROOT
 
 PAGE = ROOT / "docs" / "operators" / "troubleshooting.md"
 SOURCES = (
@@ -17,6 +17,7 @@ SOURCES = (
     "plugins/azure/src",
     "plugins/file/src",
     "plugins/gcs/src",
+    "plugins/mtls/src",
     "plugins/r2/src",
     "plugins/s3/src",
     "plugins/spark/src",

@@ -1,4 +1,4 @@
-"""One gateway with tables of all kinds: every golden table, and those that cannot be served."""
+"""One gateway with tables of all kinds: every reader table, and those that cannot be served."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from support.fuzzing import Fuzzer
-from support.gateway import sluicegate, write_configuration
-from support.golden import GoldenTables, require_golden_tables
-from support.golden_gateway import HIVE, SCHEMA, SHARE, shared_tables
-from support.in_process import in_process_gateway
-from support.protocol_tables import settings, shares, write_tables
+from support.fuzz.fuzzing import Fuzzer
+from support.gateways.gateway import sluicegate, write_configuration
+from support.gateways.in_process import in_process_gateway
+from support.gateways.reader_gateway import SCHEMA, SHARE, shared_folders, shared_tables
+from support.tables.protocol_tables import settings, shares, write_tables
+from support.tables.reader_tables.tables import ReaderTables
 
-from sluicegate.access.oauth import penalty
+from sluicegate.access.authentication.oauth import failed_login_throttle
 from sluicegate.config import Settings, load_settings
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the configuration, with everything applied."""
-    require_golden_tables()
     folder = tmp_path_factory.mktemp("fuzz")
     lake = folder / "lake"
-    golden = GoldenTables(lake / "golden")
-    write_tables(lake, golden)
+    readers = ReaderTables(lake / "readers")
+    write_tables(lake)
+    folders = shared_folders(readers)
     _write_feed(lake / "feed")
     declared = shares(lake)
-    tables = shared_tables(golden) | {"feed": {"catalog": "raw", "table": f"file://{lake}/feed"}}
+    tables = shared_tables(readers) | {"feed": {"catalog": "raw", "table": f"file://{lake}/feed"}}
     declared["shares"][SHARE] = {
         "schemas": {
             SCHEMA: {
@@ -39,15 +39,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     for name, table in tables.items()
                 }
             },
-            HIVE: {"from": {"catalog": "folders", "schema": HIVE}},
+            **{name: {"from": {"catalog": "folders", "schema": name}} for name in folders},
         }
     }
     declared["recipients"]["acme"]["shares"].append(SHARE)
     configured = settings(lake)
-    configured["catalogs"]["folders"] = {
-        "type": "paths",
-        "schemas": {HIVE: f"file://{lake}/golden/{HIVE}/delta/"},
-    }
+    configured["catalogs"]["folders"] = {"type": "paths", "schemas": folders}
     configured["database"] = f"sqlite:///{folder}/sluicegate.db"
     write_configuration(folder, configured, declared)
     return folder
@@ -78,7 +75,7 @@ def fuzzer(
 ) -> Iterator[Fuzzer]:
     """Asks the gateway in this process, where who guesses OAuth clients does not have to wait."""
     with pytest.MonkeyPatch.context() as patch, in_process_gateway(configured) as gateway:
-        patch.setattr(penalty, "_DELAY_SECONDS", 0)
+        patch.setattr(failed_login_throttle, "_DELAY_SECONDS", 0)
         yield Fuzzer(gateway, token, (token, oauth_client[1], *_keys(folder), str(folder)))
 
 

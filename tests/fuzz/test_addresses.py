@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hypothesis.strategies as st
-from support.fuzz_strategies import VISIBLE, names, queries
-from support.fuzzing import Fuzzer
+from support.fuzz.fuzz_strategies import VISIBLE, names, queries
+from support.fuzz.fuzzing import Fuzzer
 
 TABLE = "/delta-sharing/shares/{}/schemas/{}/tables/{}"
 TEMPLATES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from support.fuzzing import REQUESTS
+from support.fuzz.fuzzing import REQUESTS
 
 from .test_documented_requests import DOCUMENTED, MODES
 

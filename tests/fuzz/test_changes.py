@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 
 import hypothesis.strategies as st
 import orjson
-from support import fuzz_values as values
-from support.fuzz_strategies import FULL_DELTA, HeaderPair, capabilities
-from support.fuzzing import Fuzzer
-from support.in_process import Answer
+from support.fuzz import fuzz_values as values
+from support.fuzz.fuzz_strategies import FULL_DELTA, HeaderPair, capabilities
+from support.fuzz.fuzzing import Fuzzer
+from support.gateways.in_process import Answer
 
 TABLE = "/delta-sharing/shares/{share}/schemas/{schema}/tables/{table}/"
 PAGES = 5

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import orjson
-from support.deltalog import DeltaFolder, add, metadata, protocol, remove, vector
-from support.process_memory import resident_bytes
+from support.process.process_memory import resident_bytes
+from support.tables.deltalog import DeltaFolder, add, metadata, protocol, remove, vector
 
 from sluicegate.api import ObjectDirectory
-from sluicegate.budget import Budget, TableLimits
-from sluicegate.errors import SluicegateError
+from sluicegate.api.budget import Budget, TableLimits
+from sluicegate.api.errors import SluicegateError
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.features import feature_needs
 

@@ -18,10 +18,10 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from support.fuzzing import Fuzzer
-from support.in_process import Answer, Request
+from support.fuzz.fuzzing import Fuzzer
+from support.gateways.in_process import Answer, Request
 
-from sluicegate.sharing.openapi import document
+from sluicegate.protocols.openapi import document
 
 # `Fuzzer.send` judges server errors: it knows the one table whose store is unreachable.
 CHECKS: Any = [

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import hypothesis.strategies as st
 import pytest
-from support.fuzz_strategies import (
+from support.fuzz.fuzz_strategies import (
     HEADER_TEXT,
     HeaderPair,
     any_headers,
@@ -14,8 +14,8 @@ from support.fuzz_strategies import (
     headers,
     mutated,
 )
-from support.fuzzing import Fuzzer
-from support.in_process import Request
+from support.fuzz.fuzzing import Fuzzer
+from support.gateways.in_process import Request
 
 TABLE = "/delta-sharing/shares/{share}/schemas/{schema}/tables/{table}"
 ADDRESSES = (

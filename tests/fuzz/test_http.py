@@ -9,8 +9,8 @@ import httpx
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, note, settings
-from support.gateway import RunningGateway, running_gateway
-from support.raw_http import RawAnswer, send_raw
+from support.gateways.gateway import RunningGateway, running_gateway
+from support.servers.raw_http import RawAnswer, send_raw
 
 REQUESTS = 600
 QUERY = "/delta-sharing/shares/sales/schemas/eu/tables/orders/query"

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from obstore.store import LocalStore
 from pyroaring import BitMap64
-from support.iceberg_by_hand import HandWritten
+from support.tables.iceberg_by_hand import HandWritten
 
 from sluicegate.api import (
     Budget,

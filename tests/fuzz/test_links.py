@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 import hypothesis.strategies as st
 import pytest
-from support import fuzz_values as values
-from support.fuzz_strategies import HEADER_TEXT, HeaderPair, mutated
-from support.fuzzing import Fuzzer
-from support.in_process import Request
+from support.fuzz import fuzz_values as values
+from support.fuzz.fuzz_strategies import HEADER_TEXT, HeaderPair, mutated
+from support.fuzz.fuzzing import Fuzzer
+from support.gateways.in_process import Request
 
 QUERY = "/delta-sharing/shares/sales/schemas/eu/tables/orders/query"
 

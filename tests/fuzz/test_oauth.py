@@ -6,10 +6,10 @@ import base64
 from urllib.parse import quote_plus
 
 import hypothesis.strategies as st
-from support import fuzz_values as values
-from support.fuzz_strategies import HEADER_TEXT, HeaderPair, mutated
-from support.fuzzing import Fuzzer
-from support.in_process import Request
+from support.fuzz import fuzz_values as values
+from support.fuzz.fuzz_strategies import HEADER_TEXT, HeaderPair, mutated
+from support.fuzz.fuzzing import Fuzzer
+from support.gateways.in_process import Request
 
 FORM = ("content-type", "application/x-www-form-urlencoded")
 FIELDS = ("grant_type", "scope", "client_id", "client_secret", "assertion", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import os
 import random
@@ -14,8 +15,9 @@ from typing import Any
 
 import httpx
 import orjson
-from support import fuzz_values as values
-from support.delegation import (
+from support.fuzz import fuzz_values as values
+from support.process.process_memory import resident_bytes
+from support.servers.delegation import (
     API,
     CATALOG,
     Desk,
@@ -25,14 +27,15 @@ from support.delegation import (
     body,
     running_service,
 )
-from support.process_memory import resident_bytes
 
+from sluicegate.api import DelegatedTask, TaskExecutor, TaskResult, TaskRun
 from sluicegate.config.delegation import DelegationSettings
-from sluicegate.store import Store
+from sluicegate.database import Store
 
 # 20,000 take some minutes.
 _CASES = int(os.environ.get("SLUICEGATE_FUZZ_CASES", "400"))
 _SEED = int(os.environ.get("SLUICEGATE_FUZZ_SEED", "11"))
+_AT_ONCE = 20  # synchronous requests
 _STATUSES = (200, 202, 400, 403, 404, 409, 413)
 _MOST_SHOWN = 10_000  # characters of an answer
 _MARKER = "here-is-the-value"
@@ -182,6 +185,37 @@ async def test_damaged_payloads_are_taken_or_refused(tmp_path: Path) -> None:
     assert statuses.keys() >= {202, 400, 403}
     print(f"{dict(statuses)}, memory {early} -> {resident_bytes()}")
     assert resident_bytes() <= 1.1 * early
+
+
+class _Nothing(TaskExecutor):
+    """Succeeds at once, whatever the table is called."""
+
+    async def run(self, task: DelegatedTask, resources: Any, run: TaskRun) -> TaskResult:
+        """Do nothing."""
+        return TaskResult("nothing was done")
+
+
+async def test_damaged_payloads_are_executed_or_refused(tmp_path: Path) -> None:
+    dice, statuses = random.Random(_SEED), Counter[int]()
+    store = await Store.open(f"sqlite:///{tmp_path}/tasks.db")
+    desk = Desk(store, DelegationSettings(), RunningClock())
+    retry = {"max_attempts": 1}  # what fails is answered, and not tried again
+    async with aclosing(store), running_service(desk, _Nothing(), retry=retry) as service:
+        for _ in range(_CASES // _AT_ONCE // 2):
+            contents = [dice.choice(_KINDS)(dice) for _ in range(_AT_ONCE)]
+            executed = [_execute(service, content) for content in contents]
+            statuses += Counter(await asyncio.gather(*executed))
+    assert statuses.keys() >= {200, 400, 403}
+
+
+async def _execute(service: Service, content: bytes) -> int:
+    answer = await service.http.post(f"{API}/v1/tasks/execute/synchronous", content=content)
+    try:
+        _judge(answer)
+    except Exception as error:
+        error.add_note(repr(content[:3000]))
+        raise
+    return answer.status_code
 
 
 async def _post(service: Service, content: bytes, dice: random.Random) -> httpx.Response:

@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import orjson
 import pytest
-from support.fuzz_strategies import mutated
-from support.fuzzing import Fuzzer
-from support.in_process import in_process_gateway
+from support.fuzz.fuzz_strategies import mutated
+from support.fuzz.fuzzing import Fuzzer
+from support.gateways.in_process import in_process_gateway
 
 from sluicegate.config import Settings
 
@@ -62,7 +62,7 @@ def _query_tokens(fuzzer: Fuzzer) -> Iterator[str]:
 
 def _query_ids(fuzzer: Fuzzer, configured: Settings) -> Iterator[str]:
     """Of a gateway with the same keys that waits for nothing, so every query is answered later."""
-    sharing = configured.sharing.model_copy(update={"async_after": 0})
+    sharing = configured.sharing.model_copy(update={"async_query_threshold": 0})
     with in_process_gateway(configured.model_copy(update={"sharing": sharing})) as impatient:
         asking = Fuzzer(impatient, fuzzer.token, fuzzer.secrets)
         body = b'{"idempotencyKey":"k"}'

@@ -11,17 +11,31 @@ from histories.answers import Answer, FileLine, GatewayTable, Refused
 from histories.counting import Rows, assert_same, counted, feed_rows
 from histories.fetching import Fetching
 from histories.history import Operation, Vacuum
-from histories.oracle import CHANGE, TIMESTAMP, VERSION, FeedOff, Gone, NoAnswer, Oracle
+from histories.oracle import CHANGE, TIMESTAMP, VERSION, FeedOff, Gone, NoResponse, Oracle
+from histories.unkind import UnkindCopy
 
 
 class Comparison:
     """One table, asked for on both ways.
 
     The rows of each version are kept from when it was the latest, as a vacuum may take its files.
+
+    Args:
+        oracle: The table's writer.
+        gateway: Answers about the table, or about its copy.
+        fetching: Fetches what is answered.
+        copy: What the gateway reads instead of the writer's table.
     """
 
-    def __init__(self, oracle: Oracle, gateway: GatewayTable, fetching: Fetching) -> None:
+    def __init__(
+        self,
+        oracle: Oracle,
+        gateway: GatewayTable,
+        fetching: Fetching,
+        copy: UnkindCopy | None = None,
+    ) -> None:
         self._oracle = oracle
+        self._copy = copy
         self._gateway = gateway
         self._fetching = fetching
         self._rows: list[Rows] = []
@@ -29,6 +43,8 @@ class Comparison:
     def after(self, operation: Operation) -> None:
         """The latest version is the same behind an operation."""
         self._oracle.apply(operation)
+        if self._copy is not None:
+            self._copy.follow()
         if isinstance(operation, Vacuum):
             self._fetching.forget()
         version = self._oracle.version()
@@ -58,7 +74,7 @@ class Comparison:
         """The change data feed of a range is the same, or refused on both sides."""
         try:
             expected = self._oracle.changes(first, last)
-        except NoAnswer:
+        except NoResponse:
             return
         except FeedOff:
             with pytest.raises(Refused, match="feed"):

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support.shared_lake import SharedLake, shared_lake
+from support.gateways.shared_lake import SharedLake, shared_lake
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,7 @@ from histories.history import (
     Vacuum,
     columns_after,
 )
-from histories.oracle import TIMESTAMP, VERSION, FeedOff, Gone, NoAnswer, delta_columns
+from histories.oracle import TIMESTAMP, VERSION, FeedOff, Gone, NoResponse, delta_columns
 from histories.values import table
 
 _DAY, _MINUTE = 86_400_000, 60_000
@@ -182,7 +182,7 @@ def _feed(found: DeltaTable, first: int, last: int) -> pa.Table:
     except Exception as error:  # what crosses Arrow's C interface has no type of its own
         # Change files of partitions with special characters are looked for under a wrong name.
         if "%25" in str(error):
-            raise NoAnswer from None
+            raise NoResponse from None
         if "not found" in str(error):
             raise Gone from None
         raise

@@ -19,7 +19,7 @@ class FeedOff(Exception):
     """The change data feed was off in some version of a range."""
 
 
-class NoAnswer(Exception):
+class NoResponse(Exception):
     """The writer's own reader cannot say, because of a limitation of its own."""
 
 
@@ -57,7 +57,7 @@ class Oracle(Protocol):
         Raises:
             FeedOff: The feed was off in one of them.
             Gone: Its files are not all there any more.
-            NoAnswer: This reader cannot read it.
+            NoResponse: This reader cannot read it.
         """
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from support.iceberg_sharing import IcebergSharing, iceberg_sharing
+from support.gateways.iceberg_sharing import IcebergSharing, iceberg_sharing
 
 
 @pytest.fixture(scope="session")

@@ -9,9 +9,9 @@ import httpx
 import pytest
 from histories.versions import Version, Versions
 from pyiceberg.table import Table
-from support.iceberg_history import SCHEMA, IcebergHistory, numbered_snapshots
-from support.iceberg_sharing import IcebergSharing
-from support.shared_lake import LakeTable, asking
+from support.gateways.iceberg_sharing import IcebergSharing
+from support.gateways.shared_lake import LakeTable, asking
+from support.tables.iceberg_history import SCHEMA, IcebergHistory, numbered_snapshots
 
 _LENGTH = 10
 _RANGES = 3

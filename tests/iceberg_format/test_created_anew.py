@@ -11,7 +11,7 @@ from obstore.store import LocalStore
 from pyiceberg.catalog.sql import SqlCatalog
 
 from sluicegate.api import LinkSigner, ObjectDirectory
-from sluicegate.tables.reader import TableReader
+from sluicegate.tables.reading.reader import TableReader
 from sluicegate_iceberg.format.table_format import IcebergFormat
 from sluicegate_paths.catalog import PathsCatalog
 from sluicegate_paths.config import PathsConfig

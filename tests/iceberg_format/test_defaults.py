@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyiceberg.table import Table
-from support.iceberg_deletes import as_version_3, change_entries, change_metadata, only_manifest
-from support.iceberg_sharing import IcebergSharing
-from support.recipient import refusal_of
+from support.clients.recipient import refusal_of
+from support.gateways.iceberg_sharing import IcebergSharing
+from support.tables.iceberg_deletes import as_version_3, change_entries, change_metadata, only_manifest
 
 pytestmark = pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning")
 

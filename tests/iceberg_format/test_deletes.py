@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from support.iceberg_deletes import (
+from support.clients.recipient import Refusal, refusal_of
+from support.gateways.iceberg_sharing import IcebergSharing
+from support.tables.iceberg_deletes import (
     as_version_3,
     data_files,
     delete_by_values,
     delete_by_vectors,
     delete_positions,
 )
-from support.iceberg_sharing import IcebergSharing
-from support.recipient import Refusal, refusal_of
-from support.rows import assert_same_rows
+from support.tables.rows import assert_same_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning")
 
@@ -83,7 +83,7 @@ def test_equality_deletes_are_refused_while_they_apply(lake: IcebergSharing, old
             400,
             "UNSUPPORTED_OPERATION",
             "rows of the Iceberg table are deleted by equality deletes, which recipients cannot apply: "
-            "compact it (rewrite_data_files with delete-file-threshold=1)",
+            "compact the table (rewrite_data_files with delete-file-threshold=1)",
         )
     else:
         table.overwrite(rows(7, 9))

@@ -9,10 +9,10 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import DoubleType, IntegerType, LongType, NestedField, StringType, StructType
-from support.iceberg_deletes import data_files, delete_positions
-from support.iceberg_sharing import IcebergSharing
-from support.recipient import refusal_of
-from support.rows import assert_same_rows
+from support.clients.recipient import refusal_of
+from support.gateways.iceberg_sharing import IcebergSharing
+from support.tables.iceberg_deletes import data_files, delete_positions
+from support.tables.rows import assert_same_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning")
 

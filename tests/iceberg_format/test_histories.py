@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from support.iceberg_history import SCHEMA, IcebergHistory
-from support.iceberg_sharing import IcebergSharing
-from support.rows import assert_same_rows
+from support.gateways.iceberg_sharing import IcebergSharing
+from support.tables.iceberg_history import SCHEMA, IcebergHistory
+from support.tables.rows import assert_same_rows
 
 _LENGTH = 10
 

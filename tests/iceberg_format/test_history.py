@@ -11,10 +11,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyiceberg.table import Table
-from support.iceberg_deletes import change_metadata, data_files, delete_positions
-from support.iceberg_sharing import IcebergSharing
-from support.recipient import refusal_of
-from support.rows import assert_same_rows
+from support.clients.recipient import refusal_of
+from support.gateways.iceberg_sharing import IcebergSharing
+from support.tables.iceberg_deletes import change_metadata, data_files, delete_positions
+from support.tables.rows import assert_same_rows
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning"),

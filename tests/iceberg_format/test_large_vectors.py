@@ -17,18 +17,18 @@ import pyarrow as pa
 import pytest
 from pyiceberg.table import Table
 from pyroaring import BitMap64
-from support.gateway import running_gateway
-from support.iceberg_deletes import data_files, delete_by_vectors, delete_positions
-from support.iceberg_sharing import IcebergSharing
-from support.large_vectors import FITS, SCHEMA, TIMEOUT_SECONDS, fill, left, scattered, vectors
-from support.recipient import Recipient
-from support.rows import assert_same_rows
+from support.clients.recipient import Recipient
+from support.gateways.gateway import running_gateway
+from support.gateways.iceberg_sharing import IcebergSharing
+from support.tables.iceberg_deletes import data_files, delete_by_vectors, delete_positions
+from support.tables.large_vectors import FITS, SCHEMA, TIMEOUT_SECONDS, fill, left, scattered, vectors
+from support.tables.rows import assert_same_rows
 
 from sluicegate.config.load import load_settings
-from sluicegate.content import ContentLinks
-from sluicegate.keyring import KeyRing
-from sluicegate.keys import load_keys
-from sluicegate.sharing.derived_links import SPACE, link_keys
+from sluicegate.protocols.delta_sharing.derived_files.links import SPACE, link_keys
+from sluicegate.protocols.file_links import ContentLinks
+from sluicegate.signing.keyring import KeyRing
+from sluicegate.signing.load import load_keys
 
 pytestmark = pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning")
 MAGIC = struct.pack("<I", 1681511377)

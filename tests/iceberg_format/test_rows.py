@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import FixedType, LongType, NestedField, StringType, TimeType
-from support.iceberg_deletes import change_entries, only_manifest
-from support.iceberg_sharing import IcebergSharing
-from support.recipient import refusal_of
-from support.rows import assert_same_rows
+from support.clients.recipient import refusal_of
+from support.gateways.iceberg_sharing import IcebergSharing
+from support.tables.iceberg_deletes import change_entries, only_manifest
+from support.tables.rows import assert_same_rows
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning"),

@@ -70,7 +70,7 @@ def test_types_by_response_format(type_: Any, parquet: Any, delta: Any) -> None:
 
 @pytest.mark.parametrize("type_", ["variant", "geometry(srid:4326)", "unknown"])
 def test_types_without_a_counterpart_are_refused(type_: str) -> None:
-    with pytest.raises(UnsupportedOperation, match="which Delta Sharing cannot say"):
+    with pytest.raises(UnsupportedOperation, match="which Delta Sharing cannot represent"):
         shape(schema(field(1, "id"), field(2, "c", type_)))
 
 
@@ -107,12 +107,12 @@ def test_names_are_used_only_if_they_always_meant_the_same(
         ([field(1, "a"), field(2, "A")], [], "differ only in case"),
         ([field(1, "a"), field(2, "b", **{"initial-default": 7})], [field(1, "a")], "a default"),
         ([field(1, "t", "time")], [], "no column"),
-        ([field(1, "d", "timestamp")], [field(1, "d", "date")], "held dates"),
-        ([field(1, "d", "timestamp_ns")], [field(1, "d", "date")], "held dates"),
+        ([field(1, "d", "timestamp")], [field(1, "d", "date")], "changed from date to timestamp"),
+        ([field(1, "d", "timestamp_ns")], [field(1, "d", "date")], "changed from date to timestamp"),
         (
             [field(1, "d", {**LIST, "element": "timestamp"})],
             [field(1, "d", {**LIST, "element": "date"})],
-            "held dates",
+            "changed from date to timestamp",
         ),
     ],
 )

@@ -10,13 +10,14 @@ import sys
 import pytest
 
 import sluicegate
+from sluicegate import api
 
 # Of `google`, only the cloud's libraries: OTLP's messages are `google.protobuf`.
 FORBIDDEN = {"azure", "boto3", "botocore", "google.auth", "google.cloud", "pyiceberg", "pyspark"}
 CORE = [
     module.name
     for module in pkgutil.walk_packages(sluicegate.__path__, "sluicegate.")
-    if not module.name.startswith(("sluicegate.testing", "sluicegate.store.migrations"))
+    if not module.name.startswith(("sluicegate.testing", "sluicegate.database.migrations"))
     and not module.name.endswith(".__main__")
 ]
 
@@ -35,6 +36,27 @@ def loaded_by(*modules: str) -> set[str]:
 def test_a_plugin_gets_no_web_framework_and_no_arrow_with_the_api() -> None:
     heavy = {"starlette", "uvicorn", "pyarrow", "sqlalchemy", "alembic", "click", "ruamel"}
     assert loaded_by("sluicegate.api") & (heavy | FORBIDDEN) == set()
+
+
+def test_the_api_loads_nothing_but_pydantic_pluggy_and_what_they_need() -> None:
+    names = {module.partition(".")[0] for module in loaded_by("sluicegate.api")}
+    others = {name for name in names - set(sys.stdlib_module_names) if not name.startswith("_")}
+    assert others - {"annotated_types", "typing_extensions", "typing_inspection"} == {
+        *("pluggy", "pydantic", "pydantic_core", "sluicegate")
+    }
+
+
+def test_the_api_loads_no_other_part_of_the_gateway() -> None:
+    own = {name for name in loaded_by("sluicegate.api") if name.startswith("sluicegate.")}
+    assert {name.split(".")[1] for name in own} == {"_util", "api"}
+
+
+def test_every_name_of_the_api_can_be_imported() -> None:
+    assert set(api.__all__) <= set(dir(api))
+    for name in api.__all__:
+        assert getattr(api, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        assert api.Nothing  # type: ignore[attr-defined]
 
 
 def test_the_core_imports_no_cloud_sdk_no_spark_and_no_iceberg_library() -> None:

@@ -74,7 +74,7 @@ SOURCE = "src/sluicegate_manifest"
         (
             replacing("pyproject.toml", 'manifest = "sl', 'list = "sl'),
             "pyproject.toml",
-            "[project.entry-points.sluicegate] must hold just: manifest",
+            "[project.entry-points.sluicegate] must contain only: manifest",
         ),
         (
             replacing("pyproject.toml", "sluicegate>=0.1", "sluicegate-other"),
@@ -88,23 +88,28 @@ SOURCE = "src/sluicegate_manifest"
         ),
         (
             replacing(f"{SOURCE}/plugin.py", '"manifest"', '"list"'),
-            f"{SOURCE}/plugin.py:15",
+            f"{SOURCE}/plugin.py:17",
             "CatalogType must be registered as 'manifest', not 'list'",
         ),
         (
-            adding(f"{SOURCE}/x.py", "import sluicegate.store"),
-            f"{SOURCE}/x.py:1",
-            "imports sluicegate.store",
+            replacing(f"{SOURCE}/plugin.py", "sluicegate_api_version", "api"),
+            f"{SOURCE}/plugin.py",
+            'declare the plugin API that it is written for: sluicegate_api_version = "1.0"',
         ),
         (
-            adding(f"{SOURCE}/x.py", "from sluicegate import nouns"),
+            adding(f"{SOURCE}/x.py", "import sluicegate.database"),
             f"{SOURCE}/x.py:1",
-            "sluicegate.nouns",
+            "imports sluicegate.database",
         ),
         (
-            adding(f"{SOURCE}/x.py", "def f():\n    from sluicegate.errors import NotFound"),
+            adding(f"{SOURCE}/x.py", "from sluicegate import vending"),
+            f"{SOURCE}/x.py:1",
+            "sluicegate.vending",
+        ),
+        (
+            adding(f"{SOURCE}/x.py", "def f():\n    from sluicegate.api.errors import NotFound"),
             f"{SOURCE}/x.py:2",
-            "imports sluicegate.errors",
+            "imports sluicegate.api.errors",
         ),
         (
             adding(f"{SOURCE}/x.py", "import sluicegate.apikeys"),
@@ -154,7 +159,14 @@ def test_strangers_run_it_as_a_command(plugin: Path) -> None:
         done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout or done.stderr
 
-    assert outcome(str(plugin)) == (0, "the folder has the common shape\n")
+    assert outcome(str(plugin)) == (0, "the folder has the common structure\n")
     removing("README.md")(plugin)
     assert outcome(str(plugin)) == (1, "README.md: is missing\n")
     assert outcome()[0] == 2
+
+
+def test_the_command_explains_itself() -> None:
+    command = [sys.executable, "-m", "sluicegate.testing.shape", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: python -m sluicegate.testing.shape FOLDER [NAME]")

@@ -1,68 +1,104 @@
+"""The distributions, built as for a release, have the right contents and metadata."""
+
 from __future__ import annotations
 
 import shutil
 import subprocess
-import tomllib
+import sys
+import tarfile
 import zipfile
-from importlib import metadata
+from importlib import metadata as installed_metadata
 from pathlib import Path
 
 import pytest
+from releasing import contents, metadata
+from releasing.build import BuildFailed, build
+from releasing.projects import ROOT, Project, everything, gateway, plugins
 
 import sluicegate
 
-ROOT = Path(__file__).resolve().parents[2]
-PLUGINS = sorted(
-    path.parent for path in ROOT.glob("*/*/pyproject.toml") if path.parts[-3] != "examples"
-)
-GATEWAY = ROOT / "gateway" / "sluicegate"
-
-
-def built(project: Path, target: Path) -> list[str]:
-    """Names in the wheel of a project."""
-    uv = shutil.which("uv")
-    assert uv, "building wheels needs uv: pip install uv"
-    subprocess.run([uv, "build", "--wheel", "--quiet", "--out-dir", target, project], check=True)
-    (wheel,) = target.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        return archive.namelist()
-
-
-def roots(names: list[str]) -> set[str]:
-    return {name.partition("/")[0] for name in names}
+PROJECTS = everything()
 
 
 @pytest.fixture(scope="module")
-def gateway_wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    return built(ROOT, tmp_path_factory.mktemp("gateway"))
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    build(PROJECTS, folder)
+    return folder
 
 
-def test_the_gateways_wheel_holds_exactly_its_package(gateway_wheel: list[str]) -> None:
-    version = sluicegate.__version__
-    assert roots(gateway_wheel) == {"sluicegate", f"sluicegate-{version}.dist-info"}
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_a_distribution_holds_exactly_its_package_and_its_license(project: Project, dist: Path) -> None:
+    assert contents.problems(project, dist) == []
 
 
-def test_the_gateways_wheel_holds_every_file_of_the_package(gateway_wheel: list[str]) -> None:
-    packed = {name for name in gateway_wheel if name.startswith("sluicegate/")}
-    written = {
-        str(path.relative_to(GATEWAY.parent))
-        for path in GATEWAY.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
-    assert packed == written
-    assert "sluicegate/py.typed" in packed
-    assert "sluicegate/testing/storage.py" in packed
-    assert any(name.startswith("sluicegate/store/migrations/versions/") for name in packed)
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_the_metadata_of_a_distribution_is_complete(project: Project, dist: Path) -> None:
+    found = metadata.metadata(project, dist)
+    assert metadata.problems(project, found, sluicegate.__version__) == []
 
 
-@pytest.mark.parametrize("folder", PLUGINS, ids=lambda folder: folder.name)
-def test_a_plugins_wheel_holds_exactly_its_package(folder: Path, tmp_path: Path) -> None:
-    names = built(folder, tmp_path)
-    version = tomllib.loads((folder / "pyproject.toml").read_text())["project"]["version"]
-    package = f"sluicegate_{folder.name}"
-    assert roots(names) == {package, f"{package}-{version}.dist-info"}
-    assert f"{package}/py.typed" in names
+def test_registries_take_the_distributions(dist: Path) -> None:
+    command = [sys.executable, "-m", "twine", "check", "--strict", *map(str, dist.glob("sluicegate*"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_gateways_wheel_holds_the_conformance_kit_and_the_migrations(dist: Path) -> None:
+    names = zipfile.ZipFile(gateway().wheel(dist)).namelist()
+    assert "sluicegate/testing/storage.py" in names
+    assert any(name.startswith("sluicegate/database/migrations/versions/") for name in names)
 
 
 def test_the_packages_version_is_the_distributions() -> None:
-    assert metadata.version("sluicegate") == sluicegate.__version__
+    assert installed_metadata.version("sluicegate") == sluicegate.__version__ == gateway().version
+
+
+def test_each_license_file_is_the_repositorys() -> None:
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    assert {
+        each.name for each in plugins() if (each.folder / "LICENSE").read_text("utf-8") != text
+    } == set()
+
+
+@pytest.fixture
+def spoiled(dist: Path, tmp_path: Path) -> Path:
+    """The files of the plugin `file`, with things missing and things that do not belong there."""
+    project = Project.read(ROOT / "plugins" / "file")
+    with (
+        zipfile.ZipFile(project.wheel(dist)) as before,
+        zipfile.ZipFile(project.wheel(tmp_path), "w") as after,
+    ):
+        for name in before.namelist():
+            if not name.endswith(("py.typed", "LICENSE")):
+                after.writestr(name, before.read(name))
+        for name in ("sluicegate_file/__pycache__/plugin.pyc", "tests/test_plugin.py", "other/x.py"):
+            after.writestr(name, b"")
+    shutil.copy(project.sdist(dist), project.sdist(tmp_path))
+    with tarfile.open(project.sdist(tmp_path), "w:gz") as archive:
+        top = f"{project.package}-{project.version}"
+        archive.add(ROOT / "LICENSE", f"{top}/LICENSE")
+        archive.add(ROOT / "LICENSE", f"{top}/notes.txt")
+    return tmp_path
+
+
+def test_what_is_missing_or_too_much_is_named(spoiled: Path) -> None:
+    project = Project.read(ROOT / "plugins" / "file")
+    found = "\n".join(contents.problems(project, spoiled))
+    for expected in (
+        "the license file is missing",
+        "other belongs to no package of the project",
+        "sluicegate_file/__pycache__/plugin.pyc is a test or a leftover",
+        "tests/test_plugin.py is a test or a leftover",
+        "sluicegate_file/py.typed is missing",
+        "py.typed is missing, so type checkers ignore the package's types",
+        "notes.txt does not belong into a source distribution",
+        "PKG-INFO is missing",
+    ):
+        assert expected in found
+
+
+def test_a_project_that_cannot_be_built_is_named_with_the_builders_words(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[build-system]\nrequires = []\nbuild-backend = 'none'\n")
+    with pytest.raises(BuildFailed, match="sluicegate-none cannot be built"):
+        build([Project(tmp_path, "sluicegate-none", "0.1.0")], tmp_path / "dist")

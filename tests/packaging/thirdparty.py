@@ -1,8 +1,12 @@
-"""Installs the example plugin as a stranger would, and runs its tests.
+"""Installs the example plugin as any author would, and runs its tests.
 
 The gateway's wheel is built, the example copied out of the tree, both installed into a fresh
 environment (without the in-tree plugins), and the plugin's own suite run there. Then a configuration
 that uses it is checked by the installed command.
+
+The example of each released version of the gateway runs in the same way, unchanged: what was promised
+to plugin authors then (docs/plugins/compatibility.md) holds today. So does the suite of the plugin
+`spark`, as far as it needs no JVM.
 """
 
 from __future__ import annotations
@@ -11,9 +15,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "third-party-plugin"
+RELEASED = ROOT / "tests" / "packaging" / "released"
 NAME = "manifest"
 CONFIGURATION = "catalogs:\n  lake: {type: manifest, file: tables.csv}\n"
 MANIFEST = "schema,table,location\neu,orders,s3://acme-lake/eu/orders\n"
@@ -21,24 +28,53 @@ MANIFEST = "schema,table,location\neu,orders,s3://acme-lake/eu/orders\n"
 
 def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sluicegate-thirdparty-") as folder:
-        workplace = Path(folder)
-        plugin = copy_example(workplace)
-        wheel = build_wheel(workplace)
-        scripts = make_environment(workplace, wheel, plugin)
-        run(
-            [scripts / "python", "-m", "sluicegate.testing.shape", plugin, NAME],
-            "the shape of its folder",
-        )
-        run([scripts / "python", "-m", "pytest", "-q"], "its own tests", cwd=plugin)
-        use(scripts, workplace)
-    print("the third-party plugin works against the built wheel")
+        wheel = build_wheel(Path(folder))
+        for source in (EXAMPLE, *sorted(RELEASED.glob(f"*/{EXAMPLE.name}"))):
+            version = "today" if source is EXAMPLE else source.parent.name
+            workplace = Path(folder) / version
+            workplace.mkdir()
+            print(f"the example of {version}")
+            try_plugin(source, wheel, workplace)
+        try_spark(wheel, Path(folder) / "spark")
+    print("the third-party plugins, and the tests of 'spark', work against the built wheel")
 
 
-def copy_example(workplace: Path) -> Path:
-    target = workplace / f"sluicegate-{NAME}"
+def try_plugin(source: Path, wheel: Path, workplace: Path) -> None:
+    plugin = copy_out(source, workplace / f"sluicegate-{NAME}")
+    scripts = make_environment(workplace, wheel, f"sluicegate-{NAME} @ {plugin.as_uri()}")
+    if source is EXAMPLE:  # the shape may become stricter; what is installed still has to work
+        shape: list[str | Path] = [scripts / "python", "-m", "sluicegate.testing.shape", plugin, NAME]
+        run(shape, "the shape of its folder")
+    run([scripts / "python", "-m", "pytest", "-q"], "its own tests", cwd=plugin)
+    use(scripts, workplace)
+
+
+def try_spark(wheel: Path, workplace: Path) -> None:
+    """Run the suite of the plugin `spark`, which imports nothing of the repository's tests."""
+    plugin = copy_out(ROOT / "plugins" / "spark", workplace / "sluicegate-spark")
+    iceberg = copy_out(ROOT / "catalog_adapters" / "iceberg", workplace / "sluicegate-iceberg")
+    scripts = make_environment(
+        workplace,
+        wheel,
+        f"sluicegate-iceberg @ {iceberg.as_uri()}",
+        f"sluicegate-spark @ {plugin.as_uri()}",
+        *test_requirements(plugin),
+    )
+    suite: list[str | Path] = [scripts / "python", "-m", "pytest", "-q", "-n", "2", "-m", "not jvm"]
+    run(suite, "the tests of 'spark' that need no JVM", cwd=plugin)
+
+
+def test_requirements(plugin: Path) -> list[str]:
+    """What a plugin's own tests need, without the gateway."""
+    project = tomllib.loads((plugin / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted: list[str] = project["dependency-groups"]["test"]
+    return [each for each in wanted if not each.startswith("sluicegate")]
+
+
+def copy_out(source: Path, target: Path) -> Path:
     ignored = shutil.ignore_patterns("__pycache__", ".*_cache", "dist", "build")
-    shutil.copytree(ROOT / "examples" / "third-party-plugin", target, ignore=ignored)
-    print(f"copied the example out of the tree: {target.name}")
+    shutil.copytree(source, target, ignore=ignored)
+    print(f"copied out of the tree: {target.name}")
     return target
 
 
@@ -52,12 +88,13 @@ def build_wheel(workplace: Path) -> Path:
     return wheel
 
 
-def make_environment(workplace: Path, wheel: Path, plugin: Path) -> Path:
+def make_environment(workplace: Path, wheel: Path, *plugins: str) -> Path:
     environment = workplace / "environment"
     run(["uv", "venv", "--quiet", "--python", sys.executable, environment], "a fresh environment")
     scripts = environment / ("Scripts" if sys.platform == "win32" else "bin")
-    wanted = [f"sluicegate[testing] @ {wheel.as_uri()}", f"sluicegate-{NAME} @ {plugin.as_uri()}"]
-    run(["uv", "pip", "install", "--quiet", "--python", scripts / "python", *wanted], "installing both")
+    install: list[str | Path] = ["uv", "pip", "install", "--quiet", "--no-sources", "--python"]
+    wanted: list[str | Path] = [scripts / "python", f"sluicegate[testing] @ {wheel.as_uri()}", *plugins]
+    run([*install, *wanted], "installing it with the gateway")
     return scripts
 
 

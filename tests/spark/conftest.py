@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from spark.iceberg_doors import Doors
-from support.iceberg_java import gateway_with_storage, java_catalog, store_properties, writer_of
-from support.iceberg_rest import WAREHOUSE
-from support.shared_lake import SharedLake, shared_lake
-from support.spark import require_spark, spark_session
-from support.spark_tasks import SparkTasks
-from support.spark_tasks import spark_tasks as running_spark_tasks
+from spark.iceberg_readers import IcebergReaders
+from spark.maintained_tables import IcebergTables
+from support.gateways.iceberg_rest import WAREHOUSE, gateway_of
+from support.gateways.shared_lake import SharedLake, shared_lake
+from support.process.spark import require_spark, spark_session
+from support.servers.iceberg_java import gateway_with_storage, java_catalog, store_properties, writer_of
+from support.tasks.spark_tasks import SparkTasks
+from support.tasks.spark_tasks import spark_tasks as running_spark_tasks
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
@@ -32,7 +33,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def iceberg_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
-    """A store of Iceberg tables, with a catalog of its own."""
+    """A store of Iceberg tables with a dedicated catalog."""
     require_spark()
     with SeaweedFS.start(tmp_path_factory.mktemp("seaweedfs"), warehouse=WAREHOUSE) as running:
         yield running
@@ -41,15 +42,15 @@ def iceberg_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seaweed
 @pytest.fixture(scope="session")
 def full(
     spark: SparkSession, iceberg_server: SeaweedFS, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Doors]:
-    """Iceberg's own catalog, which takes tables of every kind."""
+) -> Iterator[IcebergReaders]:
+    """Iceberg's own catalog, which accepts tables of every kind."""
     folder = tmp_path_factory.mktemp("full")
     with (
         java_catalog(folder, iceberg_server) as uri,
         gateway_with_storage(folder, iceberg_server, uri) as (gateway, recipient),
     ):
         direct = {"type": "rest", **store_properties(iceberg_server), "uri": uri}
-        yield Doors.of(spark, writer_of(uri, iceberg_server), direct, gateway, recipient)
+        yield IcebergReaders.of(spark, writer_of(uri, iceberg_server), direct, gateway, recipient)
         assert "Traceback" not in gateway.log
 
 
@@ -61,7 +62,17 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedLake]:
 
 @pytest.fixture(scope="session")
 def spark_tasks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkTasks]:
-    """The delegation service with Spark; who uses it is in the xdist group `spark_tasks`."""
+    """The delegation service with Spark. Its tests are in the xdist group `spark_tasks`."""
     require_spark()
     with running_spark_tasks(tmp_path_factory.mktemp("spark_tasks")) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def tables(
+    spark_tasks: SparkTasks, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[IcebergTables]:
+    """Iceberg tables that tasks maintain, and a gateway that shares them."""
+    server, folder = spark_tasks.server, tmp_path_factory.mktemp("gateway")
+    with gateway_of(folder, server, server.iceberg_uri) as (_, recipient):
+        yield IcebergTables.of(spark_tasks, spark, recipient)

@@ -1,9 +1,9 @@
-"""Tables to convert: an ordinary bucket, a catalog over it, the service with Spark, and a gateway."""
+"""Tables to convert: a bucket, a catalog of its tables, the service with Spark, and a gateway."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,20 +11,22 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import obstore
 import pyarrow as pa
+from deltalake import DeltaTable
 from pyiceberg.catalog.rest import RestCatalog
-from spark.iceberg_doors import shared_catalog, spark_catalog
-from support.delegation import API
-from support.gateway import running_gateway, write_configuration
-from support.iceberg_java import (
+from spark.iceberg_readers import shared_catalog, spark_catalog
+from support.clients.recipient import Recipient
+from support.gateways.gateway import running_gateway, write_configuration
+from support.gateways.iceberg_rest import WAREHOUSE
+from support.gateways.s3_lake import storage_of
+from support.servers.delegation import API
+from support.servers.iceberg_java import (
     gateway_with_storage,
     java_catalog,
     store_properties,
-    writer_of,
 )
-from support.recipient import Recipient
-from support.s3_lake import storage_of
-from support.spark_tasks import (
+from support.tasks.spark_tasks import (
     CATALOG,
+    catalogs_of,
     executor_section,
     logged_in,
     running_service,
@@ -32,48 +34,65 @@ from support.spark_tasks import (
     write_delegation,
 )
 
-from sluicegate.demo.rows import difference
+from sluicegate.cli.demo.rows import difference
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# SeaweedFS' catalog vends credentials for its own bucket only.
+_NOT_VENDED = {"header.X-Iceberg-Access-Delegation": "none"}
 BUCKET, NAMESPACE, SHARE = "converted", "eu", "lake"
 
 
 @dataclass(frozen=True)
-class ConversionLake:
-    """The tables, who converts them, and who reads them.
+class ServedCatalog:
+    """A catalog of tables in the bucket.
 
     Attributes:
-        iceberg: Spark's name of the catalog; its namespace is `eu`.
+        settings: Its settings for the gateway and for the executor.
+        client: Properties of Iceberg's own clients, in Java and Python.
+    """
+
+    settings: Mapping[str, Any]
+    client: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ConversionLake:
+    """The tables, and clients that convert and read them.
+
+    Attributes:
+        catalog: The catalog.
+        iceberg: Spark's name of the catalog. The namespace is `eu`.
         recipient: Reads the directories of the converted tables as Delta tables.
-        of_iceberg: Reads the catalog's tables at the gateway's Delta Sharing door.
-        door: PyIceberg at the gateway's Iceberg door.
+        of_iceberg: Reads the catalog's tables from the gateway with Delta Sharing.
+        gateway_catalog: PyIceberg's client of the gateway's Iceberg catalog.
     """
 
     server: SeaweedFS
     spark: SparkSession
+    catalog: ServedCatalog
     iceberg: str
     writer: RestCatalog
     recipient: Recipient
     of_iceberg: Recipient
-    door: RestCatalog
+    gateway_catalog: RestCatalog
     service: httpx.Client = field(repr=False)
 
     def run(self, *statements: str, **names: str) -> None:
-        """Run SQL, in which `{name}` is replaced."""
+        """Run SQL statements, in which `{name}` is replaced."""
         for statement in statements:
             self.spark.sql(statement.format(**names))
 
     def iceberg_table(self, name: str) -> str:
-        """Spark's name of an Iceberg table."""
+        """Return Spark's name of an Iceberg table."""
         return f"{self.iceberg}.{NAMESPACE}.{name}"
 
     def convert(
         self, operation: str, name: str, status: int = 200, **properties: str
     ) -> dict[str, Any]:
-        """Hand an operation over; the service's answer, which has this status."""
+        """Submit a task, check the status of the response, and return its document."""
         told: dict[str, Any] = {"properties": properties, "config": self.credentials}
         if operation == "CONVERT_TO_DELTA":
             told["metadata_location"] = self.metadata_location(name)
@@ -86,22 +105,22 @@ class ConversionLake:
 
     @property
     def credentials(self) -> dict[str, str]:
-        """What Iceberg's clients open the bucket with."""
+        """Return the properties with which Iceberg's clients open the bucket."""
         told = store_properties(self.server)
         return {name: value for name, value in told.items() if name.startswith(("s3.", "client."))}
 
     def metadata_location(self, name: str) -> str:
-        """The current metadata file of an Iceberg table."""
+        """Return the location of the current metadata file of an Iceberg table."""
         location: str = self.writer.load_table((NAMESPACE, name)).metadata_location
         return location
 
     def objects(self, directory: str) -> dict[str, str | None]:
-        """What is below a directory of the bucket, with what tells its content."""
+        """Return the objects of a directory of the bucket, with their ETags."""
         listed = obstore.list(self.server.store(), prefix=directory).collect()
         return {each["path"]: each["e_tag"] for each in listed}
 
     def data_files(self, directory: str) -> dict[str, str | None]:
-        """The Parquet files among them, without checkpoints."""
+        """Return the Parquet files of a directory, without checkpoints."""
         found = self.objects(directory)
         return {
             path: tag
@@ -110,57 +129,105 @@ class ConversionLake:
         }
 
     def rows_of_delta(self, directory: str) -> pa.Table:
-        """What Spark reads of the Delta table in a directory of the bucket."""
+        """Return what Spark reads from the Delta table in a directory of the bucket."""
         return self.spark.read.format("delta").load(f"s3a://{BUCKET}/{directory}").toArrow()
 
+    def by_deltalake(self, directory: str) -> DeltaTable:
+        """Open the Delta table in a directory of the bucket with delta-rs."""
+        admin = self.server.admin
+        return DeltaTable(
+            f"s3://{BUCKET}/{directory}",
+            storage_options={
+                "endpoint": self.server.endpoint,
+                "region": self.server.region,
+                "access_key_id": admin.access_key_id,
+                "secret_access_key": admin.secret_access_key,
+                "allow_http": "true",
+                "virtual_hosted_style_request": "false",
+            },
+        )
+
     def rows_of_iceberg(self, name: str) -> pa.Table:
-        """What Spark reads of an Iceberg table."""
+        """Return what Spark reads from an Iceberg table."""
         return self.spark.table(self.iceberg_table(name)).toArrow()
 
-    def rows_at_the_door(self, name: str) -> pa.Table:
-        """What PyIceberg reads of an Iceberg table at the gateway's door."""
-        return self.door.load_table((NAMESPACE, name)).scan().to_arrow()
+    def rows_by_gateway(self, name: str) -> pa.Table:
+        """Return what PyIceberg reads from an Iceberg table through the gateway."""
+        return self.gateway_catalog.load_table((NAMESPACE, name)).scan().to_arrow()
 
 
 def same_rows(expected: pa.Table, *found: pa.Table) -> None:
-    """Fail where rows differ; types may be spelled otherwise."""
+    """Fail if rows differ. Equivalent types are allowed."""
     for rows in found:
         assert difference(expected.cast(rows.schema), rows.to_pandas()) is None
 
 
+CatalogOf = Callable[[Path, SeaweedFS], AbstractContextManager[ServedCatalog]]
+
+
+@contextmanager
+def icebergs_catalog(folder: Path, server: SeaweedFS) -> Iterator[ServedCatalog]:
+    """Serve Iceberg's own catalog: new tables get the ids that their creator assigns."""
+    with java_catalog(folder, server) as uri:
+        yield ServedCatalog({"uri": uri}, {"uri": uri, **store_properties(server)})
+
+
+@contextmanager
+def seaweedfs_catalog(_: Path, server: SeaweedFS) -> Iterator[ServedCatalog]:
+    """Serve SeaweedFS' catalog: new tables have an additional empty schema and partition spec."""
+    settings = catalogs_of(server)[CATALOG]
+    client = {
+        **store_properties(server),
+        "uri": server.iceberg_uri,
+        "warehouse": settings["warehouse"],
+        "credential": ":".join(settings["oauth2"].values()),
+        "oauth2-server-uri": f"{server.iceberg_uri}/v1/oauth/tokens",
+    }
+    yield ServedCatalog(settings, client)
+
+
 @contextmanager
 def conversion_lake(
-    folder: Path, spark: SparkSession, directories: Mapping[str, str]
+    folder: Path,
+    spark: SparkSession,
+    directories: Mapping[str, str],
+    catalog_of: CatalogOf = icebergs_catalog,
 ) -> Iterator[ConversionLake]:
-    """Serve all of it until the block ends.
+    """Serve the store, the catalog, the service and the gateway until the block ends.
 
     Args:
-        folder: For configurations, databases and the store.
+        folder: Contains configurations, databases and the store.
         spark: Writes and reads the tables.
         directories: Directories of the bucket that are shared as Delta tables, by name.
+        catalog_of: Serves the catalog.
     """
     with (
-        SeaweedFS.start(folder / "store", bucket=BUCKET) as server,
-        java_catalog(folder, server) as uri,
+        SeaweedFS.start(folder / "store", bucket=BUCKET, warehouse=WAREHOUSE) as server,
+        catalog_of(folder, server) as catalog,
         closing(_opened(spark, server)),
     ):
-        writer = writer_of(uri, server)
+        writer = RestCatalog("written", **catalog.client, **_NOT_VENDED)
         writer.create_namespace(NAMESPACE)
-        catalog = {"uri": uri, "credentials": "storage"}
-        executor = executor_section(server, folder, catalogs={CATALOG: catalog})
+        section = {**catalog.settings, "credentials": "storage"}
+        executor = executor_section(server, folder, catalogs={CATALOG: section})
         write_delegation(folder / "service", executor)
         _share(folder / "gateway", server, directories)
         with (
             running_service(folder / "service", "--with-worker") as address,
             logged_in(address) as service,
             running_gateway(folder / "gateway") as gateway,
-            gateway_with_storage(folder / "doors", server, uri) as (doors, of_iceberg),
+            gateway_with_storage(folder / "iceberg", server, **catalog.settings) as (
+                iceberg_gateway,
+                of_iceberg,
+            ),
         ):
-            name = spark_catalog(spark, {"type": "rest", **store_properties(server), "uri": uri})
+            name = spark_catalog(spark, {"type": "rest", **catalog.client})
             recipient = Recipient(gateway.profile("acme"), SHARE, NAMESPACE)
-            door = RestCatalog("share", **shared_catalog(doors, of_iceberg))
-            yield ConversionLake(server, spark, name, writer, recipient, of_iceberg, door, service)
-            assert "Traceback" not in gateway.log + doors.log
+            gateway_catalog = RestCatalog("share", **shared_catalog(iceberg_gateway, of_iceberg))
+            yield ConversionLake(
+                server, spark, catalog, name, writer, recipient, of_iceberg, gateway_catalog, service
+            )
+            assert "Traceback" not in gateway.log + iceberg_gateway.log
 
 
 def _share(folder: Path, server: SeaweedFS, directories: Mapping[str, str]) -> None:
@@ -180,7 +247,7 @@ def _share(folder: Path, server: SeaweedFS, directories: Mapping[str, str]) -> N
 
 
 def _opened(spark: SparkSession, server: SeaweedFS) -> Any:
-    """Let Spark read the bucket by Hadoop's file system, too; only this one, until it is closed."""
+    """Let Spark also read the bucket through Hadoop's file system, until that is closed."""
     told = {
         "endpoint": server.endpoint,
         "endpoint.region": server.region,

@@ -1,4 +1,4 @@
-"""Iceberg tables that Spark writes, each with a past that some reader could get wrong."""
+"""Iceberg tables that Spark writes, each with a history that is difficult for some readers."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _EVOLUTION = (
 
 @dataclass(frozen=True)
 class Written:
-    """A table's past.
+    """The history of a table.
 
     Attributes:
-        statements: In their order; `{t}` is the table, `{c}` its catalog.
-        parquet: What the refusal of parquet format names; empty where it has the rows.
+        statements: Statements in order; `{t}` is the table, `{c}` its catalog.
+        parquet: The feature because of which parquet format is rejected; empty if it has the rows.
     """
 
     name: str

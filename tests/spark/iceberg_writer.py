@@ -1,4 +1,4 @@
-"""An Iceberg table that Spark writes by a generated history, merging its deletes on read."""
+"""An Iceberg table that Spark writes from a generated history, with merge on read."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from histories.history import (
 )
 from histories.versions import Version
 from pyiceberg.table import Table
-from spark.iceberg_doors import Doors
+from spark.iceberg_readers import IcebergReaders
 from spark.iceberg_tables import MERGE_ON_READ
 from spark.sql import declared
 from spark.statements import statement
-from support.iceberg_history import numbered_snapshots
-from support.iceberg_rest import SCHEMA
+from support.gateways.iceberg_rest import SCHEMA
+from support.tables.iceberg_history import numbered_snapshots
 
 
 class IcebergWriter:
-    """Writes one table.
+    """Writes a table.
 
     Args:
-        doors: Its catalog.
-        past: What happens to it; properties are those of Delta tables and left out.
-        format_version: Of Iceberg: 2 has files of positions, 3 deletion vectors.
+        readers: Clients of the catalog.
+        past: The history of the table. Its properties are those of Delta tables, and are left out.
+        format_version: The version of Iceberg: 2 has position delete files, 3 deletion vectors.
     """
 
-    def __init__(self, doors: Doors, past: History, format_version: int) -> None:
+    def __init__(self, readers: IcebergReaders, past: History, format_version: int) -> None:
         self.name = f"{past.name}_v{format_version}"
-        self._doors = doors
+        self._readers = readers
         self._columns = past.columns
-        self._table = f"{doors.direct}.{SCHEMA}.{self.name}"
+        self._table = f"{readers.direct}.{SCHEMA}.{self.name}"
         partitions = f"PARTITIONED BY ({', '.join(past.partition_columns)})"
-        doors.spark.sql(
+        readers.spark.sql(
             f"CREATE TABLE {self._table} ({declared(past.columns)}) USING iceberg "
             f"{partitions if past.partition_columns else ''} "
             f"TBLPROPERTIES ('format-version' = '{format_version}', {MERGE_ON_READ})"
         )
 
     def apply(self, operation: Operation) -> None:
-        """Carry out an operation; some commit nothing, some more than once."""
+        """Apply an operation. Some operations commit nothing, some commit more than once."""
         match operation:
             case Optimize():
                 self._call("rewrite_data_files", "options => map('rewrite-all', 'true')")
@@ -65,22 +65,22 @@ class IcebergWriter:
 
     @property
     def has_deletes(self) -> bool:
-        """The table has live delete files."""
+        """Return whether the table has live delete files."""
         return any(task.delete_files for task in self._loaded().scan().plan_files())
 
     @property
     def has_forgotten(self) -> bool:
-        """Snapshots before the oldest one have expired."""
+        """Return whether snapshots have expired."""
         snapshots = numbered_snapshots(self._loaded())
         return bool(snapshots) and snapshots[0][1].parent_snapshot_id is not None
 
     def versions(self) -> list[Version]:
-        """What Spark reads of each of them, ascending."""
+        """Return what Spark reads from each snapshot, oldest first."""
         return [
             Version(
                 number,
                 snapshot.timestamp_ms,
-                self._doors.spark.sql(
+                self._readers.spark.sql(
                     f"SELECT * FROM {self._table} VERSION AS OF {snapshot.snapshot_id}"
                 ).toArrow(),
             )
@@ -88,12 +88,12 @@ class IcebergWriter:
         ]
 
     def _loaded(self) -> Table:
-        loaded: Table = self._doors.writer.load_table((SCHEMA, self.name))
+        loaded: Table = self._readers.writer.load_table((SCHEMA, self.name))
         return loaded
 
     def _run(self, operation: Operation) -> None:
-        self._doors.spark.sql(statement(operation, self._table, self._columns))
+        self._readers.spark.sql(statement(operation, self._table, self._columns))
 
     def _call(self, procedure: str, *arguments: str) -> None:
         told = ", ".join((f"table => '{SCHEMA}.{self.name}'", *arguments))
-        self._doors.spark.sql(f"CALL {self._doors.direct}.system.{procedure}({told})")
+        self._readers.spark.sql(f"CALL {self._readers.direct}.system.{procedure}({told})")

@@ -13,17 +13,17 @@ _TYPES = {"long": "BIGINT", "integer": "INT", "string": "STRING", "double": "DOU
 
 
 def quoted(name: str) -> str:
-    """A column's name."""
+    """Quote the name of a column."""
     return f"`{name}`"
 
 
 def declared(columns: Sequence[Column]) -> str:
-    """Columns with their types, as in CREATE TABLE."""
+    """Return columns with their types, as in CREATE TABLE."""
     return ", ".join(f"{quoted(column.name)} {_TYPES[column.kind]}" for column in columns)
 
 
 def select(rows: Rows, columns: Sequence[Column]) -> str:
-    """A query whose result are the rows."""
+    """Return a query whose result is the rows."""
     tuples = (
         ", ".join(literal(value(column, id, rows), column) for column in columns) for id in ids(rows)
     )
@@ -32,7 +32,7 @@ def select(rows: Rows, columns: Sequence[Column]) -> str:
 
 
 def literal(value: Any, column: Column) -> str:
-    """A value of a column."""
+    """Return a value of a column as a literal."""
     if isinstance(value, str):
         text = value.replace("\\", "\\\\").replace("'", "\\'")
     elif isinstance(value, date):

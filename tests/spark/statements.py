@@ -1,4 +1,4 @@
-"""What happens to generated tables, in the SQL that Delta and Iceberg tables have in common."""
+"""SQL for operations on generated tables that Delta and Iceberg have in common."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from spark.sql import declared, quoted, select
 
 
 def statement(operation: Operation, table: str, columns: Sequence[Column]) -> str:
-    """The statement of an operation.
+    """Return the statement of an operation.
 
     Args:
-        operation: What happens.
+        operation: The operation.
         table: The table's name.
-        columns: Those that it has before.
+        columns: The columns before the operation.
 
     Raises:
-        NotImplementedError: Each format has its own way to do it.
+        NotImplementedError: The statement differs between formats.
     """
     match operation:
         case Insert(rows):

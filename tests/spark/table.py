@@ -21,7 +21,7 @@ from histories.history import (
     Vacuum,
     columns_after,
 )
-from histories.oracle import TIMESTAMP, FeedOff, Gone, NoAnswer, delta_columns
+from histories.oracle import TIMESTAMP, FeedOff, Gone, NoResponse, delta_columns
 from spark.sql import declared, select
 from spark.statements import statement
 
@@ -35,7 +35,7 @@ _RENAMED = "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE"
 
 
 class SparkTable:
-    """See `Oracle`. What it says of columns and files is asked once for each version."""
+    """See `Oracle`. Columns and files are read once for each version."""
 
     def __init__(self, spark: SparkSession, folder: Path, history: History) -> None:
         self._spark = spark
@@ -85,7 +85,7 @@ class SparkTable:
         return _rows(self._at(version))
 
     def rows_at(self, moment: str) -> pa.Table:
-        """The rows at a time in ISO 8601."""
+        """Return the rows at a time in ISO 8601."""
         return _rows(self._read({"timestampAsOf": moment}))
 
     def changes(self, first: int, last: int) -> pa.Table:
@@ -167,7 +167,7 @@ def _rows(frame: DataFrame) -> pa.Table:
         return frame.toArrow()
     except (PySparkException, Py4JJavaError) as error:
         said = str(error)
-        for code, meaning in ((_MISSING, Gone), (_FEED_OFF, FeedOff), (_RENAMED, NoAnswer)):
+        for code, meaning in ((_MISSING, Gone), (_FEED_OFF, FeedOff), (_RENAMED, NoResponse)):
             if code in said:
                 raise meaning from None
         raise

@@ -1,4 +1,4 @@
-"""Mirrors of Iceberg tables get checkpoints, from which everybody reads the same rows."""
+"""Converted Iceberg tables get checkpoints, from which all readers read the same rows."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import obstore
 import orjson
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, QueryBuilder
+from deltalake import QueryBuilder
 from spark.conversion_lake import BUCKET, NAMESPACE, ConversionLake, conversion_lake, same_rows
 from spark.iceberg_tables import MERGE_ON_READ
-from support.spark import require_spark
+from support.process.spark import require_spark
 
-from sluicegate.demo.rows import difference
+from sluicegate.cli.demo.rows import difference
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,7 +57,7 @@ def lake(spark: SparkSession, folder: Path) -> Iterator[ConversionLake]:
 
 
 def mirrored(lake: ConversionLake, name: str, *updates: str, **properties: str) -> None:
-    """Make a table and its mirror, and bring that up to date after each statement."""
+    """Create a table and its conversion, and update the conversion after each statement."""
     table = lake.iceberg_table(name)
     lake.run(*CREATED, t=table, m=MERGE_ON_READ)
     lake.convert(TO_DELTA, name, 200, **properties)
@@ -67,19 +67,19 @@ def mirrored(lake: ConversionLake, name: str, *updates: str, **properties: str) 
 
 
 def log_of(lake: ConversionLake, name: str) -> set[str]:
-    """Names of the files in a mirror's log."""
+    """Return the names of the files in the log of a converted table."""
     return {path.rpartition("/")[2] for path in lake.objects(f"{DIRECTORIES[name]}/_delta_log")}
 
 
 def last_checkpoint(lake: ConversionLake, name: str) -> int:
-    """The version that a mirror's log points to."""
+    """Return the version of the last checkpoint of a converted table."""
     key = f"{DIRECTORIES[name]}/_delta_log/_last_checkpoint"
     pointer = orjson.loads(bytes(obstore.get(lake.server.store(), key).bytes()))
     return int(pointer["version"])
 
 
 def leave_only(lake: ConversionLake, name: str, version: int) -> None:
-    """Delete all of a mirror's log that is older than a checkpoint."""
+    """Delete the log of a converted table before a checkpoint."""
     # Spark asks for the commit of a checkpoint, too.
     kept = {f"{version:020}.checkpoint.parquet", f"{version:020}.json", "_last_checkpoint"}
     gone = [f"{DIRECTORIES[name]}/_delta_log/{file}" for file in log_of(lake, name) - kept]
@@ -88,19 +88,8 @@ def leave_only(lake: ConversionLake, name: str, version: int) -> None:
 
 
 def rows_by_deltalake(lake: ConversionLake, name: str) -> pa.Table:
-    """What delta-rs reads of a mirror."""
-    admin = lake.server.admin
-    table = DeltaTable(
-        f"s3://{BUCKET}/{DIRECTORIES[name]}",
-        storage_options={
-            "endpoint": lake.server.endpoint,
-            "region": lake.server.region,
-            "access_key_id": admin.access_key_id,
-            "secret_access_key": admin.secret_access_key,
-            "allow_http": "true",
-            "virtual_hosted_style_request": "false",
-        },
-    )
+    """Return what delta-rs reads from a converted table."""
+    table = lake.by_deltalake(DIRECTORIES[name])
     return pa.table(QueryBuilder().register("t", table).execute("SELECT * FROM t").read_all())
 
 

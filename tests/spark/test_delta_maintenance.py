@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pyarrow as pa
 import pytest
-from spark.maintained import objects, refusal_of, result_of
-from support.delegation import API
-from support.recipient import Recipient
-from support.s3_lake import s3_lake, storage_of
-from support.spark_tasks import SparkTasks, task
+from spark.maintained_tables import objects, refusal_of, result_of
+from support.clients.recipient import Recipient
+from support.gateways.s3_lake import s3_lake, storage_of
+from support.servers.delegation import API
+from support.tasks.spark_tasks import SparkTasks, task
 
-from sluicegate.demo.rows import difference
+from sluicegate.cli.demo.rows import difference
 from sluicegate.testing.servers.seaweedfs import Identity
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ _VECTORS = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
 
 @dataclass(frozen=True)
 class DeltaTables:
-    """Delta tables in an ordinary bucket, which no catalog knows.
+    """Delta tables in an ordinary bucket, without a catalog.
 
     Attributes:
-        spark: Writes and reads, without the service.
+        spark: Writes and reads without the service.
         recipient: Reads through the gateway.
     """
 
@@ -46,18 +46,18 @@ class DeltaTables:
     recipient: Recipient
 
     def sql(self, statement: str) -> pa.Table:
-        """What Spark answers; `{t}` is the table."""
+        """Return the rows of a statement; `{t}` is the table."""
         location = f"s3a://{self.tasks.server.bucket}/{TABLE}"
         return self.spark.sql(statement.format(t=f"delta.`{location}`")).toArrow()
 
     def run(self, operation: str, table: str = TABLE, **properties: str) -> httpx.Response:
-        """Hand a task over, with the administrator's credentials, and wait for its end."""
+        """Submit a task with the administrator's credentials, and wait for its end."""
         return self.tasks.execute(self.payload(operation, self.tasks.server.admin, table, **properties))
 
     def payload(
         self, operation: str, identity: Identity, table: str = TABLE, **properties: str
     ) -> dict[str, Any]:
-        """A task with somebody's credentials."""
+        """Return a task with the credentials of an identity."""
         server = self.tasks.server
         config = {
             "s3.access-key-id": identity.access_key_id,
@@ -70,7 +70,7 @@ class DeltaTables:
         return task(operation, table, catalog="none", config=config, properties=told)
 
     def check(self, rows: pa.Table) -> None:
-        """Fail where Spark or a recipient reads other rows."""
+        """Fail if Spark or a recipient reads other rows."""
         self.spark.sql(f"REFRESH TABLE delta.`s3a://{self.tasks.server.bucket}/{TABLE}`")
         by_recipient = self.recipient.read(TABLE, use_delta_format=True)
         for read in (self.sql("SELECT * FROM {t}").to_pandas(), by_recipient):
@@ -78,7 +78,7 @@ class DeltaTables:
             assert found is None, found
 
     def objects(self) -> dict[str, int]:
-        """The objects of the table, without its log."""
+        """Return the objects of the table, without its log."""
         found = objects(self.tasks.server, self.tasks.server.bucket, TABLE)
         return {path: size for path, size in found.items() if "/_delta_log/" not in path}
 
@@ -111,7 +111,7 @@ def tables(
 
 @pytest.fixture(scope="module")
 def compacted(tables: DeltaTables) -> pa.Table:
-    """The rows of the table, which was compacted."""
+    """Compact the table, and return its rows."""
     rows = tables.sql("SELECT * FROM {t}")
     tables.check(rows)
     done = result_of(tables.run("TABLE_COMPACTION"))
@@ -161,8 +161,8 @@ def test_files_of_an_iceberg_table_are_not_vacuumed(tables: DeltaTables, compact
 @pytest.mark.parametrize(
     ("operation", "properties", "code", "message"),
     [
-        ("TABLE_COMPACTION", {"z_order": "id"}, "INVALID_PAYLOAD", "the nearest that is known is"),
-        ("TABLE_COMPACTION", {"where": "id = 1"}, "INVALID_PAYLOAD", "`id` is no partition column"),
+        ("TABLE_COMPACTION", {"z_order": "id"}, "INVALID_PAYLOAD", "the most similar one is"),
+        ("TABLE_COMPACTION", {"where": "id = 1"}, "INVALID_PAYLOAD", "`id` is not a partition column"),
         ("TABLE_COMPACTION", {"where": "no = 1"}, "INVALID_PAYLOAD", "the table has no column `no`"),
         ("TABLE_COMPACTION", {"where": "id = 1 ZORDER BY (id)"}, "INVALID_PAYLOAD", "from character 8"),
         ("TABLE_COMPACTION", {"zorder_by": "`no``pe`"}, "INVALID_PAYLOAD", "no column `no``pe`"),

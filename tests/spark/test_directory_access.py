@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from support.s3_lake import s3_lake, storage_of, write_table
-from support.spark import require_spark
-from support.spark_reading import read_by_spark
+from support.clients.spark_reading import read_by_spark
+from support.gateways.s3_lake import s3_lake, storage_of, write_table
+from support.process.spark import require_spark
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
@@ -23,7 +23,7 @@ SIBLINGS = ("secret", "orders2")
 
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, dict[str, Any]]]:
-    """What one job could read with the credentials of one table, by the names of the reads."""
+    """Return what one job could read with the credentials of one table, by the name of the read."""
     require_spark()
     folder = tmp_path_factory.mktemp("dir")
     with SeaweedFS.start(folder / "lake") as server:
@@ -61,7 +61,7 @@ def _credentials_for_orders(server: SeaweedFS, folder: Path) -> dict[str, Any]:
 
 
 def _settings(server: SeaweedFS, secret: Mapping[str, str]) -> dict[str, str]:
-    """What a recipient sets for hadoop-aws by hand."""
+    """Return the settings that a recipient writes for hadoop-aws."""
     settings = {
         "aws.credentials.provider": "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider",
         "access.key": secret["accessKeyId"],

@@ -1,4 +1,4 @@
-"""A realm's tasks on Spark touch nothing outside of its grant, whatever the realm's own tables name."""
+"""Tasks of a realm on Spark access nothing outside of its grant, whatever files its tables name."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 from pyiceberg.table import Table
-from support.delegation import SECRET
-from support.iceberg_rest import WAREHOUSE
-from support.purged_tables import (
+from support.gateways.iceberg_rest import WAREHOUSE
+from support.process.spark import require_spark
+from support.servers.delegation import SECRET
+from support.tables.purged_tables import (
     ROWS,
     config_of,
     handed_over,
@@ -24,8 +25,7 @@ from support.purged_tables import (
     objects_of,
     own_catalog,
 )
-from support.spark import require_spark
-from support.spark_tasks import CATALOG, SparkTasks, spark_tasks, task
+from support.tasks.spark_tasks import CATALOG, SparkTasks, spark_tasks, task
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.operations import OPERATIONS
@@ -56,12 +56,12 @@ def tasks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkTasks]:
 
 @pytest.fixture(scope="module")
 def victim(tasks: SparkTasks) -> Table:
-    """A table of another realm, in the same catalog."""
+    """Create a table of another realm in the same catalog."""
     return make(tasks.writer, "victim")
 
 
 def own(tasks: SparkTasks, name: str, *files: str, **properties: str) -> Table:
-    """A table of the attacker, which also names files that are not its own."""
+    """Create a table of the attacker that also names the given files."""
     table: Table = tasks.writer.create_table((OWN, name), ROWS.schema)
     table.append(ROWS)
     table.append(ROWS)
@@ -73,12 +73,12 @@ def own(tasks: SparkTasks, name: str, *files: str, **properties: str) -> Table:
 
 
 def file_of(table: Table) -> str:
-    """One of a table's data files."""
+    """Return one of the data files of a table."""
     return min(each.file.file_path for each in table.scan().plan_files())
 
 
 def kept(server: SeaweedFS) -> dict[str, dict[str, int]]:
-    """All objects outside of the attacker's grant."""
+    """Return all objects outside of the attacker's grant."""
     return {
         bucket: {
             key: size
@@ -90,7 +90,7 @@ def kept(server: SeaweedFS) -> dict[str, dict[str, int]]:
 
 
 def refused(tasks: SparkTasks, payload: Mapping[str, Any]) -> str:
-    """The message of a task that is not granted, and that has changed nothing at all."""
+    """Check that a task is not granted and changes nothing, and return its message."""
     before = kept(tasks.server), objects_of(tasks.server, WAREHOUSE)
     payload["common_payload"]["realm_identifier"] = "stage"
     answer = tasks.execute(payload)
@@ -100,7 +100,7 @@ def refused(tasks: SparkTasks, payload: Mapping[str, Any]) -> str:
 
 
 def done(tasks: SparkTasks, payload: Mapping[str, Any]) -> httpx.Response:
-    """The answer about a task that is granted, and that has changed nothing of the others."""
+    """Check that a granted task changes nothing of the other realm, and return the response."""
     before = kept(tasks.server)
     payload["common_payload"]["realm_identifier"] = "stage"
     answer = tasks.execute(payload)

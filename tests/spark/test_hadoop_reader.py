@@ -1,4 +1,4 @@
-"""Hadoop's own reader and writer of token files, in a version of each layout, against ours."""
+"""Hadoop's own reader and writer of token files, in a version of each layout, compared with ours."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from support.hadoop_tokens import CREDENTIALS, EXPIRES, IDENTIFIER, KINDS, NOW, made_up_token
-from support.spark import POM, jars, require_spark
+from support.clients.hadoop_tokens import CREDENTIALS, EXPIRES, IDENTIFIER, KINDS, NOW, made_up_token
+from support.process.spark import POM, jars, require_spark
 
 from sluicegate.vending.hadoop.identifier import Layout, decode_identifier, guarded_created
 from sluicegate.vending.hadoop.token import to_url
@@ -28,7 +28,7 @@ _CLASSES = {
 
 
 def _of_spark() -> list[Path]:
-    """Hadoop as PySpark brings it, with hadoop-aws of its version."""
+    """PySpark's version of Hadoop, with hadoop-aws of the same version."""
     spec = find_spec("pyspark")
     assert spec is not None
     assert spec.origin is not None
@@ -45,18 +45,18 @@ CLASSPATHS: Mapping[Layout, Callable[[], list[Path]]] = {
 
 @dataclass(frozen=True)
 class Hadoop:
-    """Hadoop of one version."""
+    """A version of Hadoop."""
 
     layout: Layout
     classpath: str
 
     def run(self, *arguments: str | Path) -> list[list[str]]:
-        """The lines of `TokenFiles`, split at tabs."""
+        """Return the output lines of `TokenFiles`, split at tabs."""
         out = self.java(str(_SOURCE), *map(str, arguments))
         return [line.split("\t") for line in out.splitlines()]
 
     def java(self, *arguments: str) -> str:
-        """What a program prints."""
+        """Return the output of a program."""
         java = shutil.which("java")
         assert java is not None
         done = subprocess.run(
@@ -78,7 +78,7 @@ def hadoop(request: pytest.FixtureRequest) -> Hadoop:
 
 
 def write(folder: Path, layout: Layout, file_format: FileFormat) -> Path:
-    """A file with a token of each kind, each for a bucket that is called as its kind."""
+    """Write a file with one token of each kind, for a bucket with the name of the kind."""
     tokens = [made_up_token(kind, layout, kind.rpartition("/")[2].lower()) for kind in KINDS]
     path = folder / f"{layout.name}-{file_format}.hdts"
     path.write_bytes(TokenFile({each.service: each for each in tokens}, {}, file_format).encode())

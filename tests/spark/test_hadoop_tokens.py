@@ -1,6 +1,6 @@
-"""An unmodified Spark with hadoop-aws reads by nothing but a token file and the printed settings.
+"""An unmodified Spark with hadoop-aws reads with only a token file and the printed settings.
 
-Tokens are read when a JVM starts, so one job of its own process does all the reading.
+Tokens are read when a JVM starts, so one job in a separate process does all reads.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import obstore
 import pyarrow as pa
 import pytest
 from obstore.store import S3Store
-from support.hadoop_lake import HadoopLake, hadoop_lake, vending_storage
-from support.s3_lake import write_table
-from support.spark import require_spark
-from support.spark_reading import read_by_spark
+from support.clients.spark_reading import read_by_spark
+from support.gateways.hadoop_lake import HadoopLake, hadoop_lake, vending_storage
+from support.gateways.s3_lake import write_table
+from support.process.spark import require_spark
 
-from sluicegate.clock import epoch_ms
+from sluicegate._util.clock import epoch_ms
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate.vending.hadoop.identifier import decode_identifier
 from sluicegate.vending.hadoop.token import from_url
@@ -37,7 +37,7 @@ ARCHIVE, CLOSED, BRIEF = "archive", "closed", "brief"
 
 @pytest.fixture(scope="module")
 def read(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, dict[str, Any]]]:
-    """What one job could read: rows' ids, or what Java said, by the names of the reads."""
+    """Return the ids of the rows that one job could read, or Java's error, by the name of the read."""
     require_spark()
     folder = tmp_path_factory.mktemp("hadoop")
     with (
@@ -87,7 +87,7 @@ def test_a_token_that_has_expired_is_refused_by_the_store(read: Mapping[str, dic
 
 
 def _key_storage(server: SeaweedFS, bucket: str) -> dict[str, Any]:
-    """A bucket that is read by the admin's key, which its tokens carry."""
+    """A bucket whose tokens contain the administrator's key."""
     admin = server.admin
     client = boto3.client(
         "s3",
@@ -124,7 +124,7 @@ def _read_all(lake: HadoopLake, folder: Path) -> Mapping[str, dict[str, Any]]:
 
 
 def _issue(lake: HadoopLake, recipient: str, file: Path, *arguments: str) -> dict[str, str]:
-    """Get tokens as a recipient does; the lines for spark-defaults.conf that are printed."""
+    """Get tokens as a recipient does, and return the printed lines for spark-defaults.conf."""
     done = lake.command(*arguments, "-o", str(file), recipient=recipient)
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("spark.")]
@@ -132,7 +132,7 @@ def _issue(lake: HadoopLake, recipient: str, file: Path, *arguments: str) -> dic
 
 
 def _check_that_it_opens(server: SeaweedFS, token: str) -> None:
-    """A token that lives shortly is good before it ends."""
+    """Check that a token opens the table. Tests with a short lifetime call this before it expires."""
     identifier, _ = decode_identifier(from_url(token).identifier)
     secret = identifier.credentials
     store = S3Store(

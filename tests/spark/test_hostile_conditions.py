@@ -1,20 +1,19 @@
-"""Conditions of compaction that a stranger wrote: they name no function, and their texts stay texts."""
+"""Untrusted conditions of a compaction: they call no function, and their strings remain strings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from spark.maintained import IcebergTables, refusal_of, result_of
-from support.iceberg_rest import SCHEMA, gateway_of
-from support.spark_tasks import SparkTasks, task
+from spark.maintained_tables import IcebergTables, refusal_of, result_of
+from support.gateways.iceberg_rest import SCHEMA
+from support.tasks.spark_tasks import SparkTasks, task
 
 from sluicegate.api import conditions
+from sluicegate_spark.maintenance.condition_sql import condition_sql
 from sluicegate_spark.maintenance.sql import SETTINGS, identifier, literal
-from sluicegate_spark.maintenance.where import condition_sql
 
 if TYPE_CHECKING:
     import httpx
@@ -40,17 +39,8 @@ COLUMN = "city--"
 
 
 @pytest.fixture(scope="module")
-def tables(
-    spark_tasks: SparkTasks, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[IcebergTables]:
-    server, folder = spark_tasks.server, tmp_path_factory.mktemp("gateway")
-    with gateway_of(folder, server, server.iceberg_uri) as (_, recipient):
-        yield IcebergTables.of(spark_tasks, spark, recipient)
-
-
-@pytest.fixture(scope="module")
 def spread(tables: IcebergTables) -> IcebergTables:
-    """With the table `spread`, of one file for each of the texts."""
+    """Tables, of which `spread` has one file for each of the texts."""
     name = f"{tables.direct}.{SCHEMA}.spread"
     tables.spark.sql(
         f"CREATE TABLE {name} (id BIGINT, city STRING) USING iceberg PARTITIONED BY (city)"
@@ -74,7 +64,7 @@ def hostile_delta(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture(scope="module")
 def session(spark: SparkSession) -> SparkSession:
-    """With the settings of tasks' sessions."""
+    """A session with the settings of tasks' sessions."""
     found = spark.newSession()
     for name, value in SETTINGS.items():
         found.conf.set(name, value)
@@ -82,7 +72,7 @@ def session(spark: SparkSession) -> SparkSession:
 
 
 def condition(column: str, text: str) -> str:
-    """What a client writes for a column that has a text."""
+    """Return the condition that a client writes for a column with a text."""
     return f"{identifier(column)} = {literal(text)}"
 
 

@@ -1,4 +1,4 @@
-"""Random histories of Iceberg tables with merge on read: every door shows what Spark writes."""
+"""Random histories of Iceberg tables with merge on read: all protocols return what Spark wrote."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from histories.generate import history
 from histories.history import ColumnMapping, Flavour
 from histories.versions import Versions
-from spark.iceberg_doors import Doors
+from spark.iceberg_readers import IcebergReaders
 from spark.iceberg_writer import IcebergWriter
-from support.iceberg_rest import SCHEMA, SHARE
-from support.shared_lake import asking
+from support.gateways.iceberg_rest import SCHEMA, SHARE
+from support.gateways.shared_lake import asking
 
 SEEDS = 2
 LENGTH = 4
@@ -29,18 +29,18 @@ pytestmark = [
 
 @dataclass(frozen=True)
 class SharedTable:
-    """A table of the share, as `GatewayTable` asks for it."""
+    """A table of the share, in the form that `GatewayTable` needs."""
 
     name: str
 
     def path(self) -> str:
-        """Its address below the endpoint."""
+        """Return its path below the endpoint."""
         return f"/shares/{SHARE}/schemas/{SCHEMA}/tables/{self.name}"
 
 
 @pytest.fixture(scope="module")
-def clients(full: Doors) -> Iterator[tuple[httpx.Client, httpx.Client]]:
-    """One that asks the gateway, and one that fetches what it links to."""
+def clients(full: IcebergReaders) -> Iterator[tuple[httpx.Client, httpx.Client]]:
+    """A client of the gateway, and one that fetches the URLs that it returns."""
     with asking(full.recipient.profile) as gateway, httpx.Client() as store:
         yield gateway, store
 
@@ -48,8 +48,8 @@ def clients(full: Doors) -> Iterator[tuple[httpx.Client, httpx.Client]]:
 @pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("mapping", ["none", "name"], ids=["stable", "renamed"])
 @pytest.mark.parametrize("format_version", [2, 3])
-def test_every_door_shows_what_spark_writes(
-    full: Doors,
+def test_every_protocol_shows_what_spark_writes(
+    full: IcebergReaders,
     clients: tuple[httpx.Client, httpx.Client],
     format_version: int,
     mapping: ColumnMapping,
@@ -67,7 +67,7 @@ def test_every_door_shows_what_spark_writes(
 
 
 def check_versions(checks: Versions, writer: IcebergWriter, seed: int) -> None:
-    """Time travel, and the changes between versions as far as the one before them is known."""
+    """Check time travel, and changes between versions if the previous version is known."""
     checks.check_travel()
     first, last = int(writer.has_forgotten), len(checks) - 1
     if first <= last:

@@ -1,12 +1,12 @@
-"""Iceberg tables of Spark with so many scattered deletes that vectors do not fit into an answer."""
+"""Iceberg tables of Spark with so many scattered deletes that vectors do not fit into a response."""
 
 from __future__ import annotations
 
 import httpx
 import pytest
-from spark.iceberg_doors import Doors
+from spark.iceberg_readers import IcebergReaders
 from spark.iceberg_tables import Written
-from support.large_vectors import FITS, ROWS, TIMEOUT_SECONDS, vectors
+from support.tables.large_vectors import FITS, ROWS, TIMEOUT_SECONDS, vectors
 
 pytestmark = [
     pytest.mark.slow,
@@ -33,7 +33,9 @@ STATEMENTS = (
         ("large_vectors", "'format-version' = '3'"),
     ],
 )
-def test_large_vectors_are_the_same_everywhere(full: Doors, name: str, properties: str) -> None:
+def test_large_vectors_are_the_same_for_every_reader(
+    full: IcebergReaders, name: str, properties: str
+) -> None:
     statements = (STATEMENTS[0] % properties, *STATEMENTS[1:])
     full.check(Written(name, statements, "deletionVectors"))
     large, *small = sorted(vectors(full.recipient, name), key=lambda each: -each["sizeInBytes"])

@@ -1,6 +1,6 @@
-"""Workers are killed at each stage of a purge, a hundred times: every task ends once, and as it should.
+"""Workers are killed a hundred times, at each stage of a purge: every task ends once, with its result.
 
-Source: polaris-delegation-service.md, "Task Resiliency and Lease Management", "Order Of Deletion".
+Source: Polaris delegation proposal, "Task Resiliency and Lease Management", "Order Of Deletion".
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ import anyio
 import orjson
 import psutil
 import pytest
-from support.databases import postgres
-from support.delegation import KEY, Desk, RunningClock
-from support.delegation_processes import delegation_process
-from support.doomed_tables import DoomedTables, contents, doomed_tables
-from support.forked_workers import Nursery
-from support.iceberg_rest import WAREHOUSE
-from support.killed_workers import Killings, connected, fates, killed_in_the_end
-from support.postgres import PostgresServer
-from support.spark import require_spark
-from support.spark_connect import spark_connect
-from support.spark_tasks import catalogs_of, executor_section, write_delegation
-from support.worker_gates import PARTS, build_gates
+from support.gateways.iceberg_rest import WAREHOUSE
+from support.process.spark import require_spark
+from support.servers.databases import postgres
+from support.servers.delegation import KEY, Desk, RunningClock
+from support.servers.delegation_processes import delegation_process
+from support.servers.postgres import PostgresServer
+from support.servers.spark_connect import spark_connect
+from support.tables.doomed_tables import DoomedTables, contents, doomed_tables
+from support.tasks.forked_workers import Nursery
+from support.tasks.killed_workers import Killings, connected, fates, killed_in_the_end
+from support.tasks.spark_tasks import catalogs_of, executor_section, write_delegation
+from support.tasks.worker_gates import PARTS, build_gates
 
 from sluicegate.config.delegation import DelegationSettings
-from sluicegate.delegation.payload import TaskPayload
-from sluicegate.delegation.records import TaskRecord
-from sluicegate.store import Store
+from sluicegate.database import Store
+from sluicegate.delegation.payloads.task_payload import TaskPayload
+from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
@@ -49,9 +49,9 @@ TABLES = 20
 _SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 _SECONDS, _START_SECONDS = 1_800, 300
 IMPATIENT: Mapping[str, Any] = {
-    "lease": {"lost_timeout": 5, "heartbeat": 1},
+    "lease": {"ttl": 5, "heartbeat": 1},
     "retry": {"max_attempts": 1000, "initial_backoff": 0},
-    "realm_limit": 1000,
+    "max_running_per_realm": 1000,
     "worker": {"poll_interval": 1, "concurrency": 1},
     "encryption_keys": [KEY.decode()],
 }
@@ -67,14 +67,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
 
 
 async def submitted(store: Store, doomed: DoomedTables) -> list[str]:
-    """Ids of tasks that purge the tables, in their order."""
+    """Submit tasks that purge the tables, and return their ids in the same order."""
     queue = Desk(store, DelegationSettings(), RunningClock()).queue
     payloads = [TaskPayload.parse(orjson.dumps(each)) for each in doomed.payloads.values()]
     return [(await queue.submit(payload, "polaris")).id for payload in payloads]
 
 
 async def ended(nursery: Nursery, store: Store, task_ids: list[str]) -> list[TaskRecord]:
-    """What a worker that nobody kills makes of the tasks that are left."""
+    """Let a worker that is not killed finish the remaining tasks."""
     queue = Desk(store, DelegationSettings(), RunningClock()).queue
     with killed_in_the_end(nursery):
         while len(await queue.ended(task_ids)) < len(task_ids):  # noqa: ASYNC110 (other processes)
@@ -83,7 +83,7 @@ async def ended(nursery: Nursery, store: Store, task_ids: list[str]) -> list[Tas
 
 
 async def check_history(store: Store, task: TaskRecord) -> None:
-    """A task has succeeded once, at its end, and each attempt began with a lease of its own."""
+    """Check that a task has succeeded once, at its end, and that each attempt had a separate lease."""
     versions = await Desk(store, DelegationSettings(), RunningClock()).queue.history(task.id)
     assert [each.version for each in versions] == list(range(1, len(versions) + 1))
     statuses = [each.status for each in versions]
@@ -96,12 +96,12 @@ async def check_history(store: Store, task: TaskRecord) -> None:
 
 
 def python_of(worker: psutil.Process) -> list[psutil.Process]:
-    """The Pythons that Spark, a descendant of a worker, has started to list or delete files."""
+    """Return the Python processes that Spark started below a worker to list or delete files."""
     return [each for each in worker.children(recursive=True) if "pyspark.daemon" in words_of(each)]
 
 
 def words_of(process: psutil.Process) -> list[str]:
-    """A process's command; nothing of one that has ended, which Java may leave as a zombie for long."""
+    """Return the command of a process, or nothing if it has ended: Java can leave zombies for long."""
     with suppress(psutil.NoSuchProcess):
         return list(process.cmdline())
     return []
@@ -152,7 +152,7 @@ async def test_a_hundred_killed_workers_leave_no_file_and_take_no_other(
 
 
 async def spark_at_work(worker: psutil.Process) -> psutil.Process:
-    """The JVM of a worker, once Pythons list or delete files for it."""
+    """Wait until Python processes list or delete files for a worker, and return its JVM."""
     with anyio.fail_after(_START_SECONDS):
         while not python_of(worker):
             assert worker.is_running()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
-from spark.maintained import IcebergTables, refusal_of, result_of
-from support.iceberg_rest import gateway_of
-from support.spark_tasks import SparkTasks, task
+from spark.maintained_tables import IcebergTables, refusal_of, result_of
+from support.tasks.spark_tasks import task
 
 from sluicegate_spark.maintenance.progress import finished_tasks
 
@@ -26,17 +24,8 @@ NOW = "0s"
 
 
 @pytest.fixture(scope="module")
-def tables(
-    spark_tasks: SparkTasks, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[IcebergTables]:
-    server, folder = spark_tasks.server, tmp_path_factory.mktemp("gateway")
-    with gateway_of(folder, server, server.iceberg_uri) as (_, recipient):
-        yield IcebergTables.of(spark_tasks, spark, recipient)
-
-
-@pytest.fixture(scope="module")
 def compacted(tables: IcebergTables) -> tuple[str, int]:
-    """A table with deleted rows that was compacted, and its snapshot of before."""
+    """A compacted table with deleted rows, and its snapshot before the compaction."""
     tables.write("compacted", "DELETE FROM {t} WHERE id % 10 = 3")
     before, rows = tables.table("compacted").current_snapshot(), tables.rows("compacted")
     assert before is not None
@@ -122,7 +111,7 @@ def test_a_delta_table_in_the_directory_is_no_orphan(tables: IcebergTables) -> N
 @pytest.mark.parametrize(
     ("operation", "properties", "message"),
     [
-        ("TABLE_COMPACTION", {"min-input-file": "2"}, "the nearest that is known is 'min-input-files'"),
+        ("TABLE_COMPACTION", {"min-input-file": "2"}, "the most similar one is 'min-input-files'"),
         (
             "TABLE_COMPACTION",
             {"min-input-files": "few"},
@@ -153,7 +142,7 @@ def test_wrong_properties_are_told(
 @pytest.mark.parametrize(
     ("properties", "message"),
     [
-        ({"where": "nope = 1"}, "'where': the table has no column `nope`; it has id, city"),
+        ({"where": "nope = 1"}, "'where': the table has no column `nope`; its columns are id, city"),
         ({"where": "current_user = 'root'"}, "the table has no column `current_user`"),
         ({"where": "_file = 'x'"}, "the table has no column `_file`"),
         ({"strategy": "sort", "sort_order": "nope"}, "'sort_order': the table has no column `nope`"),

@@ -1,6 +1,6 @@
 """Tables are purged on Spark through the service's API, in a real store.
 
-Source: polaris-delegation-service.md, "Order Of Deletion", "Failure States (Synchronous)".
+Source: Polaris delegation proposal, "Order Of Deletion", "Failure States (Synchronous)".
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 import httpx
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
-from support.purged_tables import (
+from support.process.spark import require_spark
+from support.tables.purged_tables import (
     add_all_kinds,
     below,
     config_of,
@@ -22,11 +23,10 @@ from support.purged_tables import (
     objects_of,
     own_catalog,
 )
-from support.refusing_store import refusing_store
-from support.spark import require_spark
-from support.spark_tasks import CATALOG, SparkTasks, spark_tasks, task
+from support.tasks.spark_tasks import CATALOG, SparkTasks, spark_tasks, task
 
 from sluicegate.testing.secrets import keep_secret
+from sluicegate.testing.servers.refusing_store import refusing_store
 
 # One worker of the run has the service, and with it a JVM.
 pytestmark = pytest.mark.xdist_group("purge")
@@ -49,14 +49,14 @@ def catalog(tasks: SparkTasks, tmp_path_factory: pytest.TempPathFactory) -> SqlC
 
 
 def counted(answer: httpx.Response) -> tuple[int, int]:
-    """Files and bytes that a successful purge deleted."""
+    """Return the number of files and bytes that a successful purge deleted."""
     assert answer.status_code == 200, answer.text
     result = answer.json()["execution_result"]
     return result["files_deleted"], result["bytes_deleted"]
 
 
 def refusal(answer: httpx.Response, status: int, code: str) -> str:
-    """The message of a failure."""
+    """Return the message of a failure."""
     assert (answer.status_code, answer.json()["error_code"]) == (status, code), answer.text
     return str(answer.json()["message"])
 
@@ -64,7 +64,7 @@ def refusal(answer: httpx.Response, status: int, code: str) -> str:
 def wait_for(
     tasks: SparkTasks, task_id: str, is_met: Callable[[dict[str, Any]], bool]
 ) -> dict[str, Any]:
-    """A task's record, once it is as wanted."""
+    """Wait until the record of a task meets a condition, and return it."""
     deadline = time.monotonic() + 300
     while not is_met(record := tasks.record(task_id)):
         assert time.monotonic() < deadline, record
@@ -224,7 +224,7 @@ def test_an_empty_table_is_purged(tasks: SparkTasks) -> None:
 
 
 def test_credentials_that_end_meanwhile_are_renewed(tmp_path: Path) -> None:
-    """They are renewed at half of their life, and Spark alone takes longer to start than that."""
+    """Credentials are renewed at half of their lifetime, which is less than the startup of Spark."""
     require_spark()
     with spark_tasks(tmp_path, session_seconds=20, **SOON) as tasks:
         make(tasks.writer, "short", snapshots=1, files=2)

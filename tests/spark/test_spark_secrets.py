@@ -1,6 +1,6 @@
-"""Secrets with Spark: neither its processes nor what they write show one of the planted ones.
+"""Secrets with Spark: neither its processes nor their output contain any of the planted secrets.
 
-Planted are the worker's environment, settings of the executor, and credentials of payloads.
+Secrets are planted in the worker's environment, the executor's settings, and payloads.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 
 import orjson
 import pytest
-from support.descendants import Shown, descendants_watched
-from support.iceberg_rest import WAREHOUSE, written_by
-from support.purged_tables import ROWS, config_of, handed_over, make, own_catalog
-from support.s3_lake import write_table
-from support.serving import serving
-from support.spark import SMALL_TABLES, require_spark
-from support.spark_tasks import SparkTasks, executor_section, logged_in, task, write_delegation
-from support.telemetry import running_collector
+from support.gateways.iceberg_rest import WAREHOUSE, written_by
+from support.gateways.s3_lake import write_table
+from support.process.descendants import Shown, descendants_watched
+from support.process.spark import SMALL_TABLES, require_spark
+from support.servers.serving import serving
+from support.servers.telemetry import running_collector
+from support.tables.purged_tables import ROWS, config_of, handed_over, make, own_catalog
+from support.tasks.spark_tasks import SparkTasks, executor_section, logged_in, task, write_delegation
 
 from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
@@ -58,12 +58,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a worker left behind that purged a table and compacted two others.
+    """The traces of a worker that purged a table and compacted two others.
 
     Attributes:
-        shown: What was to be seen of its processes.
-        folder: Holds its log, its database and Spark's event log.
-        spans: What it sent to the collector.
+        shown: Command lines and environments of its processes.
+        folder: Contains its log, its database and Spark's event log.
+        spans: The spans that it sent to the collector.
         planted: The secrets.
     """
 
@@ -73,12 +73,12 @@ class Ran:
     planted: frozenset[str]
 
     def leaked(self, text: str) -> list[str]:
-        """The secrets that a text holds."""
+        """Return the planted secrets in a text."""
         return [each for each in self.planted if each in text]
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """The event log."""
+        """Return the event log."""
         (log,) = (self.folder / "events").iterdir()
         return [json.loads(line) for line in log.read_text().splitlines()]
 

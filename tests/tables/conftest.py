@@ -3,13 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.deltalog import DeltaFolder
-from support.golden import GoldenTables
+from support.tables.deltalog import DeltaFolder
+from support.tables.reader_tables.tables import ReaderTables
 
 
 @pytest.fixture(scope="session")
-def golden(tmp_path_factory: pytest.TempPathFactory) -> GoldenTables:
-    return GoldenTables(tmp_path_factory.mktemp("golden"))
+def tables(tmp_path_factory: pytest.TempPathFactory) -> ReaderTables:
+    return ReaderTables(tmp_path_factory.mktemp("readers"))
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.deltalog import Action, DeltaFolder, add, metadata, protocol
-from support.snapshots import latest, paths
+from support.tables.deltalog import Action, DeltaFolder, add, metadata, protocol
+from support.tables.snapshots import latest, paths
 
 from sluicegate.api import CatalogCommit, Unavailable
 

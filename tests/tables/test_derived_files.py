@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sluicegate.errors import NotFound, StorageError, TableUnreadable, Unavailable
+from sluicegate.api.errors import NotFound, StorageError, TableUnreadable, Unavailable
 from sluicegate.tables.derived_files import DerivedFile, DerivedFiles
 
 TABLE = "t1"
@@ -78,7 +78,7 @@ async def test_others_wait_while_so_many_are_made() -> None:
 
 
 async def test_who_waits_for_too_long_is_told_to_come_back(maker: Maker) -> None:
-    files = DerivedFiles(at_once=1, patience=0.05)
+    files = DerivedFiles(at_once=1, timeout=0.05)
     first = asyncio.create_task(files.get(TABLE, maker.file, maker))
     await settled()
     other = Maker(b"other")

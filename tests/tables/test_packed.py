@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.filesets import file_set
+from support.tables.filesets import file_set
 
 from sluicegate.tables.packed import BLOCK_ROWS, PackedTexts
 

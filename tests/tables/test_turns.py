@@ -7,7 +7,7 @@ from contextlib import closing
 import anyio
 import pytest
 
-from sluicegate.budget import Budget, TableLimits, TableTooLarge, Turns
+from sluicegate.api.budget import Budget, TableLimits, TableTooLarge, Turns
 
 _SMALL, _LARGE = 1_000_000, 40_000_000
 

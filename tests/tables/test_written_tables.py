@@ -9,8 +9,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from support.deltalog import DeltaFolder
-from support.snapshots import at_version, latest, paths, rows
+from support.tables.deltalog import DeltaFolder
+from support.tables.snapshots import at_version, latest, paths, rows
 
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.snapshot import Snapshot

@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.types import Receive, Scope, Send
-from support.telemetry import SECRET, Collector, running_collector
+from support.servers.telemetry import SECRET, Collector, running_collector
 
-from sluicegate.errors import NotFound, SluicegateError
+from sluicegate.api.errors import NotFound, SluicegateError
 from sluicegate.telemetry import count, name_recipient, request_id, span
 from sluicegate.telemetry.middleware import RequestTelemetry
 from sluicegate.telemetry.setup import Shutdown, configure

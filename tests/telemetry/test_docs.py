@@ -11,7 +11,7 @@ from typing import get_args
 
 import httpx
 import pytest
-from support.telemetry import Collector, serving
+from support.servers.telemetry import Collector, serving
 
 from sluicegate.config import load_settings
 from sluicegate.telemetry import count

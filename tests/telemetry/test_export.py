@@ -10,9 +10,9 @@ import httpx
 import pytest
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
-from support.telemetry import SECRET, Attributes, Collector, attributes_of, serving
+from support.servers.telemetry import SECRET, Attributes, Collector, attributes_of, serving
 
-from sluicegate.errors import NotFound, Unavailable
+from sluicegate.api.errors import NotFound, Unavailable
 from sluicegate.telemetry import count, span
 from sluicegate.telemetry.middleware import RequestTelemetry
 from sluicegate.telemetry.setup import Shutdown, configure

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.telemetry import SECRET
+from support.servers.telemetry import SECRET
 
-from sluicegate.errors import NotFound
+from sluicegate.api.errors import NotFound
 from sluicegate.telemetry.context import RequestInfo, enter_request
 from sluicegate.telemetry.formatters import JsonFormatter, StructuredFormatter, TextFormatter
 from sluicegate.telemetry.logs import log_fields
@@ -231,7 +231,7 @@ def test_a_line_without_a_record_is_the_line_of_a_record(
     log_format: str, configured: Configure, capsys: pytest.CaptureFixture[str]
 ) -> None:
     configured(log_format=log_format)
-    logger = logging.getLogger("sluicegate.access")
+    logger = logging.getLogger("sluicegate.access_log")
     fields: dict[str, object] = {"path": "/100%", "url": f"?sig={SECRET}", "status": 200}
     log_fields(logger, logging.WARNING, "GET /100% 200", fields)
     logger.warning("GET /100% 200", extra=fields)
@@ -249,7 +249,9 @@ def test_a_handler_of_a_plugin_gets_records_of_every_line(
     listener.emit = records.append  # type: ignore[assignment,method-assign]
     configured(log_format="json")
     logging.getLogger().addHandler(listener)
-    log_fields(logging.getLogger("sluicegate.access"), logging.INFO, "GET /100% 200", {"status": 200})
+    log_fields(
+        logging.getLogger("sluicegate.access_log"), logging.INFO, "GET /100% 200", {"status": 200}
+    )
     [heard] = records
     assert (heard.getMessage(), vars(heard)["status"]) == ("GET /100% 200", 200)
     assert json.loads(capsys.readouterr().err)["message"] == "GET /100% 200"
@@ -283,7 +285,9 @@ def test_a_broken_standard_error_stops_nobody(
     os.close(reader)
     with os.fdopen(writer, "w", buffering=1) as broken:
         monkeypatch.setattr(sys, "stderr", broken)
-        log_fields(logging.getLogger("sluicegate.access"), logging.INFO, "GET / 200", {"status": 200})
+        log_fields(
+            logging.getLogger("sluicegate.access_log"), logging.INFO, "GET / 200", {"status": 200}
+        )
         logging.getLogger("sluicegate.app").info("x")
         monkeypatch.undo()
         with Path(os.devnull).open("w") as sink:

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from support.telemetry import SECRET, serving
+from support.servers.telemetry import SECRET, serving
 
 from sluicegate.telemetry.middleware import RequestTelemetry
 
@@ -24,7 +24,7 @@ async def client(app: RequestTelemetry, log_lines: LogLines) -> AsyncIterator[ht
 
 
 def access(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [line for line in lines if line["logger"] == "sluicegate.access"]
+    return [line for line in lines if line["logger"] == "sluicegate.access_log"]
 
 
 async def test_every_request_is_one_line(client: httpx.AsyncClient, log_lines: LogLines) -> None:
@@ -34,7 +34,7 @@ async def test_every_request_is_one_line(client: httpx.AsyncClient, log_lines: L
     assert line.pop("duration_ms") > 0
     assert line == {
         "level": "info",
-        "logger": "sluicegate.access",
+        "logger": "sluicegate.access_log",
         "message": "GET /shares/sales%20eu 200",
         "request_id": response.headers["x-request-id"],
         "method": "GET",

@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from support.telemetry import SECRET
+from support.servers.telemetry import SECRET
 
-from sluicegate.errors import ConfigurationError
+from sluicegate.api.errors import ConfigurationError
 from sluicegate.telemetry import count, span
 from sluicegate.telemetry.setup import configure
 
@@ -88,7 +88,7 @@ def test_on_without_the_extra_says_what_to_install() -> None:
     assert python("""
 import sys
 sys.modules["opentelemetry.sdk"] = None
-from sluicegate.errors import ConfigurationError
+from sluicegate.api.errors import ConfigurationError
 from sluicegate.telemetry.setup import configure
 try:
     configure(otlp_endpoint="http://127.0.0.1:4318")

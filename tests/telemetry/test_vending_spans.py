@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-from support.s3_lake import s3_lake, storage_of, write_table
-from support.telemetry import Collector
+from support.gateways.s3_lake import s3_lake, storage_of, write_table
+from support.servers.telemetry import Collector
 
 from sluicegate.testing.secrets import registered
 from sluicegate.testing.servers.seaweedfs import SeaweedFS

@@ -18,6 +18,8 @@ EXPECTED = {
 
 
 class TestMemoryStorage(StorageBehaviour):
+    can_fail = False
+
     @pytest.fixture
     def links(self) -> FakeLinks:
         return FakeLinks(PREFIX)
@@ -41,6 +43,9 @@ class TestMemoryStorage(StorageBehaviour):
 
 
 class TestMemoryCatalog(CatalogBehaviour):
+    can_fail = False
+    page_size = None
+
     @pytest.fixture
     def catalog(self) -> Catalog:
         return MemoryCatalog(

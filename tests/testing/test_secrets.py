@@ -8,8 +8,8 @@ from pathlib import Path
 import asyncpg
 import httpx
 import pytest
-from support.postgres import running_postgres
-from support.telemetry import running_collector
+from support.servers.postgres import running_postgres
+from support.servers.telemetry import running_collector
 
 from sluicegate.testing.secrets import keep_secret, keep_url_secret, keep_written, registered, search
 

@@ -7,21 +7,21 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 import pytest
-from support.clock import Clock
-from support.databases import database_url, postgres, store
+from support.process.clock import Clock
+from support.servers.databases import database_url, postgres, store
 
 from sluicegate.access.grants import Grants
-from sluicegate.access.recipients import Recipients
+from sluicegate.access.recipients.service import Recipients
 from sluicegate.api import CatalogTable, Event, Principal, SharedTable
 from sluicegate.config import Settings
-from sluicegate.registry import Instances, Registry, configure
-from sluicegate.registry.contexts import NoLinks
-from sluicegate.store import Store
+from sluicegate.database import Store
+from sluicegate.plugins import Instances, Registry, configure
+from sluicegate.plugins.context import NoLinks
 from sluicegate.testing.fakes import MemoryVendor
 from sluicegate.vending import Ledger, Vending
 from sluicegate.vending.entries import LedgerEntry
 from sluicegate.vending.ledger_search import LedgerQuery, find_entries
-from sluicegate.vending.vendors import Vendors
+from sluicegate.vending.select import Vendors
 
 __all__ = ["database_url", "postgres", "store"]
 

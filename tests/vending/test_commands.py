@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.deltalog import DeltaFolder, add, metadata, protocol
-from support.vending_files import VendingGateway, vending_gateway
+from support.gateways.vending_files import VendingGateway, vending_gateway
+from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
 from sluicegate.cli.main import run
 
@@ -52,7 +52,7 @@ def test_the_ledger_is_a_table_for_people(command: Command, gateway: VendingGate
     header, visits, orders = shown.splitlines()
     assert (code, header.split()) == (
         0,
-        ["GIVEN", "RECIPIENT", "TABLE", "KIND", "UNTIL", "FROM", "REQUEST", "OPENS"],
+        ["VENDED", "RECIPIENT", "TABLE", "KIND", "EXPIRES", "ADDRESS", "REQUEST", "SCOPE"],
     )
     for part in ("acme", "sales.eu.orders", "credentials/aws", "127.0.0.1", f"{gateway.lake}/orders"):
         assert f"  {part}" in orders
@@ -92,21 +92,21 @@ def test_filters(command: Command, filters: list[str], tables: list[str]) -> Non
 
 
 def test_where_nothing_was_given_that_is_said(command: Command) -> None:
-    assert command("ledger", "--recipient", "nobody") == (0, "", "nothing was given\n")
+    assert command("ledger", "--recipient", "nobody") == (0, "", "no entries found\n")
 
 
 @pytest.mark.parametrize("moment", ["yesterday", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59-12:00"])
 def test_a_time_that_is_none_is_refused(command: Command, moment: str) -> None:
     code, _, errors = command("ledger", "--since", moment)
     assert code == 2
-    assert f"'{moment}' is no time" in errors
+    assert f"'{moment}' is not a time" in errors
 
 
 def test_revoking_ends_the_sessions_of_storage_that_vends(command: Command) -> None:
     code, shown, errors = command("recipient", "revoke", "ACME", "--sessions")
     assert (code, errors) == (0, "")
     first, second, third = shown.splitlines()
-    assert first == "ACME: refused from now on, 1 valid token revoked"
+    assert first == "ACME: access revoked, with 1 valid token"
     assert second.endswith(": sessions ended")
     assert third == "the sessions were ended"
     assert importlib.import_module("plugin_vending").ENDED == ["acme"]

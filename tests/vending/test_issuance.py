@@ -110,6 +110,28 @@ async def test_many_at_once_are_vended_once(desk: Desk) -> None:
     assert all(credentials == given[0] for credentials in given)
 
 
+async def test_closing_ends_what_is_still_vended(desk: Desk) -> None:
+    begun, ended = asyncio.Event(), False
+
+    async def endless(scope: Scope) -> TemporaryCredentials:
+        nonlocal ended
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)  # a connection takes a turn to close
+            ended = True
+        raise AssertionError
+
+    desk.vendor.vend = endless  # type: ignore[method-assign]
+    request = asyncio.ensure_future(issue(desk))
+    await begun.wait()
+    await desk.vending.aclose()
+    assert ended
+    with pytest.raises(asyncio.CancelledError):
+        await request
+
+
 async def test_a_request_that_goes_away_does_not_take_the_credentials_with_it(desk: Desk) -> None:
     answering = asyncio.Event()
     vend = desk.vendor.vend
@@ -180,7 +202,7 @@ async def test_unusable_answers_are_not_handed_on(
     with pytest.raises(StorageError) as raised:
         await issue(desk)
     assert reason in (raised.value.detail or "")
-    assert raised.value.message == "no credentials for this table can be had now; try again later"
+    assert raised.value.message == "credentials for this table are not available now; try again later"
     assert "TOP-SECRET" not in f"{raised.value.detail}"
     assert await desk.entries() == []
 
@@ -193,7 +215,7 @@ async def test_a_storage_that_gives_a_longer_life_than_asked_is_not_believed(des
         check_handed_on(
             await desk.vendor.vend(scope), scope, int(desk.clock.now), str, may_outlive=False
         )
-    assert f"longer than the {LIFETIME} s asked for" in (raised.value.detail or "")
+    assert f"longer than the requested {LIFETIME} s" in (raised.value.detail or "")
 
 
 async def test_a_catalog_gives_lives_of_its_own(desk: Desk) -> None:
@@ -255,7 +277,7 @@ async def test_a_failure_is_not_kept(desk: Desk) -> None:
 
 async def test_where_nobody_vends_it_is_said(desk: Desk) -> None:
     desk.source = replace(desk.source, vendor=None)
-    with pytest.raises(UnsupportedOperation, match="no temporary credentials can be had"):
+    with pytest.raises(UnsupportedOperation, match="no temporary credentials are available"):
         await issue(desk)
 
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 
 from sluicegate.api import Event, Unavailable
-from sluicegate.store import Store
+from sluicegate.database import Store
 from sluicegate.vending import Ledger
 from sluicegate.vending.entries import LedgerEntry
 from sluicegate.vending.ledger_search import LedgerQuery
@@ -90,7 +90,7 @@ async def test_what_cannot_be_recorded_is_not_given(
 
 @asynccontextmanager
 async def _unavailable() -> Any:
-    raise Unavailable("the gateway's database does not answer; try again later")
+    raise Unavailable("the gateway's database does not respond; try again later")
     yield
 
 

@@ -1,4 +1,4 @@
-"""One set of credentials in the spelling of each door."""
+"""One set of credentials in the format of each protocol."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from sluicegate.api import TemporaryCredentials
-from sluicegate.vending.iceberg_config import iceberg_config, refresh_config
-from sluicegate.vending.sharing_json import sharing_json
+from sluicegate.vending.delta_sharing_format import sharing_json
+from sluicegate.vending.iceberg_format import iceberg_config, refresh_config
 
 ROOT = "s3://lake/orders"
 SESSION = {"access_key_id": "ID", "secret_access_key": "SECRET", "session_token": "TOKEN"}

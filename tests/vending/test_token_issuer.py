@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.clock import Clock
+from support.process.clock import Clock
 
 from sluicegate.api import (
     MarshalledCredentials,
@@ -12,11 +12,11 @@ from sluicegate.api import (
     TokenIssuingPolicy,
     UnsupportedOperation,
 )
-from sluicegate.keyring import KeyRing
+from sluicegate.signing.keyring import KeyRing
 from sluicegate.vending.hadoop.buckets import BucketScope, TableDirectories
 from sluicegate.vending.hadoop.identifier import Layout
-from sluicegate.vending.hadoop.issue import IssuedToken, TokenIssuer, TokenRequest
-from sluicegate.vending.hadoop.token import Token
+from sluicegate.vending.hadoop.issue import HadoopTokenRequest, IssuedToken, TokenIssuer
+from sluicegate.vending.hadoop.token import HadoopToken
 
 from .conftest import ORDERS, ROOT, Desk
 
@@ -46,12 +46,12 @@ async def issue(
     desk: Desk,
     clock: Clock,
     keys: tuple[bytes, ...],
-    *shown: Token,
+    *shown: HadoopToken,
     binding: TokenBinding | None = None,
 ) -> IssuedToken:
     issuer = TokenIssuer(desk.vending, KeyRing(keys), clock)
     scope = BucketScope("lake", (TableDirectories(ORDERS, desk.source, (ROOT,)),), (ROOT,))
-    request = TokenRequest(binding or Made(), Layout.A, shown=shown)
+    request = HadoopTokenRequest(binding or Made(), Layout.A, shown=shown)
     return await issuer.issue(desk.principals["acme"], scope, request)
 
 
@@ -75,7 +75,7 @@ async def test_a_token_that_has_ended_is_replaced(desk: Desk, clock: Clock) -> N
     ("policy", "said"),
     [
         (TokenIssuingPolicy.NO_TOKENS_AVAILABLE, "issues no tokens"),
-        (TokenIssuingPolicy.RETURN_EXISTING_TOKEN, "issues the token that is shown, never a new one"),
+        (TokenIssuingPolicy.RETURN_EXISTING_TOKEN, "issues the presented token, never a new one"),
     ],
 )
 async def test_a_binding_that_issues_nothing_new_vends_nothing(

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.deltalog import DeltaFolder, add, metadata, protocol
-from support.vending_files import VendingGateway, vending_gateway
+from support.gateways.vending_files import VendingGateway, vending_gateway
+from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
 FEED: dict[str, Any] = {"history": True, "change_feed": True}
 TABLES: dict[str, dict[str, Any]] = {

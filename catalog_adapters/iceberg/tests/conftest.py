@@ -18,7 +18,7 @@ Connect = Callable[..., IcebergCatalog]
 
 
 class Clock:
-    """Seconds that pass when told to."""
+    """A clock that advances only when a test calls it to."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -34,7 +34,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def polaris() -> Iterator[Polaris]:
-    """A catalog with two namespaces, one within the other, and a table in each."""
+    """Return a catalog with two nested namespaces, and a table in each."""
     with Polaris.start() as catalog:
         catalog.add(("ns0",), "t0", "s3://lake/wh/ns0/t0")
         catalog.add(("ns0", "deep"), "t1", "s3://lake/wh/ns0/deep/t1")
@@ -43,7 +43,7 @@ def polaris() -> Iterator[Polaris]:
 
 @pytest_asyncio.fixture
 async def connect(polaris: Polaris) -> AsyncIterator[Connect]:
-    """Catalogs of the server: `connect(**settings)`."""
+    """Return a function that creates catalogs of the server: `connect(**settings)`."""
     connected: list[IcebergCatalog] = []
 
     def build(**settings: Any) -> IcebergCatalog:
@@ -57,7 +57,7 @@ async def connect(polaris: Polaris) -> AsyncIterator[Connect]:
 
 
 def section(polaris: Polaris, **settings: Any) -> IcebergConfig:
-    """The configuration of a client of the server."""
+    """Return the configuration of a client of the server."""
     oauth2 = {
         "client_id": polaris.client_id,
         "client_secret": polaris.client_secret,

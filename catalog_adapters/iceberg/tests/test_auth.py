@@ -2,13 +2,22 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from sluicegate.api import AccessToken, AccessTokens, HttpClient, SecretStr, Unavailable
+from sluicegate.api import (
+    AccessToken,
+    AccessTokens,
+    HttpClient,
+    Principal,
+    Scope,
+    SecretStr,
+    Unavailable,
+)
 from sluicegate.testing.servers.polaris import Polaris, Reply
 from sluicegate_iceberg.auth import client_tokens
 from sluicegate_iceberg.catalog import IcebergCatalog
@@ -24,7 +33,7 @@ TOKENS = "/oauth/tokens"
 
 @pytest_asyncio.fixture
 async def client(polaris: Polaris, clock: Clock) -> AsyncIterator[Client]:
-    """OAuth clients of the server: `client(**settings)`."""
+    """Return a function that creates OAuth clients of the server: `client(**settings)`."""
     http = HttpClient(timeout=5, connections=2, longest=1 << 20, pauses=())
 
     def build(**settings: Any) -> AccessTokens:
@@ -40,7 +49,7 @@ async def test_a_token_is_fetched_once_for_all_who_wait(polaris: Polaris, client
     tokens = client()
     given = await asyncio.gather(*(tokens.get() for _ in range(20)))
     assert len(set(given)) == 1
-    assert len(polaris.asked(TOKENS)) == 1
+    assert len(polaris.requests_to(TOKENS)) == 1
 
 
 @pytest.mark.parametrize(
@@ -56,7 +65,7 @@ async def test_it_is_renewed_ahead_of_its_end(
     clock.now += after
     given = set(await asyncio.gather(*(tokens.get() for _ in range(20))))
     assert (given != {first}) == renewed
-    assert len(polaris.asked(TOKENS)) == 1 + renewed
+    assert len(polaris.requests_to(TOKENS)) == 1 + renewed
 
 
 async def test_a_valid_token_serves_while_none_can_be_had(
@@ -68,7 +77,7 @@ async def test_a_valid_token_serves_while_none_can_be_had(
     clock.now += 3550
     assert await tokens.get() == first
     assert await tokens.get() == first
-    assert len(polaris.asked(TOKENS)) == 2
+    assert len(polaris.requests_to(TOKENS)) == 2
     clock.now += 51
     with pytest.raises(Unavailable):
         await tokens.get()
@@ -106,7 +115,7 @@ async def test_one_renewal_serves_all_who_were_refused(polaris: Polaris, connect
     await catalog.load_table("ns0.t0")
     polaris.forget_tokens()
     await asyncio.gather(*(catalog.load_table("ns0.t0") for _ in range(20)))
-    assert len(polaris.asked(TOKENS)) == 2
+    assert len(polaris.requests_to(TOKENS)) == 2
 
 
 @pytest.mark.parametrize("status", [401, 419])
@@ -116,12 +125,12 @@ async def test_a_renewal_that_does_not_help_is_not_repeated(
     polaris.tell("/tables/t0", Reply(status, b"", {"WWW-Authenticate": "Bearer"}))
     with pytest.raises(Unavailable):
         await connect().load_table("ns0.t0")
-    assert (len(polaris.asked(TOKENS)), len(polaris.asked("/tables/t0"))) == (2, 2)
+    assert (len(polaris.requests_to(TOKENS)), len(polaris.requests_to("/tables/t0"))) == (2, 2)
 
 
 async def test_id_and_secret_go_by_form(polaris: Polaris, client: Client) -> None:
     await client(parameters={"audience": "lake"}).get()
-    (asked,) = polaris.asked(TOKENS)
+    (asked,) = polaris.requests_to(TOKENS)
     assert asked.form == {
         "grant_type": "client_credentials",
         "client_id": polaris.client_id,
@@ -135,7 +144,7 @@ async def test_id_and_secret_go_by_form(polaris: Polaris, client: Client) -> Non
 async def test_or_by_http_basic(polaris: Polaris, client: Client) -> None:
     polaris.client_id, polaris.client_secret = "a:b c", "50%"
     token = await client(client_authentication="header").get()
-    (asked,) = polaris.asked(TOKENS)
+    (asked,) = polaris.requests_to(TOKENS)
     assert base64.b64decode(asked.headers["authorization"].removeprefix("Basic ")) == b"a%3Ab+c:50%25"
     assert asked.form == {"grant_type": "client_credentials", "scope": polaris.scope}
     assert token.value
@@ -168,6 +177,81 @@ async def test_a_given_token_and_headers_are_sent(polaris: Polaris, connect: Con
     assert asked.headers["polaris-realm"] == "eu"
 
 
+@pytest.mark.parametrize("requires_realm", [True, False])
+async def test_each_request_names_the_realm(
+    polaris: Polaris, connect: Connect, requires_realm: bool
+) -> None:
+    polaris.realm, polaris.requires_realm = "eu", requires_realm
+    catalog = connect(headers={"Polaris-Realm": "eu"})
+    assert await catalog.list_tables("ns0") == ["t0"]
+    table = await catalog.load_table("ns0.t0")
+    assert table.vendor is not None
+    await table.vendor.vend(Scope((table.location,), 3600, Principal("1", "acme", "token")))
+    assert {asked.headers.get("polaris-realm") for asked in polaris.requests} == {"eu"}
+    assert len(polaris.requests_to(TOKENS)) == 1
+
+
+@pytest.mark.parametrize("requires_realm", [True, False])
+@pytest.mark.parametrize(
+    ("headers", "reason"),
+    [
+        ({"Polaris-Realm": "nowhere"}, "404 MissingOrInvalidRealm"),
+        ({}, "(404 MissingOrInvalidRealm|401 unauthorized_client)"),
+        ({"Polaris-Realm": "POLARIS"}, "401 unauthorized_client"),
+    ],
+    ids=["unknown", "none", "another"],
+)
+async def test_a_wrong_realm_makes_the_catalog_unavailable(
+    polaris: Polaris,
+    connect: Connect,
+    headers: dict[str, str],
+    reason: str,
+    requires_realm: bool,
+) -> None:
+    polaris.realm, polaris.requires_realm = "eu", requires_realm
+    catalog = connect(headers=headers)
+    for question in (catalog.list_schemas(), catalog.list_tables("ns0"), catalog.load_table("ns0.t0")):
+        with pytest.raises(Unavailable, match="may not sign in to the catalog 'lake'") as raised:
+            await question
+        assert re.search(reason, raised.value.detail or "")
+
+
+async def test_a_realm_that_is_removed_hides_no_table(polaris: Polaris, connect: Connect) -> None:
+    polaris.realm = "eu"
+    catalog = connect(headers={"Polaris-Realm": "eu"})
+    await catalog.load_table("ns0.t0")
+    polaris.realm = "elsewhere"
+    for question in (catalog.list_tables("ns0"), catalog.load_table("ns0.t0")):
+        with pytest.raises(Unavailable) as raised:
+            await question
+        assert "404 MissingOrInvalidRealm" in (raised.value.detail or "")
+
+
+@pytest.mark.parametrize(
+    ("token_uri", "sent"),
+    [
+        (None, "hush"),
+        ("{uri}/v1/oauth/tokens", "hush"),
+        ("http://localhost:{port}/api/catalog/v1/oauth/tokens", None),
+    ],
+    ids=["default", "same", "another"],
+)
+async def test_headers_go_to_no_other_server(
+    polaris: Polaris, connect: Connect, token_uri: str | None, sent: str | None
+) -> None:
+    oauth2 = {
+        "client_id": polaris.client_id,
+        "client_secret": polaris.client_secret,
+        "scope": polaris.scope,
+    }
+    if token_uri is not None:
+        port = polaris.uri.split("/")[2].partition(":")[2]
+        oauth2["token_uri"] = token_uri.format(uri=polaris.uri, port=port)
+    await connect(oauth2=oauth2, headers={"X-Key": "hush"}).list_schemas()
+    (asked,) = polaris.requests_to(TOKENS)
+    assert asked.headers.get("x-key") == sent
+
+
 async def test_another_token_endpoint_may_be_named(polaris: Polaris, connect: Connect) -> None:
     with Polaris.start() as issuer:
         oauth2 = {
@@ -178,8 +262,8 @@ async def test_another_token_endpoint_may_be_named(polaris: Polaris, connect: Co
         }
         with pytest.raises(Unavailable):
             await connect(oauth2=oauth2).list_schemas()
-        assert len(issuer.asked(TOKENS)) == 2
-    assert not polaris.asked(TOKENS)
+        assert len(issuer.requests_to(TOKENS)) == 2
+    assert not polaris.requests_to(TOKENS)
 
 
 def test_texts_of_the_configuration_hide_secrets() -> None:
@@ -204,7 +288,7 @@ def test_texts_of_the_configuration_hide_secrets() -> None:
                 "token": "shh",
                 "oauth2": {"client_id": "a", "client_secret": "shh"},
             },
-            "exclude each other",
+            "are mutually exclusive",
         ),
     ],
 )

@@ -6,8 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from sluicegate.api import NotFound, TableUnreadable, Unavailable, UnsupportedOperation
-from sluicegate.testing.servers.polaris import Polaris, Reply
+from sluicegate.testing.servers.polaris import Polaris, PolarisVersion, Reply
 from sluicegate_iceberg.catalog import IcebergCatalog
+from sluicegate_iceberg.vendor import TableVendor
 
 Connect = Callable[..., IcebergCatalog]
 
@@ -21,7 +22,7 @@ async def test_nested_namespaces_are_schemas(polaris: Polaris, connect: Connect)
     assert await catalog.list_schemas() == ["a%2Eb", "a%2Eb.c", "ns0", "ns0.deep"]
     assert await catalog.list_tables("a%2Eb.c") == ["t"]
     assert (await catalog.load_table("a%2Eb.c.t")).location == "s3://lake/abc"
-    assert polaris.asked("/namespaces/a.b%1Fc/tables/t")
+    assert polaris.requests_to("/namespaces/a.b%1Fc/tables/t")
 
 
 @pytest.mark.parametrize("page_size", [None, 1, 2, 7, 100])
@@ -79,14 +80,80 @@ async def test_a_warehouse_that_is_gone_is_no_reason_to_say_that_tables_are(
         assert polaris.private not in raised.value.message
 
 
-async def test_an_unchanged_table_is_not_sent_again(polaris: Polaris, connect: Connect) -> None:
+VERSIONS: tuple[PolarisVersion, ...] = ("1.4", "1.7")
+
+
+@pytest.mark.parametrize("has_etags", [True, False])
+@pytest.mark.parametrize("snapshots", [0, 1, 2, 40])
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_the_current_metadata_is_known_after_each_commit(
+    polaris: Polaris, connect: Connect, version: PolarisVersion, snapshots: int, has_etags: bool
+) -> None:
+    polaris.version, polaris.has_etags = version, has_etags
+    polaris.add(("ns0",), "t0", LOCATION, snapshots)
+    catalog = connect()
+    for _ in range(3):
+        for _ in range(2):
+            loaded = await catalog.load_table("ns0.t0")
+            table = polaris.tables[("ns0",), "t0"]
+            assert (loaded.id, loaded.metadata_location) == (table.id, table.metadata_location)
+        polaris.commit(("ns0",), "t0")
+
+
+@pytest.mark.parametrize(
+    ("version", "snapshots", "has_etags", "asked"),
+    [
+        ("1.4", 1, True, ["refs", "refs 304"]),
+        ("1.7", 40, True, ["refs", "refs 304"]),
+        ("1.7", 40, False, ["refs", "refs"]),
+        # The response without history lacks the location of the metadata.
+        ("1.4", 40, True, ["refs", "all", "all 304"]),
+        ("1.4", 40, False, ["refs", "all", "refs"]),
+    ],
+)
+async def test_an_unchanged_table_is_not_sent_again_with_its_history(
+    polaris: Polaris,
+    connect: Connect,
+    version: PolarisVersion,
+    snapshots: int,
+    has_etags: bool,
+    asked: list[str],
+) -> None:
+    polaris.version, polaris.has_etags = version, has_etags
+    polaris.add(("ns0",), "t0", LOCATION, snapshots)
     catalog = connect()
     first = await catalog.load_table("ns0.t0")
     assert await catalog.load_table("ns0.t0") == first
-    unconditional, conditional = polaris.asked(LOAD)
-    assert "if-none-match" not in unconditional.headers
-    assert conditional.headers["if-none-match"] == f'W/"{first.id}"'
-    assert {request.query["snapshots"] for request in polaris.asked(LOAD)} == {"refs"}
+    etag = polaris.tables[("ns0",), "t0"].etag
+    assert asked == [
+        request.query.get("snapshots", "all")
+        + (" 304" if request.headers.get("if-none-match") == etag else "")
+        for request in polaris.requests_to(LOAD)
+    ]
+
+
+async def test_a_changed_table_is_sent_once_where_answers_have_tags(
+    polaris: Polaris, connect: Connect
+) -> None:
+    catalog = connect()
+    await catalog.load_table("ns0.t0")
+    polaris.commit(("ns0",), "t0")
+    before = len(polaris.requests_to(LOAD))
+    await catalog.load_table("ns0.t0")
+    assert len(polaris.requests_to(LOAD)) == before + 1
+
+
+async def test_a_moved_table_is_read_with_what_its_catalog_says_now(
+    polaris: Polaris, connect: Connect
+) -> None:
+    """A response without history can contain other storage properties than the cached one."""
+    polaris.has_etags = False
+    catalog = connect()
+    await catalog.load_table("ns0.t0")
+    polaris.properties["client.region"] = "eu-west-9"
+    table = await catalog.load_table("ns0.t0")
+    assert isinstance(table.vendor, TableVendor)
+    assert table.vendor.properties["client.region"] == "eu-west-9"
 
 
 async def test_a_table_dropped_and_created_anew_has_another_id(
@@ -96,12 +163,12 @@ async def test_a_table_dropped_and_created_anew_has_another_id(
     before = await catalog.load_table("ns0.t0")
     polaris.add(("ns0",), "t0", LOCATION)
     after = await catalog.load_table("ns0.t0")
-    assert before.id != after.id == polaris.ids[("ns0",), "t0"]
+    assert before.id != after.id == polaris.tables[("ns0",), "t0"].id
 
 
 async def test_a_table_without_metadata_is_told_so(polaris: Polaris, connect: Connect) -> None:
     polaris.tell(LOAD, Reply(200, {"metadata": {"table-uuid": "u", "location": LOCATION}}))
-    with pytest.raises(TableUnreadable, match="does not say where"):
+    with pytest.raises(TableUnreadable, match="does not report the location"):
         await connect().load_table("ns0.t0")
 
 

@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 import pytest
 
 from sluicegate.api import Catalog
-from sluicegate.testing.catalog import CatalogBehaviour, Expected
+from sluicegate.testing.catalog import CatalogBehaviour, Expected, ExpectedTable
 from sluicegate.testing.fakes import FakeContext
 from sluicegate.testing.servers.polaris import Polaris, Reply, Request
 from sluicegate_iceberg.catalog import IcebergCatalog
 from sluicegate_iceberg.config import IcebergConfig
 
+PAGE_SIZE = 2
 NAMES = {
     ("eu",): ["orders", "two words", "größe", "100%25", "v1.2", "a/b"],
     ("eu", "north"): ["orders"],
@@ -33,7 +34,7 @@ LIES: Mapping[str, list[Any]] = {
 
 
 class Slow(Polaris):
-    """Takes its time for every answer."""
+    """Responds slowly to every request."""
 
     def reply(self, request: Request) -> Reply:
         time.sleep(0.02)
@@ -41,7 +42,7 @@ class Slow(Polaris):
 
 
 class Failing(Polaris):
-    """Has no time for anything that it is asked for the first time."""
+    """Returns 503 to the first request for anything."""
 
     def reply(self, request: Request) -> Reply:
         known = any((each.path, each.query) == (request.path, request.query) for each in self.requests)
@@ -50,7 +51,7 @@ class Failing(Polaris):
 
 
 class Lying(Polaris):
-    """Lists things twice, things of elsewhere, and things that cannot be, with fields of its own."""
+    """Lists duplicates, objects of other namespaces, and invalid names, with additional fields."""
 
     def reply(self, request: Request) -> Reply:
         answer = super().reply(request)
@@ -63,15 +64,31 @@ class Lying(Polaris):
         return Reply(answer.status, document, answer.headers)
 
 
+def connected(polaris: Polaris, uri: str) -> IcebergCatalog:
+    oauth2 = {
+        "client_id": polaris.client_id,
+        "client_secret": polaris.client_secret,
+        "scope": polaris.scope,
+    }
+    config = {"uri": uri, "warehouse": polaris.warehouse, "oauth2": oauth2}
+    return IcebergCatalog.configured(IcebergConfig.model_validate(config), FakeContext())
+
+
+def written(polaris: Polaris, namespace: tuple[str, ...], name: str) -> ExpectedTable:
+    table = polaris.tables[namespace, name]
+    return ExpectedTable(table.location, "iceberg", table.metadata_location)
+
+
 class TestPolaris(CatalogBehaviour):
-    """Names of every kind, page after page, some of them Delta tables."""
+    """Return a catalog with names of every kind, several pages, and some Delta tables."""
 
     kind: ClassVar[type[Polaris]] = Polaris
+    page_size = PAGE_SIZE
 
     @pytest.fixture
     def polaris(self) -> Iterator[Polaris]:
         with self.kind.start() as server:
-            server.page_size = 2
+            server.page_size = PAGE_SIZE
             for number, (namespace, names) in enumerate(NAMES.items()):
                 for name in names:
                     server.add(namespace, name, f"s3://lake/{number}/{name}")
@@ -81,8 +98,8 @@ class TestPolaris(CatalogBehaviour):
 
     @pytest.fixture
     def expected(self, polaris: Polaris) -> Expected:
-        tables = {
-            schema: {name: polaris.tables[namespace, name] for name in NAMES[namespace]}
+        tables: dict[str, dict[str, str | ExpectedTable]] = {
+            schema: {name: written(polaris, namespace, name) for name in NAMES[namespace]}
             for schema, namespace in SCHEMAS.items()
         }
         tables["eu"]["clicks"] = "s3://lake/delta/clicks"
@@ -90,13 +107,13 @@ class TestPolaris(CatalogBehaviour):
 
     @pytest.fixture
     def catalog(self, polaris: Polaris) -> Catalog:
-        oauth2 = {
-            "client_id": polaris.client_id,
-            "client_secret": polaris.client_secret,
-            "scope": polaris.scope,
-        }
-        config = {"uri": polaris.uri, "warehouse": polaris.warehouse, "oauth2": oauth2}
-        return IcebergCatalog.configured(IcebergConfig.model_validate(config), FakeContext())
+        return connected(polaris, polaris.uri)
+
+    @pytest.fixture
+    def failing(self, polaris: Polaris, failing_servers: Mapping[str, str]) -> Mapping[str, Catalog]:
+        if self.kind is not Polaris:  # the same as for the plain catalog
+            return {}
+        return {how: connected(polaris, url) for how, url in failing_servers.items()}
 
     @pytest.fixture
     def secrets(self, polaris: Polaris) -> Sequence[str]:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from sluicegate.api import TemporaryCredentials
-from sluicegate_iceberg.answers import StorageCredential
 from sluicegate_iceberg.credentials import chosen
+from sluicegate_iceberg.responses import StorageCredential
 
 TABLE = "s3://lake/wh/t"
 AZURE = "abfss://box@account.dfs.core.windows.net/wh/t"

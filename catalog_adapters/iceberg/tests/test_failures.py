@@ -1,13 +1,14 @@
-"""Slow, failing and lying catalogs."""
+"""Slow and failing catalogs, and catalogs with invalid responses."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from sluicegate.api import Unavailable
+from sluicegate.api import NotFound, PermissionDenied, Principal, Scope, Unavailable
 from sluicegate.testing.servers.polaris import Polaris, Reply
 from sluicegate_iceberg.catalog import IcebergCatalog
 
@@ -55,6 +56,54 @@ async def test_what_is_no_answer_is_unavailable(
     assert raised.value.detail
 
 
+AS_EXPECTED = "the catalog 'lake' does not respond to the gateway as expected"
+SIGN_IN = "the gateway may not sign in to the catalog 'lake'; ask its operator"
+MISSING = "has no table 'ns0.t0'"
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message", "detail"),
+    [
+        ({"may_load": False}, NotFound, MISSING, "403 ForbiddenException"),
+        ({"tables": {}}, NotFound, MISSING, "404 NoSuchTableException"),
+        ({"warehouse": "pond"}, Unavailable, AS_EXPECTED, "404 NotFoundException"),
+        ({"client_secret": "new"}, Unavailable, SIGN_IN, "401 unauthorized_client"),
+        ({"scope": "other"}, Unavailable, SIGN_IN, "400 invalid_scope"),
+        ({"realm": "eu"}, Unavailable, SIGN_IN, "401 unauthorized_client"),
+        ({"requires_realm": True}, Unavailable, SIGN_IN, "404 MissingOrInvalidRealm"),
+        (
+            {"may_delegate": False},
+            PermissionDenied,
+            "the table's catalog denies the gateway credentials for this table",
+            "403 ForbiddenException",
+        ),
+        ({"assumes_role": False}, Unavailable, AS_EXPECTED, "422 UnprocessableEntityException"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+async def test_each_failure_has_its_message(
+    polaris: Polaris,
+    connect: Connect,
+    changed: dict[str, Any],
+    error: type[Exception],
+    message: str,
+    detail: str,
+) -> None:
+    """The failures that docs/operators/iceberg-catalogs.md lists."""
+    catalog = connect()
+    for name, value in changed.items():
+        setattr(polaris, name, value)
+    with pytest.raises(error, match=message) as raised:
+        await load_and_vend(catalog)
+    assert detail in getattr(raised.value, "detail", "")
+
+
+async def load_and_vend(catalog: IcebergCatalog) -> None:
+    table = await catalog.load_table("ns0.t0")
+    assert table.vendor is not None
+    await table.vendor.vend(Scope((table.location,), 3600, Principal("1", "acme", "token")))
+
+
 @pytest.mark.parametrize("suffix", ["/oauth/tokens", "/v1/config", LOAD])
 async def test_a_slow_catalog_is_not_waited_for(
     polaris: Polaris, connect: Connect, suffix: str
@@ -62,7 +111,7 @@ async def test_a_slow_catalog_is_not_waited_for(
     polaris.delay(suffix, 3)
     with pytest.raises(Unavailable) as raised:
         await connect(timeout=1).load_table("ns0.t0")
-    assert "no answer within 1 seconds" in (raised.value.detail or "")
+    assert "no response within 1 seconds" in (raised.value.detail or "")
 
 
 async def test_a_catalog_that_is_not_there_is_unavailable(connect: Connect) -> None:
@@ -78,7 +127,7 @@ async def test_pages_without_end_are_not_read_for_ever(
     polaris.tell("/tables", *pages)
     with pytest.raises(Unavailable) as raised:
         await connect().list_tables("ns0")
-    assert "have no end" in (raised.value.detail or "")
+    assert "never ends" in (raised.value.detail or "")
 
 
 async def test_a_token_of_a_page_that_no_url_carries_ends_a_listing(
@@ -87,7 +136,7 @@ async def test_a_token_of_a_page_that_no_url_carries_ends_a_listing(
     polaris.tell("/tables", Reply(200, {"identifiers": [], "next-page-token": "x" * 10_000}))
     with pytest.raises(Unavailable) as raised:
         await connect().list_tables("ns0")
-    assert "have no end" in (raised.value.detail or "")
+    assert "never ends" in (raised.value.detail or "")
 
 
 async def test_namespaces_without_end_are_not_listed_for_ever(
@@ -95,7 +144,9 @@ async def test_namespaces_without_end_are_not_listed_for_ever(
 ) -> None:
     deeper = [Reply(200, {"namespaces": [["ns0"] * levels]}) for levels in range(1, 60)]
     polaris.tell("/namespaces", *deeper)
-    with pytest.raises(Unavailable, match="the catalog 'lake' lists namespaces without end"):
+    with pytest.raises(
+        Unavailable, match="the catalog 'lake' lists too many or too deeply nested namespaces"
+    ):
         await connect().list_schemas()
 
 
@@ -104,7 +155,7 @@ async def test_an_error_of_very_many_bytes_is_not_parsed(polaris: Polaris, conne
     polaris.tell(LOAD, Reply(404, error))
     with pytest.raises(Unavailable) as raised:
         await connect().load_table("ns0.t0")
-    assert "without an Iceberg error" in (raised.value.detail or "")
+    assert "no Iceberg error" in (raised.value.detail or "")
 
 
 async def test_a_large_answer_is_remembered_by_nobody(polaris: Polaris, connect: Connect) -> None:
@@ -116,7 +167,7 @@ async def test_a_large_answer_is_remembered_by_nobody(polaris: Polaris, connect:
     catalog = connect()
     for _ in range(2):
         await catalog.load_table("ns0.t0")
-    assert [asked.headers.get("if-none-match") for asked in polaris.asked(LOAD)] == [None, None]
+    assert [asked.headers.get("if-none-match") for asked in polaris.requests_to(LOAD)] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -134,6 +185,19 @@ async def test_names_that_cannot_be_are_left_out(
 ) -> None:
     polaris.tell("/tables", Reply(200, {"identifiers": identifiers}))
     assert await connect().list_tables("ns0") == names
+
+
+async def test_the_log_names_what_no_url_can_name(
+    polaris: Polaris, connect: Connect, caplog: pytest.LogCaptureFixture
+) -> None:
+    listed = [{"namespace": ["ns0"], "name": name} for name in ("", "a\x1fb", "fine", "a b", "a.b")]
+    polaris.tell("/tables", Reply(200, {"identifiers": listed}))
+    assert await connect().list_tables("ns0") == ["a b", "a.b", "fine"]
+    warning = (
+        "omitted 2 tables of the namespace ns0 from the listing, because no URL can contain their "
+        "names: '', 'a\\x1fb'"
+    )
+    assert warning in caplog.text
 
 
 async def test_namespaces_listed_again_and_again_are_listed_once(
@@ -183,6 +247,6 @@ async def test_no_log_holds_a_token_or_a_secret(
     polaris.tell(LOAD, Reply(500, b""))
     with pytest.raises(Unavailable):
         await connect().load_table("ns0.t0")
-    sent = polaris.asked(LOAD)[0].headers["authorization"].removeprefix("Bearer ")
+    sent = polaris.requests_to(LOAD)[0].headers["authorization"].removeprefix("Bearer ")
     assert sent not in caplog.text
     assert polaris.client_secret not in caplog.text

@@ -1,4 +1,4 @@
-"""Polaris' generic tables in listings, on good days and bad ones."""
+"""Listings of Polaris' generic tables, with and without failures."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def test_a_slow_table_hides_no_other_one(
 ) -> None:
     polaris.delay(CLICKS, 2)
     assert await generic.delta_tables(("ns0",)) == ["visits"]
-    assert "the generic table ns0.clicks is not listed: no answer in time" in caplog.text
+    assert "the generic table ns0.clicks is not listed: no response in time" in caplog.text
 
 
 async def test_a_table_that_breaks_is_listed_as_it_was_known(
@@ -71,7 +71,7 @@ async def test_a_table_that_breaks_is_listed_as_it_was_known(
         polaris.tell(f"/generic-tables/{name}", BROKEN[0])
     clock.now += 600
     assert await generic.delta_tables(("ns0",)) == FINE
-    assert "the generic table ns0.clicks is listed as it was known" in caplog.text
+    assert "the generic table ns0.clicks is listed according to its last known format" in caplog.text
 
 
 @pytest.mark.parametrize(("seconds", "asked"), [(29, 1), (30, 2)])
@@ -83,7 +83,7 @@ async def test_a_broken_table_is_asked_again_after_half_a_minute(
     polaris.tell(CLICKS, Reply(200, {"table": {"name": "clicks", "format": "delta"}}))
     clock.now += seconds
     assert await generic.delta_tables(("ns0",)) == (FINE if asked == 2 else ["visits"])
-    assert len(polaris.asked(CLICKS)) == asked
+    assert len(polaris.requests_to(CLICKS)) == asked
 
 
 @pytest.mark.parametrize(("seconds", "asked"), [(0, 3), (599, 3), (600, 6)])

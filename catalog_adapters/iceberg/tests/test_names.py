@@ -50,7 +50,7 @@ def test_impossible_names_are_refused(text: str) -> None:
 
 def test_a_table_needs_a_namespace() -> None:
     assert TableName.parse("eu.north.orders") == TableName(("eu", "north"), "orders")
-    with pytest.raises(ValueError, match="needs a namespace"):
+    with pytest.raises(ValueError, match="must contain a namespace"):
         TableName.parse("orders")
 
 

@@ -14,13 +14,13 @@ README = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf
 
 
 def samples(key: str) -> list[Any]:
-    """What the README's samples hold under a top-level key."""
+    """Return the parts of the README's samples under a top-level key."""
     blocks = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
     return [sample[key] for block in blocks if key in (sample := YAML(typ="safe").load(block))]
 
 
 def with_secrets(section: Any) -> Any:
-    """The section with each `{env: NAME}` replaced, as the gateway does before it is checked."""
+    """Return the section with each `{env: NAME}` replaced, as the gateway does before validation."""
     if not isinstance(section, dict):
         return section
     if section.keys() == {"env"}:

@@ -1,4 +1,4 @@
-"""Against a real catalog: SeaweedFS', whose credentials open one table and really end."""
+"""Tests with a real catalog: that of SeaweedFS, whose credentials cover one table and expire."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SESSION_SECONDS = 6
 
 @dataclass(frozen=True)
 class Lake:
-    """The server, and a table of PyIceberg's in each of two namespaces, one within the other."""
+    """Start the server, with a table that PyIceberg created in each of two nested namespaces."""
 
     server: SeaweedFS
     written: RestCatalog
@@ -149,7 +149,7 @@ async def vended(table: CatalogTable) -> TemporaryCredentials:
 
 
 def opened(credentials: TemporaryCredentials) -> S3Store:
-    """A store as a client makes it, of nothing but what was vended."""
+    """Return a store as a client creates it, only from the vended credentials."""
     secret, known = credentials.secret, credentials.connection
     return S3Store(
         WAREHOUSE,

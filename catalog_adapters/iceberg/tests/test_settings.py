@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from sluicegate_iceberg.answers import ConfigAnswer
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.names import TableName
+from sluicegate_iceberg.responses import ConfigResponse
 from sluicegate_iceberg.settings import Settings
 
 URI = "https://lake.example/api"
@@ -15,7 +15,7 @@ TABLE = TableName(("eu", "north"), "orders")
 
 
 def settings(uri: str = URI, **answer: Any) -> Settings:
-    return Settings.of(uri, ConfigAnswer.model_validate(answer))
+    return Settings.of(uri, ConfigResponse.model_validate(answer))
 
 
 @pytest.mark.parametrize(

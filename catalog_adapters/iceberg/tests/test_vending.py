@@ -49,19 +49,25 @@ async def test_credentials_come_from_their_own_endpoint_though_it_is_not_listed(
     assert made.connection == CONNECTION
 
 
-async def test_they_are_renewed_without_loading_the_table(polaris: Polaris, connect: Connect) -> None:
+async def test_they_are_renewed_without_loading_the_whole_table(
+    polaris: Polaris, connect: Connect
+) -> None:
     table = await connect().load_table("ns0.t0")
+    before = len(polaris.requests_to(LOAD))
     first, second = await vend(table), await vend(table)
     assert first.secret != second.secret
-    assert (len(polaris.asked(LOAD)), len(polaris.asked(ENDPOINT))) == (1, 2)
+    assert len(polaris.requests_to(ENDPOINT)) == 2
+    tags = {asked.headers.get("if-none-match") for asked in polaris.requests_to(LOAD)[before:]}
+    assert tags == {polaris.tables[("ns0",), "t0"].etag}
 
 
 async def test_a_table_is_loaded_without_asking_for_credentials(
     polaris: Polaris, connect: Connect
 ) -> None:
     await connect().load_table("ns0.t0")
-    (asked,) = polaris.asked(LOAD)
-    assert "x-iceberg-access-delegation" not in asked.headers
+    assert not [
+        asked for asked in polaris.requests_to(LOAD) if "x-iceberg-access-delegation" in asked.headers
+    ]
 
 
 @pytest.mark.parametrize(
@@ -83,21 +89,24 @@ async def test_without_the_endpoint_they_come_with_the_table(
     polaris.tell(ENDPOINT, refusal)
     made = await vend(await connect().load_table("ns0.t0"))
     assert (made.location, made.connection) == (LOCATION, CONNECTION)
-    _plain, delegated = polaris.asked(LOAD)
+    *plain, delegated = polaris.requests_to(LOAD)
+    assert not [asked for asked in plain if "x-iceberg-access-delegation" in asked.headers]
     assert delegated.headers["x-iceberg-access-delegation"] == "vended-credentials"
     assert "if-none-match" not in delegated.headers
 
 
+@pytest.mark.parametrize("has_etags", [True, False])
+@pytest.mark.parametrize("has_endpoint", [True, False])
 async def test_a_table_that_was_created_anew_gets_no_credentials_for_the_old_one(
-    polaris: Polaris, connect: Connect
+    polaris: Polaris, connect: Connect, has_endpoint: bool, has_etags: bool
 ) -> None:
-    polaris.has_endpoint = False
+    polaris.has_endpoint, polaris.has_etags = has_endpoint, has_etags
     catalog = connect()
     old = await catalog.load_table("ns0.t0")
     polaris.add(("ns0",), "t0", LOCATION)
     with pytest.raises(StorageError) as raised:
         await vend(old)
-    assert "created anew" in (raised.value.detail or "")
+    assert "dropped and created again" in (raised.value.detail or "")
     assert (await vend(await catalog.load_table("ns0.t0"))).location == LOCATION
 
 
@@ -108,7 +117,7 @@ async def test_a_missing_endpoint_is_not_asked_again_and_again(
     catalog = connect()
     for name in ("ns0.t0", "ns0.deep.t1", "ns0.t0"):
         await vend(await catalog.load_table(name))
-    assert len(polaris.asked("/credentials")) == 1
+    assert len(polaris.requests_to("/credentials")) == 1
 
 
 @pytest.mark.parametrize(
@@ -128,7 +137,7 @@ async def test_the_endpoint_that_the_catalog_names_is_asked(
     polaris.tell("/elsewhere/credentials", Reply(200, {"storage-credentials": [given]}))
     polaris.properties["client.refresh-credentials-endpoint"] = advertised.format(uri=polaris.uri)
     made = await vend(await connect().load_table("ns0.t0"))
-    assert len(polaris.asked("/elsewhere/credentials")) == asked
+    assert len(polaris.requests_to("/elsewhere/credentials")) == asked
     assert (made.secret["access_key_id"] == "ASIA") == bool(asked)
 
 
@@ -176,7 +185,7 @@ async def test_an_answer_without_keys_is_no_credentials(
 async def test_a_catalog_that_vends_unasked_and_does_not_say_until_when(
     polaris: Polaris, connect: Connect
 ) -> None:
-    """Nessie's shape: keys in `config`, no `storage-credentials`, no expiry, no endpoint."""
+    """Nessie's format: keys in `config`, no `storage-credentials`, no expiry, no endpoint."""
     polaris.has_endpoint = False
     nessie = {
         "metadata-location": f"{LOCATION}/metadata/1.json",
@@ -207,9 +216,9 @@ async def test_what_never_ends_or_opens_more_is_known_to_be_for_the_gateway_alon
     polaris.tell(ENDPOINT, Reply(200, {"storage-credentials": [offered]}))
     table = await connect().load_table("ns0.t0")
     assert table.vendor is not None
-    assert table.vendor.hands_on(LOCATION)  # nothing is known yet
+    assert table.vendor.can_delegate(LOCATION)  # nothing is known yet
     await vend(table)
-    assert table.vendor.hands_on(LOCATION) is handed_on
+    assert table.vendor.can_delegate(LOCATION) is handed_on
     assert table.vendor.vends(LOCATION)
 
 
@@ -273,4 +282,4 @@ async def test_many_recipients_are_served_at_once(polaris: Polaris, connect: Con
     table = await connect().load_table("ns0.t0")
     made = await asyncio.gather(*(vend(table) for _ in range(20)))
     assert {each.location for each in made} == {LOCATION}
-    assert len(polaris.asked("/oauth/tokens")) == 1
+    assert len(polaris.requests_to("/oauth/tokens")) == 1

@@ -18,7 +18,7 @@ Build = Callable[[Mapping[str, str]], Catalog]
 
 @dataclass
 class Lake:
-    """The storage of `s3://lake/`; what lies below `s3://lake/walled/` may not be opened."""
+    """The storage of `s3://lake/`. Locations below `s3://lake/walled/` can't be opened."""
 
     store: ObjectStore = field(default_factory=MemoryStore)
     opened: list[str] = field(default_factory=list)

@@ -56,7 +56,7 @@ async def test_an_id_is_the_same_for_every_spelling_and_other_for_every_table(bu
 
 @pytest.mark.parametrize("identifier", ["orders", "", "s3:lake", "/srv/../etc/passwd", "s3:///x"])
 async def test_what_is_no_location_is_not_found_and_not_repeated(build: Build, identifier: str) -> None:
-    with pytest.raises(NotFound, match="no location") as refused:
+    with pytest.raises(NotFound, match="not a valid location") as refused:
         await build({}).load_table(identifier)
     assert refused.value.detail == identifier
 
@@ -136,7 +136,7 @@ async def test_a_dead_store_makes_the_schema_unavailable(build: Build, lake: Lak
             Unavailable, match="schema 'eu' of catalog 'raw' cannot be listed"
         ) as failed:
             await build({"eu": "s3://lake/eu/"}).list_tables("eu")
-        with pytest.raises(Unavailable, match="the table's storage does not answer") as unknown:
+        with pytest.raises(Unavailable, match="the table's storage does not respond") as unknown:
             await build({}).load_table("s3://lake/eu/orders")
     for refused in (failed, unknown):
         assert "127.0.0.1" not in refused.value.message

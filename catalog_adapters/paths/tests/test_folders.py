@@ -1,4 +1,4 @@
-"""Wildcards: each folder a schema, each folder in it a table, also those that come later."""
+"""Wildcards: each folder is a schema, and each of its folders is a table, including new folders."""
 
 from __future__ import annotations
 
@@ -88,12 +88,12 @@ async def test_no_schema_leads_elsewhere(build: Build, schema: str) -> None:
 @pytest.mark.parametrize(
     ("name", "location", "told"),
     [
-        ("*", "s3://lake/eu/", "needs a location with a '\\*'"),
-        ("*_*", "s3://lake/*/*/", "may have one '\\*'"),
-        ("eu", "s3://lake/*/*/", "more '\\*' than one for the table"),
+        ("*", "s3://lake/eu/", "requires a location with a '\\*'"),
+        ("*_*", "s3://lake/*/*/", "can contain only one '\\*'"),
+        ("eu", "s3://lake/*/*/", "too many '\\*': use one for the table"),
         ("*", "s3://lake/*/*/*/", "one for the table and one for the schema"),
-        ("*", "s3://lake/eu_*/", "whole name of a folder"),
-        ("*", "s3://*/eu/", "whole name of a folder"),
+        ("*", "s3://lake/eu_*/", "entire name of a folder"),
+        ("*", "s3://*/eu/", "entire name of a folder"),
     ],
 )
 def test_other_stars_are_refused_at_start(build: Build, name: str, location: str, told: str) -> None:

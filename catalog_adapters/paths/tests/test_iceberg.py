@@ -1,4 +1,4 @@
-"""Iceberg tables in folders: which metadata file is the newest, and what cannot be told."""
+"""Iceberg tables in folders: finding the newest metadata file, and ambiguous cases."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CATALOGUED = "-0b9c1f9e-6d1c-4a2f-9b55-3f1f5a4f8a11"
         (["v9.metadata.json", "v10.metadata.json"], None, "v10.metadata.json"),
         (["v1.metadata.json", "v2.gz.metadata.json"], None, "v2.gz.metadata.json"),
         (["v1.metadata.json", "v2.metadata.json.gz"], None, "v2.metadata.json.gz"),
-        # A file system's commits are renames: the hint may be behind them.
+        # Commits to file system tables are renames, so the hint can be outdated.
         (["v1.metadata.json", "v2.metadata.json"], "1", "v2.metadata.json"),
         (["00000-a.metadata.json", "00002-b.metadata.json"], None, "00002-b.metadata.json"),
         (["99999-a.metadata.json", "100000-b.metadata.json"], None, "100000-b.metadata.json"),
@@ -98,7 +98,7 @@ async def test_a_metadata_file_is_a_table_as_it_says_and_costs_no_request(
     ],
 )
 async def test_a_metadata_file_elsewhere_does_not_tell_its_table(build: Build, identifier: str) -> None:
-    with pytest.raises(NotFound, match="lies in the folder metadata/"):
+    with pytest.raises(NotFound, match="must be in the folder metadata/"):
         await build({}).load_table(identifier)
 
 

@@ -13,7 +13,7 @@ README = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf
 
 
 def samples(key: str) -> list[Any]:
-    """What the README's samples hold under a top-level key."""
+    """Return the parts of the README's samples under a top-level key."""
     blocks = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
     return [sample[key] for block in blocks if key in (sample := YAML(typ="safe").load(block))]
 

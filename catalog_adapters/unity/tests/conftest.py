@@ -1,4 +1,4 @@
-"""The adapter against a stand-in on loopback: no Unity Catalog is to be had from package registries."""
+"""Fixtures with a stand-in on loopback, because no package registry contains a Unity Catalog."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from sluicegate.testing.fakes import FakeContext
 from sluicegate.testing.leaks import no_secret_leaks
-from sluicegate.testing.servers.unity import UnityServer
+from sluicegate.testing.servers.unity_catalog.unity import UnityServer
 from sluicegate_unity.catalog import UnityCatalog
 from sluicegate_unity.config import UnityConfig
 
@@ -27,7 +27,7 @@ def unity() -> Iterator[UnityServer]:
 
 @pytest_asyncio.fixture
 async def connected(unity: UnityServer) -> AsyncIterator[Connected]:
-    """Makes catalogs over the stand-in, of the catalog `main` unless told otherwise; closes them."""
+    """Creates and closes catalogs of the stand-in, by default of its catalog `main`."""
     made: list[UnityCatalog] = []
 
     def connected(**settings: Any) -> UnityCatalog:

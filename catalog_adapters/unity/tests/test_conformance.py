@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from sluicegate.api import Catalog
 from sluicegate.testing.catalog import CatalogBehaviour, Expected
-from sluicegate.testing.servers.unity import UnityServer, table_info
+from sluicegate.testing.servers.unity_catalog.unity import UnityServer, table_info
 
 from .conftest import Connected
 
@@ -15,6 +15,13 @@ SECRET = "service-token"
 
 class Behaviour(CatalogBehaviour):
     can_hold_any_name = False
+    page_size = None
+
+    @pytest.fixture
+    def failing(
+        self, connected: Connected, failing_servers: Mapping[str, str]
+    ) -> Mapping[str, Catalog]:
+        return {how: connected(uri=url, token=SECRET) for how, url in failing_servers.items()}
 
     @pytest.fixture
     def secrets(self) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""A slow, a failing and a lying upstream: what the gateway makes of them, and what it never shows."""
+"""Slow and failing servers, servers with invalid responses, and text that recipients never see."""
 
 from __future__ import annotations
 
@@ -10,12 +10,17 @@ from collections.abc import Iterator
 import pytest
 
 from sluicegate.api import NotFound, Unavailable
-from sluicegate.testing.servers.unity import Asked, Reply, UnityServer, table_info
+from sluicegate.testing.servers.unity_catalog.unity import (
+    UnityReply,
+    UnityRequest,
+    UnityServer,
+    table_info,
+)
 
 from .conftest import Connected
 
 TOKEN = "service-token"
-HTML = Reply(200, b"<html>Sign in</html>", {"Content-Type": "text/html"})
+HTML = UnityReply(200, b"<html>Sign in</html>", {"Content-Type": "text/html"})
 INTERNAL = "words of 10.0.0.7"
 
 
@@ -26,10 +31,10 @@ def _orders(unity: UnityServer) -> None:
 
 @pytest.fixture
 def silence(unity: UnityServer) -> Iterator[threading.Event]:
-    """The server answers nothing before the test is over."""
+    """The server doesn't respond before the test has ended."""
     over = threading.Event()
 
-    def wait(_: Asked) -> None:
+    def wait(_: UnityRequest) -> None:
         over.wait(30)
 
     unity.instead = wait
@@ -41,24 +46,24 @@ def silence(unity: UnityServer) -> Iterator[threading.Event]:
     "reply",
     [
         HTML,
-        Reply(200, b""),
-        Reply(200, b"[]"),
-        Reply(200, b'{"name": "orders"'),
-        Reply(200, b"\xff\xfe"),
-        Reply(200, b'{"a":' * 100_000),
-        Reply.of({}),
-        Reply(204),
-        Reply.of({"name": "orders"}, 201),
-        Reply(404, b"<html>no such site</html>"),
-        Reply(403, b"<html>blocked by a proxy</html>"),
-        Reply.no_route(),
-        Reply.of({"error": "not an object"}, 404),
-        Reply.of({"error_code": 404, "message": None}, 404),
-        Reply.refusing("INVALID_ARGUMENT"),
+        UnityReply(200, b""),
+        UnityReply(200, b"[]"),
+        UnityReply(200, b'{"name": "orders"'),
+        UnityReply(200, b"\xff\xfe"),
+        UnityReply(200, b'{"a":' * 100_000),
+        UnityReply.of({}),
+        UnityReply(204),
+        UnityReply.of({"name": "orders"}, 201),
+        UnityReply(404, b"<html>no such site</html>"),
+        UnityReply(403, b"<html>blocked by a proxy</html>"),
+        UnityReply.no_route(),
+        UnityReply.of({"error": "not an object"}, 404),
+        UnityReply.of({"error_code": 404, "message": None}, 404),
+        UnityReply.refusing("INVALID_ARGUMENT"),
     ],
 )
 async def test_what_is_no_answer_of_a_unity_catalog_makes_it_unavailable(
-    unity: UnityServer, connected: Connected, reply: Reply
+    unity: UnityServer, connected: Connected, reply: UnityReply
 ) -> None:
     unity.instead = lambda _: reply
     for ask in (connected().load_table("eu.orders"), connected().list_tables("eu")):
@@ -82,7 +87,7 @@ async def test_what_is_no_answer_of_a_unity_catalog_makes_it_unavailable(
 async def test_errors_are_told_in_the_gateways_own_words(
     unity: UnityServer, connected: Connected, code: str, found: type[NotFound | Unavailable]
 ) -> None:
-    unity.instead = lambda _: Reply.refusing(code, INTERNAL)
+    unity.instead = lambda _: UnityReply.refusing(code, INTERNAL)
     for ask in (connected().load_table("eu.orders"), connected().list_tables("eu")):
         with pytest.raises(found) as raised:
             await ask
@@ -94,15 +99,15 @@ async def test_errors_are_told_in_the_gateways_own_words(
 @pytest.mark.parametrize(
     ("reply", "found"),
     [
-        (Reply.refusing_delta("TABLE_NOT_FOUND", INTERNAL), NotFound),
-        (Reply.refusing_delta("PERMISSION_DENIED", INTERNAL), NotFound),
-        (Reply.refusing("PERMISSION_DENIED", INTERNAL), NotFound),
-        (Reply.refusing("UNAUTHENTICATED", INTERNAL), Unavailable),
-        (Reply.refusing_delta("INTERNAL", INTERNAL), Unavailable),
+        (UnityReply.refusing_delta("TABLE_NOT_FOUND", INTERNAL), NotFound),
+        (UnityReply.refusing_delta("PERMISSION_DENIED", INTERNAL), NotFound),
+        (UnityReply.refusing("PERMISSION_DENIED", INTERNAL), NotFound),
+        (UnityReply.refusing("UNAUTHENTICATED", INTERNAL), Unavailable),
+        (UnityReply.refusing_delta("INTERNAL", INTERNAL), Unavailable),
     ],
 )
 async def test_errors_of_the_delta_api_come_in_either_shape(
-    unity: UnityServer, connected: Connected, reply: Reply, found: type[NotFound | Unavailable]
+    unity: UnityServer, connected: Connected, reply: UnityReply, found: type[NotFound | Unavailable]
 ) -> None:
     unity.state.add(table_info("main.eu.orders", "file:///lake/m", table_type="MANAGED"))
     unity.instead = lambda asked: reply if "/delta/v1/" in asked.path else None
@@ -116,46 +121,46 @@ async def test_errors_of_the_delta_api_come_in_either_shape(
 async def test_what_passes_is_asked_again(
     unity: UnityServer, connected: Connected, status: int
 ) -> None:
-    failures = [Reply(status), Reply(status)]
+    failures = [UnityReply(status), UnityReply(status)]
     unity.instead = lambda _: failures.pop() if failures else None
     assert await connected().list_tables("eu") == ["orders"]
-    assert len(unity.asked) == 3
+    assert len(unity.requests) == 3
 
 
 async def test_what_does_not_pass_is_asked_three_times(
     unity: UnityServer, connected: Connected
 ) -> None:
-    unity.instead = lambda _: Reply(503)
+    unity.instead = lambda _: UnityReply(503)
     with pytest.raises(Unavailable):
         await connected().list_tables("eu")
-    assert len(unity.asked) == 3
+    assert len(unity.requests) == 3
 
 
-@pytest.mark.parametrize("reply", [Reply.refusing("PERMISSION_DENIED"), Reply(302), HTML])
+@pytest.mark.parametrize("reply", [UnityReply.refusing("PERMISSION_DENIED"), UnityReply(302), HTML])
 async def test_a_clear_answer_is_not_asked_for_again(
-    unity: UnityServer, connected: Connected, reply: Reply
+    unity: UnityServer, connected: Connected, reply: UnityReply
 ) -> None:
     unity.instead = lambda _: reply
     with pytest.raises((NotFound, Unavailable)):
         await connected().list_tables("eu")
-    assert len(unity.asked) == 1
+    assert len(unity.requests) == 1
 
 
 async def test_a_server_that_wants_to_rest_is_left_alone(
     unity: UnityServer, connected: Connected
 ) -> None:
-    unity.instead = lambda _: Reply(503, headers={"Retry-After": "60"})
+    unity.instead = lambda _: UnityReply(503, headers={"Retry-After": "60"})
     with pytest.raises(Unavailable):
         await connected().list_tables("eu")
-    assert len(unity.asked) == 1
+    assert len(unity.requests) == 1
 
 
 async def test_a_silent_server_is_given_up_in_time(
     silence: threading.Event, connected: Connected
 ) -> None:
-    with pytest.raises(Unavailable, match="the catalog 'lake' does not answer") as raised:
+    with pytest.raises(Unavailable, match="the catalog 'lake' does not respond") as raised:
         await connected(timeout=1).load_table("eu.orders")
-    assert "no answer within 1 seconds" in (raised.value.detail or "")
+    assert "no response within 1 seconds" in (raised.value.detail or "")
     assert not silence.is_set()
 
 
@@ -169,7 +174,7 @@ async def test_nobody_there_makes_it_unavailable(connected: Connected) -> None:
 
 
 async def test_answers_without_measure_are_given_up(unity: UnityServer, connected: Connected) -> None:
-    giant = Reply(200, b'{"tables": "' + b"x" * 33 * 1024 * 1024 + b'"}')
+    giant = UnityReply(200, b'{"tables": "' + b"x" * 33 * 1024 * 1024 + b'"}')
     unity.instead = lambda _: giant
     with pytest.raises(Unavailable) as raised:
         await connected().list_tables("eu")
@@ -186,27 +191,27 @@ async def test_a_redirect_is_not_followed(
     unity: UnityServer, connected: Connected, status: int
 ) -> None:
     with UnityServer.start() as elsewhere:
-        unity.instead = lambda asked: Reply(
+        unity.instead = lambda asked: UnityReply(
             status, headers={"Location": f"{elsewhere.uri}{asked.path}"}
         )
         with pytest.raises(Unavailable):
             await connected(token=TOKEN).load_table("eu.orders")
-        assert elsewhere.asked == []
+        assert elsewhere.requests == []
 
 
 async def test_a_cookie_is_not_kept(unity: UnityServer, connected: Connected) -> None:
-    reply = Reply.of(unity.state.tables["main.eu.orders"])
-    unity.instead = lambda _: Reply(200, reply.content, {"Set-Cookie": "session=theirs"})
+    reply = UnityReply.of(unity.state.tables["main.eu.orders"])
+    unity.instead = lambda _: UnityReply(200, reply.content, {"Set-Cookie": "session=theirs"})
     catalog = connected()
     for _ in range(2):
         await catalog.load_table("eu.orders")
-    assert ["Cookie" in asked.headers for asked in unity.asked] == [False, False]
+    assert ["Cookie" in asked.headers for asked in unity.requests] == [False, False]
 
 
 async def test_a_token_that_an_error_repeats_is_not_told(
     unity: UnityServer, connected: Connected
 ) -> None:
-    unity.instead = lambda asked: Reply.refusing(
+    unity.instead = lambda asked: UnityReply.refusing(
         "PERMISSION_DENIED", f"{asked.headers['Authorization']} may not"
     )
     with pytest.raises(NotFound) as raised:
@@ -220,7 +225,7 @@ async def test_connections_are_bounded(unity: UnityServer, connected: Connected)
     running, most, lock = [0], [0], threading.Lock()
     enough = threading.Barrier(3, timeout=10)
 
-    def watch(_: Asked) -> None:
+    def watch(_: UnityRequest) -> None:
         with lock:
             running[0] += 1
             most[0] = max(most[0], running[0])

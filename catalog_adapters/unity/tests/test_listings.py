@@ -5,7 +5,12 @@ import asyncio
 import pytest
 
 from sluicegate.api import ListedTable, NotFound, Unavailable
-from sluicegate.testing.servers.unity import Asked, Reply, UnityServer, table_info
+from sluicegate.testing.servers.unity_catalog.unity import (
+    UnityReply,
+    UnityRequest,
+    UnityServer,
+    table_info,
+)
 
 from .conftest import Connected
 
@@ -20,9 +25,9 @@ async def test_pages_are_read_to_the_end(unity: UnityServer, connected: Connecte
     names = [f"t{number:03}" for number in range(200)]
     add(unity, *names)
     assert await connected().list_tables("eu") == names
-    # Two full pages, and the empty one that a full page promises.
-    assert [asked.query["max_results"] for asked in unity.asked] == ["100"] * 3
-    assert {asked.query["omit_columns"] for asked in unity.asked} == {"true"}
+    # Two full pages, and an empty one, because a full page has a token.
+    assert [asked.query["max_results"] for asked in unity.requests] == ["100"] * 3
+    assert {asked.query["omit_columns"] for asked in unity.requests} == {"true"}
 
 
 async def test_empty_pages_in_the_middle_end_nothing(unity: UnityServer, connected: Connected) -> None:
@@ -35,10 +40,10 @@ async def test_empty_pages_in_the_middle_end_nothing(unity: UnityServer, connect
 async def test_tokens_are_passed_on_as_they_are(unity: UnityServer, connected: Connected) -> None:
     token = "a+b/c==&page_token=x%20ü\n"
 
-    def two_pages(asked: Asked) -> Reply:
+    def two_pages(asked: UnityRequest) -> UnityReply:
         second = asked.query.get("page_token") == token
         entry = table_info(f"main.eu.{'b' if second else 'a'}", "file:///lake/t")
-        return Reply.of({"tables": [entry], "next_page_token": None if second else token})
+        return UnityReply.of({"tables": [entry], "next_page_token": None if second else token})
 
     unity.instead = two_pages
     assert await connected().list_tables("eu") == ["a", "b"]
@@ -66,27 +71,32 @@ async def test_only_delta_tables_with_files_are_listed(
     unity: UnityServer, connected: Connected, changed: dict[str, object], listed: bool
 ) -> None:
     entry = table_info("main.eu.orders", "file:///lake/orders", **changed)
-    unity.instead = lambda _: Reply.of({"tables": [entry], "next_page_token": None})
+    unity.instead = lambda _: UnityReply.of({"tables": [entry], "next_page_token": None})
     assert await connected().list_tables("eu") == (["orders"] if listed else [])
 
 
-async def test_of_names_that_differ_by_case_alone_the_oldest_is_listed(
+async def test_a_listing_tells_the_ids_and_ages_of_its_tables(
     unity: UnityServer, connected: Connected
 ) -> None:
-    add(unity, "orders", "ORDERS", "Visits", "Orders")
-    assert await connected().list_tables("eu") == ["Visits", "orders"]
-    add(unity, "AAA", "aaa")
-    assert await connected().list_tables("eu") == ["AAA", "Visits", "orders"]
-
-
-async def test_a_listing_tells_the_ids_of_its_tables(unity: UnityServer, connected: Connected) -> None:
     add(unity, "orders", "visits")
     add(unity, "strange", table_id=None)
     assert await connected().listed_tables("eu") == [
-        ListedTable("orders", "00000000-0000-0000-0000-000000000000"),
-        ListedTable("strange", None),
-        ListedTable("visits", "00000000-0000-0000-0000-000000000001"),
+        ListedTable("orders", "00000000-0000-0000-0000-000000000000", 1_780_000_000_000),
+        ListedTable("strange", None, 1_780_000_000_002),
+        ListedTable("visits", "00000000-0000-0000-0000-000000000001", 1_780_000_000_001),
     ]
+
+
+async def test_a_page_is_requested_where_the_last_one_ended(
+    unity: UnityServer, connected: Connected
+) -> None:
+    names = [f"t{number:03}" for number in range(150)]
+    add(unity, *names)
+    catalog = connected()
+    first = await catalog.table_page("eu", None)
+    second = await catalog.table_page("eu", first.next_token)
+    assert [table.name for table in (*first.tables, *second.tables)] == names
+    assert (len(first.tables), second.next_token, len(unity.requests)) == (100, None, 2)
 
 
 async def test_schemas_of_all_catalogs_bear_their_catalogs_name(
@@ -107,11 +117,13 @@ async def test_a_schema_that_is_not_there_is_not_found(
         await connected().list_tables(schema)
 
 
-async def test_a_hidden_schema_is_not_found(unity: UnityServer, connected: Connected) -> None:
-    unity.state.schemas = ["main.eu"]
+async def test_a_schema_without_grants_lists_nothing(unity: UnityServer, connected: Connected) -> None:
+    add(unity, "orders")
     unity.state.forbidden = {"main.eu"}
-    with pytest.raises(NotFound, match="the catalog 'lake' has no schema 'eu'"):
-        await connected().list_tables("eu")
+    assert await connected().list_tables("eu") == []
+
+
+async def test_a_missing_catalog_is_not_found(connected: Connected) -> None:
     with pytest.raises(NotFound, match="has no catalog 'nowhere'"):
         await connected(catalog="nowhere").list_schemas()
 
@@ -128,14 +140,14 @@ async def test_a_hidden_schema_is_not_found(unity: UnityServer, connected: Conne
 async def test_a_listing_that_lies_ends(
     unity: UnityServer, connected: Connected, page: dict[str, object]
 ) -> None:
-    unity.instead = lambda _: Reply.of(page)
-    with pytest.raises(Unavailable, match="the catalog 'lake' does not answer as it should"):
+    unity.instead = lambda _: UnityReply.of(page)
+    with pytest.raises(Unavailable, match="the catalog 'lake' does not respond as expected"):
         await connected().list_tables("eu")
-    assert len(unity.asked) <= 2
+    assert len(unity.requests) <= 2
 
 
 async def test_a_listing_that_never_ends_is_given_up(unity: UnityServer, connected: Connected) -> None:
-    unity.instead = lambda _: Reply.of({"tables": [], "next_page_token": str(len(unity.asked))})
+    unity.instead = lambda _: UnityReply.of({"tables": [], "next_page_token": str(len(unity.requests))})
     catalog = connected()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(catalog.list_tables("eu"), 1)

@@ -15,7 +15,7 @@ SAMPLES = [YAML(typ="safe").load(text) for text in re.findall(r"```yaml\n(.*?)``
 
 
 def resolved(value: Any) -> Any:
-    """A section with what the gateway puts in the place of `{env: NAME}` and `{file: PATH}`."""
+    """Return a section with `{env: NAME}` and `{file: PATH}` replaced, as the gateway does."""
     if isinstance(value, dict):
         if value.keys() in ({"env"}, {"file"}):
             return "resolved"

@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 
 from sluicegate.api import CatalogCommit, NotFound, Unavailable, UnsupportedOperation
-from sluicegate.testing.servers.unity import Asked, Reply, UnityServer, table_info
+from sluicegate.testing.servers.unity_catalog.unity import (
+    UnityReply,
+    UnityRequest,
+    UnityServer,
+    table_info,
+)
 
 from .conftest import Connected
 
@@ -73,7 +78,7 @@ async def test_a_table_is_found_by_its_names(
     unity.state.add(table_info("main.eu.orders", "file:///lake/orders", 7))
     table = await connected(catalog=catalog).load_table(identifier)
     assert (table.id, table.format) == ("00000000-0000-0000-0000-000000000007", "delta")
-    assert unity.asked[0].path == "/api/2.1/unity-catalog/tables/main.eu.orders"
+    assert unity.requests[0].path == "/api/2.1/unity-catalog/tables/main.eu.orders"
 
 
 @pytest.mark.parametrize(
@@ -118,8 +123,8 @@ async def test_a_table_that_was_created_anew_is_another(
     [
         ({"table_type": "VIEW", "storage_location": None}, "it is a view"),
         ({"table_type": "METRIC_VIEW"}, "it is a view"),
-        ({"data_source_format": "CSV"}, "no Delta table"),
-        ({"storage_location": None}, "does not say where"),
+        ({"data_source_format": "CSV"}, "it is not a Delta table"),
+        ({"storage_location": None}, "does not report the location"),
     ],
 )
 async def test_what_cannot_be_shared_is_refused_with_the_reason(
@@ -135,9 +140,77 @@ async def test_an_answer_about_something_else_is_not_used(
     unity: UnityServer, connected: Connected, changed: dict[str, Any]
 ) -> None:
     answer = table_info("main.eu.orders", "file:///lake/orders", **changed)
-    unity.instead = lambda _: Reply.of(answer)
+    unity.instead = lambda _: UnityReply.of(answer)
     with pytest.raises(Unavailable):
         await connected().load_table("eu.orders")
+
+
+UNIFORM = {"delta.universalFormat.enabledFormats": "hudi, iceberg"}
+METADATA = "file:///lake/m/metadata/v 1.metadata.json"
+
+
+@pytest.mark.parametrize(
+    ("kind", "properties", "metadata", "asks"),
+    [
+        ("EXTERNAL", UNIFORM, METADATA, 1),
+        ("MANAGED", UNIFORM, METADATA, 1),
+        ("EXTERNAL", {}, None, 0),
+        ("EXTERNAL", {"delta.universalFormat.enabledFormats": "hudi"}, None, 0),
+    ],
+)
+async def test_the_iceberg_metadata_of_a_uniform_table_is_found(
+    unity: UnityServer,
+    connected: Connected,
+    kind: str,
+    properties: dict[str, str],
+    metadata: str | None,
+    asks: int,
+) -> None:
+    info = table_info("main.eu.orders", "file:///lake/m", table_type=kind, properties=properties)
+    unity.state.add(info)
+    unity.state.uniform["main.eu.orders"] = "file:/lake/m/metadata/v%201.metadata.json"
+    table = await connected().load_table("eu.orders")
+    assert (table.format, table.metadata_location) == ("delta", metadata)
+    assert unity.count("/delta/v1/catalogs/main/schemas/eu/tables/orders") == asks
+
+
+async def test_an_older_server_has_no_iceberg_metadata(
+    unity: UnityServer, connected: Connected
+) -> None:
+    unity.state.version = "0.4"
+    unity.state.add(table_info("main.eu.orders", "file:///lake/m", properties=UNIFORM))
+    assert (await connected().load_table("eu.orders")).metadata_location is None
+
+
+@pytest.mark.parametrize("uniform", ["iceberg", {"iceberg": None}, {"iceberg": {}}, {}, []])
+async def test_iceberg_metadata_without_a_location_is_none(
+    unity: UnityServer, connected: Connected, uniform: object
+) -> None:
+    unity.state.add(table_info("main.eu.orders", "file:///lake/m", properties=UNIFORM))
+    described = {"table-uuid": "00000000-0000-0000-0000-000000000001", "location": "file:///lake/m"}
+    answer = UnityReply.of({"metadata": described, "commits": [], "uniform": uniform})
+    unity.instead = lambda asked: answer if "/delta/v1/" in asked.path else None
+    assert (await connected().load_table("eu.orders")).metadata_location is None
+
+
+@pytest.mark.parametrize("location", ["nowhere", "s3://lake/m/../other/v1.metadata.json", 7])
+async def test_iceberg_metadata_at_no_location_makes_the_table_unavailable(
+    unity: UnityServer, connected: Connected, location: object
+) -> None:
+    unity.state.add(table_info("main.eu.orders", "file:///lake/m", properties=UNIFORM))
+    unity.state.uniform["main.eu.orders"] = location  # type: ignore[assignment]
+    with pytest.raises(Unavailable) as raised:
+        await connected().load_table("eu.orders")
+    assert "the Iceberg metadata" in (raised.value.detail or "")
+
+
+async def test_a_table_has_one_identifier_in_all_its_spellings(connected: Connected) -> None:
+    for catalog in (connected(), connected(catalog=None)):
+        assert catalog.canonical_identifier("main.eu.orders") == "main.eu.orders"
+        assert catalog.canonical_schema("main.eu") == "main.eu"
+        assert catalog.canonical_identifier("a.b.c.d") == "a.b.c.d"
+    assert connected().canonical_identifier("eu.orders") == "main.eu.orders"
+    assert connected().canonical_schema("eu") == "main.eu"
 
 
 async def test_ratified_commits_come_in_order_with_the_latest_version(
@@ -165,21 +238,32 @@ async def test_a_table_that_keeps_its_own_log_has_no_commits(
 async def test_older_servers_are_asked_for_commits_page_by_page(
     unity: UnityServer, connected: Connected, feature: str
 ) -> None:
-    unity.state.has_delta_api, unity.state.has_preview = False, True
+    unity.state.version = "0.4"
     managed(unity, properties={feature: "supported"})
     unity.state.commits["main.eu.orders"] = ([staged(version) for version in (9, 7, 8, 6, 5)], 9)
     table = await connected().load_table("eu.orders")
     assert table.commits == tuple(map(commit, range(5, 10)))
     assert table.latest_version == 9
-    pages = [asked.json for asked in unity.asked if asked.path.endswith("/commits")]
+    pages = [asked.json for asked in unity.requests if asked.path.endswith("/commits")]
     assert [page["start_version"] for page in pages] == [0, 7, 9]
     assert {page["table_uri"] for page in pages} == {"file:///lake/m"}
+
+
+async def test_older_servers_with_authorization_are_asked_for_commits(
+    unity: UnityServer, connected: Connected
+) -> None:
+    unity.state.version, unity.state.tokens = "0.4", {"service-token"}
+    managed(unity, properties={"delta.feature.catalogManaged": "supported"})
+    unity.state.commits["main.eu.orders"] = ([staged(5)], 5)
+    table = await connected(token="service-token").load_table("eu.orders")
+    assert (table.commits, table.latest_version) == ((commit(5),), 5)
+    assert unity.count("/tables/orders") == 1
 
 
 async def test_an_older_servers_plain_table_costs_no_question_for_commits(
     unity: UnityServer, connected: Connected
 ) -> None:
-    unity.state.has_delta_api, unity.state.has_preview = False, True
+    unity.state.version = "0.4"
     managed(unity)
     assert (await connected().load_table("eu.orders")).latest_version is None
     assert unity.count("/delta/preview/commits") == 0
@@ -207,11 +291,11 @@ async def test_commits_that_cannot_be_are_not_used(
     managed(unity)
     unity.state.commits["main.eu.orders"] = ([staged(4)], 5)
 
-    def lie(asked: Asked) -> Reply | None:
+    def lie(asked: UnityRequest) -> UnityReply | None:
         if "/delta/v1/" not in asked.path:
             return None
-        document = Asked(*(asked.method, "", {}, {}), unity.state.answer(asked).content).json
-        return Reply.of({**document, key: value})
+        document = UnityRequest(*(asked.method, "", {}, {}), unity.state.answer(asked).content).json
+        return UnityReply.of({**document, key: value})
 
     unity.instead = lie
     with pytest.raises(Unavailable):
@@ -227,7 +311,7 @@ async def test_a_table_that_is_replaced_meanwhile_is_not_mixed_up(
     managed(unity)
     first = unity.state.tables["main.eu.orders"]
 
-    def replaced(asked: Asked) -> Reply | None:
+    def replaced(asked: UnityRequest) -> UnityReply | None:
         if "/delta/v1/" in asked.path:
             unity.state.tables["main.eu.orders"] = {**first, **changed}
         return None

@@ -1,4 +1,4 @@
-"""Who the gateway is to the catalog: tokens, their renewal, and what happens when they are refused."""
+"""Authentication of the gateway to the catalog: tokens, their renewal, and their rejection."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ from typing import Any
 
 import pytest
 
-from sluicegate.api import Unavailable
-from sluicegate.testing.servers.unity import Asked, Reply, UnityServer, table_info
+from sluicegate.api import Principal, Scope, StorageError, Unavailable
+from sluicegate.testing.servers.unity_catalog.unity import (
+    Distrust,
+    UnityReply,
+    UnityRequest,
+    UnityServer,
+    table_info,
+)
 
 from .conftest import Connected
 
@@ -28,7 +34,7 @@ def _orders(unity: UnityServer) -> None:
 
 async def test_a_fixed_token_is_shown(unity: UnityServer, connected: Connected) -> None:
     await connected(token="access-1").load_table("eu.orders")
-    assert {asked.token for asked in unity.asked} == {"access-1"}
+    assert {asked.token for asked in unity.requests} == {"access-1"}
 
 
 async def test_nothing_is_shown_where_nothing_is_configured(
@@ -36,16 +42,63 @@ async def test_nothing_is_shown_where_nothing_is_configured(
 ) -> None:
     unity.state.tokens = None
     await connected().load_table("eu.orders")
-    assert "Authorization" not in unity.asked[0].headers
+    assert "Authorization" not in unity.requests[0].headers
 
 
 async def test_a_refused_fixed_token_is_told_to_the_operator(
     unity: UnityServer, connected: Connected
 ) -> None:
-    with pytest.raises(Unavailable, match="does not accept the gateway's token; ask its") as raised:
+    with pytest.raises(Unavailable, match="rejects the gateway's token; ask the") as raised:
         await connected(token="wrong").load_table("eu.orders")
     assert "401 UNAUTHENTICATED" in (raised.value.detail or "")
-    assert len(unity.asked) == 1
+    assert len(unity.requests) == 1
+
+
+@pytest.mark.parametrize("why", ["user", "issuer", "key"])
+async def test_a_refused_identity_hides_no_table(
+    unity: UnityServer, connected: Connected, why: Distrust
+) -> None:
+    unity.state.distrusted = {"token-of-a-stranger": why}
+    catalog = connected(token="token-of-a-stranger")
+    for ask in (catalog.load_table("eu.orders"), catalog.list_tables("eu"), catalog.list_schemas()):
+        with pytest.raises(Unavailable, match="rejects the gateway's token"):
+            await ask
+    assert len(unity.requests) == 3
+
+
+async def test_a_refused_identity_hides_no_table_while_credentials_are_vended(
+    unity: UnityServer, connected: Connected
+) -> None:
+    unity.state.add(table_info("main.eu.far", "s3://lake/far", 2))
+    unity.state.credentials["00000000-0000-0000-0000-000000000002"] = {
+        "aws_temp_credentials": {"access_key_id": "AK"},
+        "expiration_time": 1_900_000_000_000,
+    }
+    vendor = (await connected(token="access-1").load_table("eu.far")).vendor
+    assert vendor is not None
+    scope = Scope(("s3://lake/far",), 900, Principal("r1", "acme", "bearer"))
+    await vendor.vend(scope)  # with the credentials of the lookup
+    unity.state.tokens, unity.state.distrusted = set(), {"access-1": "user"}
+    with pytest.raises(StorageError, match="vends no credentials") as raised:
+        await vendor.vend(scope)
+    assert "User not allowed" in (raised.value.detail or "")
+
+
+@pytest.mark.parametrize("why", ["user", "issuer", "key"])
+async def test_a_token_of_a_server_with_other_keys_is_renewed_at_once(
+    unity: UnityServer, connected: Connected, why: Distrust
+) -> None:
+    catalog = connected(token_exchange={"subject_token": "identity-1"})
+    await catalog.load_table("eu.orders")
+    unity.state.distrusted = {"access-1": why}
+    unity.state.exchanged, unity.state.tokens = {"identity-1": "access-2"}, {"access-2"}
+    asked = len(unity.requests)
+    await catalog.load_table("eu.orders")
+    assert [each.path for each in unity.requests[asked:]] == [
+        "/api/2.1/unity-catalog/tables/main.eu.orders",
+        EXCHANGE,
+        "/api/2.1/unity-catalog/tables/main.eu.orders",
+    ]
 
 
 @pytest.mark.parametrize("by_file", [False, True])
@@ -58,7 +111,7 @@ async def test_an_identity_token_is_exchanged_once(
     catalog = connected(token_exchange=subject)
     await asyncio.gather(*(catalog.load_table("eu.orders") for _ in range(10)))
     assert unity.count(EXCHANGE) == 1
-    assert {asked.token for asked in unity.asked if asked.path != EXCHANGE} == {"access-1"}
+    assert {asked.token for asked in unity.requests if asked.path != EXCHANGE} == {"access-1"}
 
 
 async def test_the_file_of_an_identity_token_is_read_each_time(
@@ -100,17 +153,17 @@ async def test_a_token_that_is_refused_again_is_not_renewed_for_ever(
     unity: UnityServer, connected: Connected
 ) -> None:
     unity.state.tokens = set()
-    with pytest.raises(Unavailable, match="does not accept the gateway's token"):
+    with pytest.raises(Unavailable, match="rejects the gateway's token"):
         await connected(token_exchange={"subject_token": "identity-1"}).load_table("eu.orders")
     assert unity.count(EXCHANGE) == 2
     assert unity.count("/tables/main.eu.orders") == 2
 
 
-Answer = Callable[[Asked], Reply | None]
+Answer = Callable[[UnityRequest], UnityReply | None]
 
 
 def oauth(answer: Any) -> Answer:
-    return lambda asked: Reply.of(answer) if asked.path == "/oauth2/token" else None
+    return lambda asked: UnityReply.of(answer) if asked.path == "/oauth2/token" else None
 
 
 @pytest.mark.parametrize("authentication", ["header", "body"])
@@ -126,7 +179,7 @@ async def test_an_oauth_client_gets_tokens(
         "client_authentication": authentication,
     }
     await connected(oauth2=client).load_table("eu.orders")
-    asked = unity.asked[0]
+    asked = unity.requests[0]
     expected = {"grant_type": "client_credentials", "scope": "all-apis x"}
     if authentication == "body":
         assert asked.form == {**expected, "client_id": "gate:1", "client_secret": SECRET}
@@ -140,20 +193,20 @@ async def test_an_oauth_client_gets_tokens(
 @pytest.mark.parametrize(
     "reply",
     [
-        Reply.of({"error": "invalid_client", "error_description": f"{SECRET} is wrong"}, 401),
-        Reply.of({"error_code": "UNAUTHENTICATED", "message": "Invalid token: identity-1"}, 401),
-        Reply.of({"access_token": "access-1"}, 201),
-        Reply.of({"access_token": ""}),
-        Reply.of({"access_token": "two words"}),
-        Reply.of({"access_token": "line\nX-Admin: 1"}),
-        Reply.of({"access_token": 7}),
-        Reply(200, b"<html>"),
-        Reply(302, headers={"Location": "http://127.0.0.1:9/"}),
-        Reply(503),
+        UnityReply.of({"error": "invalid_client", "error_description": f"{SECRET} is wrong"}, 401),
+        UnityReply.of({"error_code": "UNAUTHENTICATED", "message": "Invalid token: identity-1"}, 401),
+        UnityReply.of({"access_token": "access-1"}, 201),
+        UnityReply.of({"access_token": ""}),
+        UnityReply.of({"access_token": "two words"}),
+        UnityReply.of({"access_token": "line\nX-Admin: 1"}),
+        UnityReply.of({"access_token": 7}),
+        UnityReply(200, b"<html>"),
+        UnityReply(302, headers={"Location": "http://127.0.0.1:9/"}),
+        UnityReply(503),
     ],
 )
 async def test_a_token_endpoint_that_gives_none_is_told_without_secrets(
-    unity: UnityServer, connected: Connected, reply: Reply
+    unity: UnityServer, connected: Connected, reply: UnityReply
 ) -> None:
     unity.instead = lambda asked: reply if asked.path == EXCHANGE else None
     with pytest.raises(Unavailable, match="may not sign in to the catalog 'lake'") as raised:
@@ -169,7 +222,7 @@ async def test_a_token_endpoint_that_gives_none_is_told_without_secrets(
 async def test_a_strange_lifetime_does_not_matter(
     unity: UnityServer, connected: Connected, lifetime: object
 ) -> None:
-    answer = Reply.of({"access_token": "access-1", "expires_in": lifetime})
+    answer = UnityReply.of({"access_token": "access-1", "expires_in": lifetime})
     unity.instead = lambda asked: answer if asked.path == EXCHANGE else None
     catalog = connected(token_exchange={"subject_token": "identity-1"})
     for _ in range(2):

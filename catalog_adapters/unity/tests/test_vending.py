@@ -15,7 +15,12 @@ from sluicegate.api import (
     StorageError,
     UnsupportedOperation,
 )
-from sluicegate.testing.servers.unity import Asked, Reply, UnityServer, table_info
+from sluicegate.testing.servers.unity_catalog.unity import (
+    UnityReply,
+    UnityRequest,
+    UnityServer,
+    table_info,
+)
 from sluicegate_unity.catalog import UnityCatalog
 from sluicegate_unity.client import UnityClient
 from sluicegate_unity.config import UnityConfig
@@ -31,7 +36,7 @@ ROLE = {"aws_temp_credentials": SESSION, "expiration_time": ENDS}
 KEYS = {"aws_temp_credentials": {**SESSION, "session_token": None}, "expiration_time": None}
 BY_ID = "/temporary-table-credentials"
 BY_NAME = "/tables/orders/credentials"
-Lie = Callable[[Asked], Reply | None]
+Lie = Callable[[UnityRequest], UnityReply | None]
 
 
 def scope(*locations: str, binding: str | None = None) -> Scope:
@@ -89,7 +94,7 @@ async def test_the_catalogs_credentials_are_vended(
     assert (given.location, given.kind, given.secret) == (location, cloud, secret)
     assert (given.expires_at, given.connection) == (granted["expiration_time"], connection)
     assert "SK" not in repr(given) + repr(vendor)
-    assert unity.count(BY_ID) == (2 if kind == "EXTERNAL" else 0)
+    assert unity.count(BY_ID) + unity.count(BY_NAME) == 1  # the credentials of the lookup are used
 
 
 async def test_credentials_for_r2_are_vended_where_a_catalog_has_them(
@@ -128,7 +133,7 @@ async def test_where_the_catalog_has_none_the_storage_does_by_itself(
 
 @pytest.mark.parametrize(
     ("granted", "asks"),
-    [(ROLE, 1), (None, 2)],  # a bucket once; what has none, table by table
+    [(ROLE, 1), (None, 2)],  # once for a bucket; for each table without a bucket
 )
 async def test_who_vends_is_learnt_once(
     unity: UnityServer, connected: Connected, granted: dict[str, Any] | None, asks: int
@@ -161,7 +166,7 @@ async def test_that_the_catalog_has_none_is_believed_for_ten_minutes(unity: Unit
     found = []
     for now[0] in (0.0, 599.0, 600.0):
         found.append((await catalog.load_table("eu.orders")).vendor is not None)
-        register(unity, ROLE)  # mended meanwhile
+        register(unity, ROLE)  # corrected in the meantime
     await catalog.aclose()
     assert found == [False, False, True]
 
@@ -176,8 +181,8 @@ async def test_fixed_keys_are_not_handed_on_until_the_catalog_is_mended(unity: U
         vendor = (await catalog.load_table("eu.orders")).vendor
         assert vendor is not None
         assert vendor.vends(S3)  # the gateway reads with them
-        found.append((vendor.hands_on(S3), unity.count(BY_ID)))
-        register(unity, ROLE)  # mended meanwhile
+        found.append((vendor.can_delegate(S3), unity.count(BY_ID)))
+        register(unity, ROLE)  # corrected in the meantime
     await catalog.aclose()
     assert found == [(False, 1), (False, 1), (True, 2)]
 
@@ -188,13 +193,28 @@ async def test_what_is_vended_tells_whether_it_is_handed_on(
     register(unity, ROLE)
     vendor = await vendor_of(connected)
     assert vendor is not None
-    handed_on = [vendor.hands_on(S3)]
+    await vendor.vend(scope(S3))
+    handed_on = [vendor.can_delegate(S3)]
     for granted in (KEYS, ROLE):
         register(unity, granted)
         await vendor.vend(scope(S3))
-        handed_on.append(vendor.hands_on(S3))
+        handed_on.append(vendor.can_delegate(S3))
     assert handed_on == [True, False, True]
-    assert not vendor.hands_on("s3://lake/other")
+    assert not vendor.can_delegate("s3://lake/other")
+
+
+async def test_what_nobody_used_within_a_minute_is_requested_again(unity: UnityServer) -> None:
+    register(unity, ROLE)
+    now = 0.0
+    client = UnityClient.configured("lake", UnityConfig.model_validate({"uri": unity.uri}))
+    catalog = UnityCatalog(client, "main", CredentialDesk(client, lambda: now))
+    vendor = (await catalog.load_table("eu.orders")).vendor
+    assert vendor is not None
+    now = 60.0
+    for count in (2, 3):
+        await vendor.vend(scope(S3))
+        assert unity.count(BY_ID) == count
+    await catalog.aclose()
 
 
 async def test_vendors_of_one_table_are_equal_and_of_two_are_not(
@@ -214,10 +234,10 @@ async def test_a_failure_while_learning_is_told_when_credentials_are_needed(
     unity: UnityServer, connected: Connected
 ) -> None:
     register(unity, ROLE)
-    unity.instead = lambda asked: Reply(500) if asked.path.endswith(BY_ID) else None
+    unity.instead = lambda asked: UnityReply(500) if asked.path.endswith(BY_ID) else None
     vendor = await vendor_of(connected)
     assert vendor is not None
-    with pytest.raises(StorageError, match="gives no credentials"):
+    with pytest.raises(StorageError, match="vends no credentials"):
         await vendor.vend(scope(S3))
     unity.instead = None
     assert (await vendor.vend(scope(S3))).secret == SESSION
@@ -226,7 +246,7 @@ async def test_a_failure_while_learning_is_told_when_credentials_are_needed(
 async def test_managed_tables_of_older_servers_are_asked_for_by_id(
     unity: UnityServer, connected: Connected
 ) -> None:
-    unity.state.has_delta_api = False
+    unity.state.version = "0.4"
     register(unity, ROLE, table_type="MANAGED")
     vendor = await vendor_of(connected)
     assert vendor is not None
@@ -241,7 +261,8 @@ async def test_managed_tables_are_never_asked_for_by_id_where_the_server_insists
     vendor = await vendor_of(connected)
     assert vendor is not None
     assert (await vendor.vend(scope(S3))).secret == SESSION
-    assert unity.asked[-1].query == {"operation": "READ"}
+    assert unity.count(BY_ID) == 0
+    assert unity.requests[-1].query == {"operation": "READ"}
 
 
 @pytest.mark.parametrize(
@@ -281,35 +302,36 @@ async def test_the_catalog_knows_one_binding(
     if known:
         assert (await vendor.vend(scope(S3, binding=binding))).kind == "aws"
         return
-    with pytest.raises(UnsupportedOperation, match=f"no binding '{binding}'"):
+    with pytest.raises(UnsupportedOperation, match=f"no credential binding '{binding}'"):
         await vendor.vend(scope(S3, binding=binding))
 
 
 @pytest.mark.parametrize(
     ("lie", "found"),
     [
-        (Reply.refusing("TABLE_NOT_FOUND"), NotFound),
-        (Reply.refusing("PERMISSION_DENIED"), NotFound),
-        (Reply.refusing("UNAUTHENTICATED"), StorageError),
-        (Reply.refusing("FAILED_PRECONDITION"), StorageError),
-        (Reply.refusing("INTERNAL"), StorageError),
-        (Reply(200, b"<html>"), StorageError),
-        (Reply.no_route(), StorageError),
-        (Reply.of({"aws_temp_credentials": None, "expiration_time": None}), StorageError),
-        (Reply.of({**ROLE, "url": "s3://lake/other"}), StorageError),
-        (Reply.of({**ROLE, "url": "s3://lake"}), StorageError),
-        (Reply.of({**ROLE, "gcp_oauth_token": {"oauth_token": "x"}}), StorageError),
-        (Reply.of({**ROLE, "expiration_time": "soon"}), StorageError),
-        (Reply.of({**ROLE, "aws_temp_credentials": "AK:SK"}), StorageError),
-        (Reply.of({**ROLE, "aws_temp_credentials": {"access_key_id": 7}}), StorageError),
+        (UnityReply.refusing("TABLE_NOT_FOUND"), NotFound),
+        (UnityReply.refusing("PERMISSION_DENIED"), NotFound),
+        (UnityReply.refusing("UNAUTHENTICATED"), StorageError),
+        (UnityReply.refusing("FAILED_PRECONDITION"), StorageError),
+        (UnityReply.refusing("INTERNAL"), StorageError),
+        (UnityReply(200, b"<html>"), StorageError),
+        (UnityReply.no_route(), StorageError),
+        (UnityReply.of({"aws_temp_credentials": None, "expiration_time": None}), StorageError),
+        (UnityReply.of({**ROLE, "url": "s3://lake/other"}), StorageError),
+        (UnityReply.of({**ROLE, "url": "s3://lake"}), StorageError),
+        (UnityReply.of({**ROLE, "gcp_oauth_token": {"oauth_token": "x"}}), StorageError),
+        (UnityReply.of({**ROLE, "expiration_time": "soon"}), StorageError),
+        (UnityReply.of({**ROLE, "aws_temp_credentials": "AK:SK"}), StorageError),
+        (UnityReply.of({**ROLE, "aws_temp_credentials": {"access_key_id": 7}}), StorageError),
     ],
 )
 async def test_what_cannot_be_credentials_is_not_vended(
-    unity: UnityServer, connected: Connected, lie: Reply, found: type[Exception]
+    unity: UnityServer, connected: Connected, lie: UnityReply, found: type[Exception]
 ) -> None:
     register(unity, ROLE)
     vendor = await vendor_of(connected)
     assert vendor is not None
+    await vendor.vend(scope(S3))  # with the credentials of the lookup
     unity.instead = lambda _: lie
     with pytest.raises(found) as raised:
         await vendor.vend(scope(S3))
@@ -345,7 +367,8 @@ async def test_of_the_delta_api_only_the_tables_own_credentials_count(
     register(unity, ROLE, table_type="MANAGED")
     vendor = await vendor_of(connected)
     assert vendor is not None
-    unity.instead = lambda _: Reply.of({"storage-credentials": entries})
+    await vendor.vend(scope(S3))  # with the credentials of the lookup
+    unity.instead = lambda _: UnityReply.of({"storage-credentials": entries})
     if vended:
         assert (await vendor.vend(scope(S3))).secret == SESSION
         return

@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ TABLES = {
 
 
 class TestManifest(CatalogBehaviour):
+    page_size = None
+
     @pytest.fixture
     def catalog(self, tmp_path: Path) -> Catalog:
         file = tmp_path / "tables.csv"
@@ -27,3 +30,13 @@ class TestManifest(CatalogBehaviour):
     @pytest.fixture
     def expected(self) -> Expected:
         return TABLES
+
+    @pytest.fixture
+    def failing(self, tmp_path: Path) -> Mapping[str, Catalog]:
+        broken = tmp_path / "broken.csv"
+        broken.write_text("no manifest", encoding="utf-8")
+        files = {"the file is missing": tmp_path / "missing.csv", "the file is broken": broken}
+        return {
+            how: ManifestCatalog(ManifestConfig(file=file), FakeContext())
+            for how, file in files.items()
+        }

@@ -1,1 +1,1 @@
-"""Who may read what: recipients, their tokens and grants, and the file that declares them."""
+"""Authentication, recipients, grants and policies, and the shares file that declares them."""

@@ -1,7 +1,7 @@
-"""Reads of the database, cached until its revision changes.
+"""Caches reads of the database until its revision changes.
 
-A warm read is a dictionary look-up. The revision is asked for at most once in `max_age` seconds, so
-what another process writes is seen within that time.
+A cached read is a dictionary lookup. The revision is read at most once in `max_age` seconds, so changes
+by other processes take effect within that time.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 from weakref import WeakValueDictionary
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
-from sluicegate.errors import Unavailable
-from sluicegate.lru import LRU
-from sluicegate.store import Store
-from sluicegate.store.engine import read_revision
+from sluicegate._util.lru import LRU
+from sluicegate.api.errors import Unavailable
+from sluicegate.database import Store
+from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.engine import read_revision
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
 
-# Seconds: how long the revision may take, and how soon a database that failed is asked again.
+# Seconds: timeout for reading the revision, and delay before the next attempt after a failure.
 _CHECK_TIMEOUT = 2.0
 _RETRY_AFTER = 3.0
 
 
 class Freshness:
-    """Knows the database's revision, and tells caches to forget when it changes.
+    """Tracks the revision of the database, and clears caches when it changes.
 
     Args:
-        max_age: Seconds for which the known revision is believed.
-        max_stale: Seconds for which cached reads outlive a database that does not answer.
+        store: The open database.
+        max_age: Seconds for which the last revision is considered current.
+        max_stale: Seconds for which cached reads are served if the database does not respond.
         clock: Monotonic seconds.
     """
 
@@ -54,27 +54,27 @@ class Freshness:
         self._checking = asyncio.Lock()
 
     def on_change(self, forget: Callable[[], None]) -> None:
-        """Call `forget` when the revision changes."""
+        """Register a function to call when the revision changes."""
         self._dependents.append(forget)
 
     async def ensure(self) -> None:
-        """Make sure that what is cached may be served.
+        """Check that cached values can be served.
 
         Raises:
-            Unavailable: The database has not answered for `max_stale` seconds.
+            Unavailable: The database has not responded for `max_stale` seconds.
         """
         now = self._clock()
         if now >= self._check_at:
             async with self._checking:
-                # By the time of arrival: a check that began later is young enough, however long it
-                # took. By the clock, each of many waiting requests would make a check of its own.
+                # Compares the time of arrival: a check that started later is recent enough, even if it
+                # was slow. With the current time, each waiting request would start its own check.
                 if now >= self._check_at:
                     await self._check()
         if now >= self._usable_until and self._clock() >= self._usable_until:
-            raise Unavailable("the gateway's database does not answer; try again later")
+            raise Unavailable("the gateway's database does not respond; try again later")
 
     def accepts(self, revision: int) -> bool:
-        """Whether what was read at a revision is still current; a newer one empties the caches."""
+        """Whether values read at a revision are current. A newer revision clears the caches."""
         if revision > self._revision:
             self._adopt(revision)
         return revision == self._revision
@@ -84,7 +84,7 @@ class Freshness:
         try:
             revision = await self.store.revision(timeout=_CHECK_TIMEOUT)
         except Unavailable:
-            # Requests meanwhile are served from the cache, or refused, without another attempt each.
+            # Until then, requests use the cache or fail, without another attempt for each of them.
             self._check_at = self._clock() + _RETRY_AFTER
             return
         self._check_at = started + self._max_age
@@ -99,11 +99,12 @@ class Freshness:
 
 
 class CachedReads(Generic[_Key, _Value]):
-    """One kind of read, cached by key; concurrent reads of one key ask the database once.
+    """A cache for one kind of read, by key. Concurrent reads of a key query the database once.
 
     Args:
-        capacity: Largest total weight of what is kept.
-        weigh: Weight of a value.
+        freshness: Determines whether cached values are current.
+        capacity: Maximum total weight of the cached values.
+        weigh: Returns the weight of a value.
     """
 
     def __init__(
@@ -117,10 +118,10 @@ class CachedReads(Generic[_Key, _Value]):
     async def get(
         self, key: _Key, load: Callable[[AsyncConnection], Awaitable[_Value | None]]
     ) -> _Value | None:
-        """The cached value, or what `load` reads; `None`, for what is not there, is not kept.
+        """Return the cached value, or else load it. `None` (the row does not exist) is not cached.
 
         Raises:
-            Unavailable: The database does not answer, and nothing that may still be served is cached.
+            Unavailable: The database does not respond, and no usable value is cached.
         """
         await self._freshness.ensure()
         found = self._entries.get(key)

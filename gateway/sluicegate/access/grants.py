@@ -1,6 +1,6 @@
-"""What each recipient may see: the fast read side that every request asks.
+"""Looks up what each recipient is granted, cached in memory for use by every request.
 
-A share that was not granted does not exist: both are the same `NotFound`.
+Shares that are not granted and shares that do not exist result in the same `NotFound`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from sluicegate.access.cache import CachedReads, Freshness
-from sluicegate.errors import NotFound
-from sluicegate.nouns import Principal, Schema, Share, SharedTable
-from sluicegate.store import Store
-from sluicegate.store.names import name_key
-from sluicegate.store.reads import (
+from sluicegate.api.errors import NotFound
+from sluicegate.api.models import Schema, Share, SharedTable
+from sluicegate.api.principals import Principal
+from sluicegate.database import Store
+from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.names import name_key
+from sluicegate.database.reads import (
     CredentialRecord,
     RecipientRecord,
     load_client,
@@ -28,7 +28,7 @@ from sluicegate.store.reads import (
     load_token,
 )
 
-# Bounds of what is kept in memory: credentials and recipients, and rows of each kind.
+# Capacities of the caches: of credentials and recipients, and of rows of each kind.
 _CREDENTIALS = 10_000
 _ROWS = 200_000
 
@@ -43,7 +43,7 @@ _Noun = TypeVar("_Noun", bound=_Named)
 
 @dataclass(frozen=True, slots=True)
 class _Listing(Generic[_Noun]):
-    """Nouns in the order of their casefolded names, and by them."""
+    """Shares, schemas or tables, sorted by their casefolded names and indexed by them."""
 
     ordered: Sequence[_Noun]
     by_key: Mapping[str, _Noun]
@@ -54,15 +54,15 @@ class _Listing(Generic[_Noun]):
 
 
 class Grants:
-    """What recipients may see, cached until the database's revision changes.
+    """Grants of recipients, cached until the revision of the database changes.
 
     Args:
         store: The open database.
-        max_age: Seconds after which a change by another process is seen at the latest.
-        max_stale: Seconds for which what is cached is still served when the database does not answer.
+        max_age: Maximum seconds until a change by another process takes effect.
+        max_stale: Maximum seconds for which cached values are used if the database does not respond.
         clock: Monotonic seconds.
 
-    Every method raises `Unavailable` when the database does not answer and nothing usable is cached.
+    Every method raises `Unavailable` if the database does not respond and no usable value is cached.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Grants:
         return await self._clients.get(client_id, lambda reader: load_client(reader, client_id))
 
     async def recipient(self, name: str) -> RecipientRecord | None:
-        """A recipient by name, whether or not it is let in."""
+        """A recipient by name, whether or not it is revoked."""
         return await self._recipients.get(name_key(name), lambda reader: load_recipient(reader, name))
 
     async def shares(self, principal: Principal) -> Sequence[Share]:
@@ -101,7 +101,7 @@ class Grants:
         """A share by name.
 
         Raises:
-            NotFound: There is none of that name, or it was not granted.
+            NotFound: The share does not exist, or is not granted.
         """
         share = (await self._granted(principal)).by_key.get(name_key(name))
         if share is None:
@@ -112,7 +112,7 @@ class Grants:
         """The schemas of a granted share, sorted by casefolded name.
 
         Raises:
-            NotFound: There is no such share, or it was not granted.
+            NotFound: The share does not exist, or is not granted.
         """
         return (await self._schemas_of(await self.share(principal, share))).ordered
 
@@ -120,7 +120,7 @@ class Grants:
         """A schema of a granted share by name.
 
         Raises:
-            NotFound: There is no such share or schema, or the share was not granted.
+            NotFound: The share or schema does not exist, or the share is not granted.
         """
         granted = await self.share(principal, share)
         schema = (await self._schemas_of(granted)).by_key.get(name_key(name))
@@ -129,11 +129,11 @@ class Grants:
         return schema
 
     async def tables(self, schema: Schema) -> Sequence[SharedTable]:
-        """The tables that a schema declares one by one, sorted by casefolded name."""
+        """The tables that a schema declares individually, sorted by casefolded name."""
         return (await self._tables_of(schema)).ordered
 
     async def table(self, schema: Schema, name: str) -> SharedTable | None:
-        """A table that a schema declares, by name."""
+        """A table that a schema declares individually, by name; `None` if it doesn't."""
         return (await self._tables_of(schema)).by_key.get(name_key(name))
 
     async def _granted(self, principal: Principal) -> _Listing[Share]:

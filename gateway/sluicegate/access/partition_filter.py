@@ -1,8 +1,8 @@
-"""Partition filters: `country = 'DE' AND region = recipient.region`.
+"""Parses partition filters, such as `country = 'DE' AND region = recipient.region`.
 
-Grammar: terms joined by `AND`; a term is `column = value`; a column is a name, or any text between
-backticks; a value is a text between single quotes (`''` is one quote in it) or `recipient.NAME`, a
-property of the recipient who asks.
+Grammar: terms joined by `AND`. A term is `column = value`. A column is a name, or any text between
+backticks. A value is a string in single quotes (in which `''` is one quote) or `recipient.NAME`, a
+property of the recipient who sends the request.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class RecipientProperty:
-    """The value that the asking recipient has for a property."""
+    """A property of the recipient who sends the request."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionTerm:
-    """One column that must have one value."""
+    """A column and its required value."""
 
     column: str
     value: str | RecipientProperty
@@ -46,10 +46,10 @@ class PartitionFilter:
 
     @classmethod
     def parse(cls, text: str) -> PartitionFilter:
-        """Read a filter.
+        """Parse a filter.
 
         Raises:
-            ValueError: It is no filter; the message says what is wrong where.
+            ValueError: The text is not a filter. The message contains the error and its position.
         """
         tokens = _tokens(text)
         terms = [_term(tokens)]
@@ -76,7 +76,7 @@ class _Token:
 
 
 def _tokens(text: str) -> list[_Token]:
-    """The tokens in reverse, so that the next one is popped."""
+    """The tokens in reverse order, so that the next one can be popped."""
     found: list[_Token] = []
     position = 0
     while not found or found[-1].kind != "end":
@@ -105,4 +105,4 @@ def _value(token: _Token) -> str | RecipientProperty:
         return token.text[1:-1].replace("''", "'")
     if token.kind == "property":
         return RecipientProperty(token.text.partition(".")[2])
-    raise token.unexpected("a text in single quotes or recipient.PROPERTY")
+    raise token.unexpected("a string in single quotes or recipient.PROPERTY")

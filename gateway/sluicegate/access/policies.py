@@ -1,6 +1,6 @@
-"""What the provider's policies leave of the tables that a recipient was granted.
+"""Applies the provider's policies to the tables that a recipient is granted.
 
-A policy only narrows: grants say what is shared, and what a policy takes away does not exist.
+A policy can only restrict access that grants allow. Tables that it removes do not exist for recipients.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 import anyio
 
 from sluicegate.api import Policy, PolicyAction, Principal, SharedTable
-from sluicegate.errors import Unavailable
+from sluicegate.api.errors import Unavailable
 from sluicegate.telemetry import span
 
 log = logging.getLogger(__name__)
@@ -22,26 +22,26 @@ _PATIENCE_SECONDS: Final = 10.0
 
 
 class Policies:
-    """Asks every policy, each about what those before it left, in the order of the configuration.
+    """Calls the policies in the order of the configuration, each with the tables that remain.
 
-    A policy that fails, or takes too long, lets nothing through: what it would have said nobody knows.
+    If a policy fails or times out, access is denied, because its decision is unknown.
 
     Args:
-        policies: The configured ones, by name.
-        patience: Seconds that one of them may take.
+        policies: The configured policies, by name.
+        timeout: Timeout of one policy, in seconds.
     """
 
-    def __init__(self, policies: Mapping[str, Policy], patience: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, policies: Mapping[str, Policy], timeout: float = _PATIENCE_SECONDS) -> None:
         self._policies = policies
-        self._patience = patience
+        self._timeout = timeout
 
     async def readable(
         self, principal: Principal, tables: Sequence[SharedTable]
     ) -> Sequence[SharedTable]:
-        """The tables that a recipient may read, in their order; all of them are asked for at once.
+        """Return the tables that a recipient can read, in their order, with one call per policy.
 
         Raises:
-            Unavailable: A policy cannot be asked now.
+            Unavailable: A policy fails or times out.
         """
         if not self._policies or not tables:
             return tables
@@ -51,12 +51,12 @@ class Policies:
     async def narrowed(
         self, principal: Principal, tables: Sequence[SharedTable]
     ) -> Sequence[SharedTable]:
-        """The tables with the access modes that are left to a recipient: no `dir` without credentials.
+        """Return the tables without access mode `dir` if the recipient is not allowed credentials.
 
-        Those that are shared by directory are asked for at once.
+        Each policy is called once, with all tables that are shared by directory.
 
         Raises:
-            Unavailable: A policy cannot be asked now.
+            Unavailable: A policy fails or times out.
         """
         if not self._policies:
             return tables
@@ -65,10 +65,10 @@ class Policies:
         return [_without_directory(table) if table in denied else table for table in tables]
 
     async def allow(self, principal: Principal, action: PolicyAction, table: SharedTable) -> bool:
-        """Whether a recipient may do something with a table.
+        """Whether a recipient is allowed to perform an action on a table.
 
         Raises:
-            Unavailable: A policy cannot be asked now.
+            Unavailable: A policy fails or times out.
         """
         return bool(await self._left(principal, action, [table]))
 
@@ -79,10 +79,10 @@ class Policies:
         for name, policy in self._policies.items():
             if not left:
                 break
-            left &= await self._asked(name, policy, principal, action, left)
+            left &= await self._allowed_by(name, policy, principal, action, left)
         return left
 
-    async def _asked(
+    async def _allowed_by(
         self,
         name: str,
         policy: Policy,
@@ -91,12 +91,12 @@ class Policies:
         tables: frozenset[SharedTable],
     ) -> frozenset[SharedTable]:
         try:
-            with span("policy", policy=name, tables=len(tables)), anyio.fail_after(self._patience):
+            with span("policy", policy=name, tables=len(tables)), anyio.fail_after(self._timeout):
                 return frozenset(await policy.allowed(principal, action, tables))
         except Unavailable as error:
             raise _unavailable(f"{name}: {error.for_operators}") from error
         except TimeoutError as error:
-            raise _unavailable(f"{name}: no answer within {self._patience} seconds") from error
+            raise _unavailable(f"{name}: no response within {self._timeout} seconds") from error
         except Exception as error:
             log.exception("the policy '%s' failed", name)
             raise _unavailable(f"{name}: {type(error).__name__}") from error
@@ -107,4 +107,4 @@ def _without_directory(table: SharedTable) -> SharedTable:
 
 
 def _unavailable(detail: str) -> Unavailable:
-    return Unavailable("the provider's policies cannot be asked now; try again later", detail=detail)
+    return Unavailable("the provider's policies are unavailable; try again later", detail=detail)

@@ -1,4 +1,4 @@
-"""`python -m sluicegate.cli`: the command, where its script is not on the path."""
+"""`python -m sluicegate.cli`: runs the command if its script is not on the path."""
 
 from sluicegate.cli import main
 

@@ -1,4 +1,4 @@
-"""What commands share: the configuration that they were given, and a way to run async work."""
+"""Common functions of commands: the configuration file, and running coroutines."""
 
 from __future__ import annotations
 
@@ -15,18 +15,30 @@ if TYPE_CHECKING:
 
 DEFAULT_CONFIG = "gateway.yaml"
 CONFIG_VARIABLE = "SLUICEGATE_CONFIG"
+DEBUG_VARIABLE = "SLUICEGATE_DEBUG"
 T = TypeVar("T")
 
 _META_KEY = "sluicegate.config"
+_WARNED_KEY = "sluicegate.config.warned"
+
+
+def is_debugging() -> bool:
+    """Whether unexpected errors end a command with a traceback."""
+    return os.environ.get(DEBUG_VARIABLE) == "1"
+
+
+def unexpected(error: Exception) -> str:
+    """The text for an error that no command expects: only its type, as messages can contain secrets."""
+    return f"unexpected {type(error).__name__}; set {DEBUG_VARIABLE}=1 for a traceback"
 
 
 def config_option() -> click.Option:
-    """The option that every command takes, before or after the command's name."""
+    """The option `--config`, which every command accepts before or after its name."""
     return click.Option(
         ["--config"],
         type=click.Path(path_type=Path, dir_okay=False),
         metavar="FILE",
-        is_eager=True,  # so that `--config FILE --help` knows the file's plugins
+        is_eager=True,  # so that `--config FILE --help` lists the commands of the file's plugins
         expose_value=False,
         callback=_remember_config,
         help=f"Configuration file.  [default: ${CONFIG_VARIABLE} or {DEFAULT_CONFIG}]",
@@ -34,30 +46,45 @@ def config_option() -> click.Option:
 
 
 def given_config_path(ctx: click.Context) -> Path | None:
-    """The configuration file that the command line or the environment names, if any does."""
+    """The configuration file from the command line or else the environment, or `None`."""
     given: Path | None = ctx.meta.get(_META_KEY)
     named = os.environ.get(CONFIG_VARIABLE)
     return given or (Path(named) if named else None)
 
 
 def config_path(ctx: click.Context) -> Path:
-    """The configuration file that the command line, the environment or the default names."""
+    """The configuration file from the command line, the environment, or else the default."""
     return given_config_path(ctx) or Path(DEFAULT_CONFIG)
 
 
 def load_settings(ctx: click.Context) -> Settings:
-    """The settings of the configuration file.
+    """Read the settings from the configuration file.
 
     Raises:
-        ConfigurationError: The file cannot be read, or something in it is wrong.
+        ConfigurationError: The file cannot be read, or is not valid.
+    """
+    return load_settings_from(ctx, config_path(ctx))
+
+
+def load_settings_from(ctx: click.Context, path: Path) -> Settings:
+    """Read the settings from a file, and report each deprecated key once on standard error.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or is not valid.
     """
     from sluicegate.config import load_settings as load
 
-    return load(config_path(ctx))
+    settings = load(path)
+    warned: set[str] = ctx.meta.setdefault(_WARNED_KEY, set())
+    for warning in settings.source.warnings:
+        if warning not in warned:
+            warned.add(warning)
+            click.echo(f"warning: {warning}", err=True)
+    return settings
 
 
 def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end, on uvloop where there is one."""
+    """Run a coroutine until it completes, with uvloop if it is installed."""
     try:
         import uvloop
     except ImportError:

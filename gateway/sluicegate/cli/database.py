@@ -1,4 +1,4 @@
-"""The database, for commands."""
+"""Opens the configured database for commands."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from sluicegate.errors import ConfigurationError, Unavailable
+from sluicegate.api.errors import ConfigurationError, Unavailable
 
 if TYPE_CHECKING:
     from sluicegate.config import Settings
-    from sluicegate.store import Store
+    from sluicegate.database import Store
 
 
 @asynccontextmanager
 async def open_store(settings: Settings) -> AsyncIterator[Store]:
-    """The configured database; operators are told the reasons that recipients are not.
+    """Open the configured database. Errors contain the details that recipients never see.
 
     Raises:
-        ConfigurationError: It cannot be opened, or fails while it is used.
+        ConfigurationError: The database cannot be opened, or fails during use.
     """
-    from sluicegate.store import Store
+    from sluicegate.database import Store
 
     store = await Store.open(settings.database.get_secret_value())
     try:

@@ -1,4 +1,4 @@
-"""What `sluicegate hadoop-token` prints: the tokens, and the settings of those who use them."""
+"""The output of `sluicegate hadoop-token`: the tokens, and the settings for Spark and MapReduce."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sluicegate.clock import iso_utc
+from sluicegate._util.clock import iso_utc
 
 _LOCATION = "HADOOP_TOKEN_FILE_LOCATION"
 
 
 def describe_issued(file: Path, tokens: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The lines.
+    """The lines to print after tokens were issued.
 
     Args:
-        file: Where the tokens are.
-        tokens: The gateway's `tokens`.
+        file: The token file.
+        tokens: The member `tokens` of the gateway's response.
     """
     path = str(file.absolute())
     properties = {key: value for token in tokens for key, value in token["configuration"].items()}
     for token in tokens:
         yield from _token(token)
     if any(token["bonded"] for token in tokens):
-        yield "  kept tokens need the endpoint and region that were printed when they were new"
+        yield "  reused tokens need the endpoint and region that were printed when they were issued"
     yield ""
     yield "# Spark: environment of the driver, and lines of spark-defaults.conf"
     yield f"export {_LOCATION}={path}"
@@ -37,8 +37,8 @@ def describe_issued(file: Path, tokens: Sequence[Mapping[str, Any]]) -> Iterator
 
 def _token(token: Mapping[str, Any]) -> Iterator[str]:
     expires = token["expirationTime"]
-    until = f"expires {iso_utc(expires)}" if expires else "never expires by itself"
-    kept = ", kept" if token["bonded"] else ""
+    until = f"expires {iso_utc(expires)}" if expires else "does not expire"
+    kept = ", reused" if token["bonded"] else ""
     yield f"{token['service']}: {token['kind']}, {until}{kept}"
     for table in token["tables"]:
         yield f"  {table['name']}: {table['location']}"

@@ -1,4 +1,4 @@
-"""Asks a gateway as a recipient does, with a profile (delta-sharing-protocol.md, "Profile File")."""
+"""Calls a gateway as a recipient, with a profile (Delta Sharing protocol, "Profile File Format")."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 import orjson
 
-from sluicegate.errors import ConfigurationError, SluicegateError
+from sluicegate.api.errors import ConfigurationError, SluicegateError
 
 _LONGEST_ANSWER = 64_000_000
 _PATIENCE_SECONDS = 60
@@ -18,15 +18,15 @@ _OAUTH = "oauth_client_credentials"
 
 
 class GatewayRefused(SluicegateError):
-    """The gateway answered an error, or cannot be reached."""
+    """The gateway returned an error, or cannot be reached."""
 
 
 class ProfileClient:
-    """A recipient.
+    """Sends requests as a recipient.
 
     Args:
-        profile: The profile's members.
-        path: Where it came from, for errors.
+        profile: The members of the profile.
+        path: The file of the profile, for error messages.
     """
 
     def __init__(self, profile: Mapping[str, Any], path: Path) -> None:
@@ -36,29 +36,29 @@ class ProfileClient:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The recipient of a profile file.
+        """A client for the recipient of a profile file.
 
         Raises:
-            ConfigurationError: It is no profile.
+            ConfigurationError: The file is not a profile.
         """
         try:
             profile = orjson.loads(path.read_bytes())
         except orjson.JSONDecodeError:
             profile = None
         if not isinstance(profile, dict):
-            raise ConfigurationError(f"{path} is no profile file: it holds no JSON object")
+            raise ConfigurationError(f"{path} is not a profile file: it is not a JSON object")
         return cls(profile, path)
 
     async def post(self, names: tuple[str, ...], body: Mapping[str, Any]) -> dict[str, Any]:
-        """The JSON answer to a POST.
+        """Send a POST request and return the JSON response.
 
         Args:
-            names: The segments of the address below the endpoint, not encoded.
-            body: What is sent, as JSON.
+            names: The path segments below the endpoint, not encoded.
+            body: The request body, sent as JSON.
 
         Raises:
-            GatewayRefused: It answered an error, or does not answer.
-            ConfigurationError: The profile does not say how to prove oneself.
+            GatewayRefused: The gateway returns an error, or does not respond.
+            ConfigurationError: The profile has no credentials of a supported type.
         """
         token = await self._access_token()
         address = "/".join((self._endpoint, *(quote(name, safe="") for name in names)))
@@ -73,7 +73,7 @@ class ProfileClient:
             return self._member("bearerToken")
         if self._profile.get("type") != _OAUTH:
             raise ConfigurationError(
-                f"{self._path}: profiles with a bearer token or of type {_OAUTH} are understood here"
+                f"{self._path}: unsupported type: use a profile with a bearer token or of type {_OAUTH}"
             )
         import aiohttp
 
@@ -97,13 +97,13 @@ class ProfileClient:
             ):
                 return _answer(response.status, await response.content.read(_LONGEST_ANSWER))
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            # The kind alone: what a library says may hold the address of a proxy with its password.
-            raise GatewayRefused(f"{address} does not answer: {type(error).__name__}") from error
+            # Only the type: the message of a library can contain the URL of a proxy with its password.
+            raise GatewayRefused(f"{address} does not respond: {type(error).__name__}") from error
 
     def _member(self, name: str) -> str:
         value = self._profile.get(name)
         if not isinstance(value, str) or not value:
-            raise ConfigurationError(f"{self._path} is no profile file: {name} is missing")
+            raise ConfigurationError(f"{self._path} is not a profile file: {name} is missing")
         return value
 
 
@@ -116,7 +116,7 @@ def _answer(status: int, content: bytes) -> dict[str, Any]:
     if status == 200 and known:
         return dict(answer)
     said = answer.get("message") or answer.get("error_description") if known else None
-    raise GatewayRefused(f"the gateway refused: {said or f'status {status}'}")
+    raise GatewayRefused(f"the gateway returned an error: {said or f'status {status}'}")
 
 
 def _is_loopback(address: str) -> bool:

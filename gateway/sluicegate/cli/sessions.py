@@ -1,4 +1,4 @@
-"""What `sluicegate recipient revoke --sessions` does behind the revocation."""
+"""Ends the storage sessions of a recipient, for `sluicegate recipient revoke --sessions`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sluicegate.clock import epoch_ms
-from sluicegate.errors import UnsupportedOperation
+from sluicegate._util.clock import epoch_ms
+from sluicegate.api.errors import UnsupportedOperation
 
 if TYPE_CHECKING:
     from sluicegate.api import Principal
@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 
 
 async def end_all_sessions(settings: Settings, principal: Principal) -> bool:
-    """End what a recipient was given until now, and tell what was done; whether nothing failed."""
-    from sluicegate.registry import Instances, Registry, configure
-    from sluicegate.registry.contexts import NoLinks
+    """End a recipient's sessions in every storage, and print the outcomes.
+
+    Returns:
+        Whether no storage failed.
+    """
+    from sluicegate.plugins import Instances, Registry, configure
+    from sluicegate.plugins.context import NoLinks
     from sluicegate.vending.sessions import end_sessions
 
     registry = Registry.load(settings)
@@ -38,10 +42,10 @@ async def end_all_sessions(settings: Settings, principal: Principal) -> bool:
 def _tell(outcome: SessionsOutcome) -> bool:
     place = f"storage '{outcome.storage}'"
     if outcome.ended is not None:
-        done = "sessions ended" if outcome.ended.applied else "to be done by an administrator"
+        done = "sessions ended" if outcome.ended.applied else "an administrator must end the sessions"
         click.echo(f"{place}: {done}\n{outcome.ended.instructions}")
         return True
     error = outcome.error
     reason = f": {error.detail}" if error and error.detail else ""
     click.echo(f"{place}: {error}{reason}", err=True)
-    return isinstance(error, UnsupportedOperation)  # those sessions end by themselves
+    return isinstance(error, UnsupportedOperation)  # those sessions only expire

@@ -1,4 +1,4 @@
-"""Text in columns, for people."""
+"""Aligns text in columns for the terminal."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 
 def columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Lines whose columns stand below each other; the last column is as long as it is."""
+    """The header and rows as lines with aligned columns. The last column is not padded."""
     widths = [max(len(row[index]) for row in (header, *rows)) for index in range(len(header) - 1)]
     for row in (header, *rows):
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]

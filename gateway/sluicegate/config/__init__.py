@@ -1,4 +1,4 @@
-"""`gateway.yaml` becomes frozen settings; every key is typed, described and defaulted once."""
+"""Reads `gateway.yaml` into frozen settings that define type, description and default of each key."""
 
 from sluicegate.config.authentication import AuthenticationSettings, OidcSettings
 from sluicegate.config.delegation import DelegationSettings

@@ -1,4 +1,4 @@
-"""The section `authentication`: who else than the gateway may say who a recipient is."""
+"""The section `authentication`: identity providers and plugins that authenticate recipients."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
+from sluicegate._util.units import Duration
 from sluicegate.config.model import PluginSection, SettingsModel
-from sluicegate.units import Duration
 
 T = TypeVar("T")
 OidcAlgorithm = Literal[
@@ -18,15 +18,15 @@ OidcAlgorithm = Literal[
 
 
 def check_key_address(address: str) -> str:
-    """The address itself, when keys that come from it can be trusted.
+    """Return the address if keys from it can be trusted.
 
     Raises:
-        ValueError: It is not https, nor http on this machine.
+        ValueError: The scheme is not https, and not http on the loopback interface.
     """
     parts = urlsplit(address)
     trusted = parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts.hostname))
     if not trusted or not parts.hostname:
-        raise ValueError("expected an https:// address: whoever changes the keys on their way gets in")
+        raise ValueError("expected an https:// address: over http, an attacker can replace the keys")
     if parts.username is not None or parts.fragment:
         raise ValueError("expected an address without user and fragment")
     return address
@@ -56,62 +56,66 @@ OneOrMore = Annotated[
 
 
 class OidcSettings(SettingsModel):
-    """An issuer of OIDC or OAuth tokens (JWTs) by which recipients may prove themselves."""
+    """An issuer of OIDC or OAuth tokens (JWTs) with which recipients can authenticate."""
 
     issuer: KeyAddress = Field(
-        description="Exactly what the tokens' claim `iss` says; `https://`, as is `jwks_uri`."
+        description="Value of the claim `iss` in tokens. This and `jwks_uri` must start with `https://`."
     )
     audience: OneOrMore = Field(
         description=(
-            "What the claim `aud` must say, or hold: the gateway's name at the issuer. One, or a list."
+            "Required value of the claim `aud`: the gateway's name at the issuer. One value, or a list "
+            "of accepted ones."
         )
     )
     jwks_uri: KeyAddress | None = Field(
-        default=None, description="Where the issuer's keys are; without it, they are discovered."
+        default=None, description="URL of the issuer's keys. If it is not set, the keys are discovered."
     )
     algorithms: Annotated[tuple[OidcAlgorithm, ...], AfterValidator(_not_empty)] = Field(
         default=("RS256", "ES256"),
-        description="What tokens may be signed by; each key only by what fits it.",
+        description="Accepted signature algorithms. A key is used only with algorithms of its type.",
     )
-    claim: Words = Field(default="sub", description="The claim that says who the recipient is.")
+    claim: Words = Field(default="sub", description="The claim that identifies the recipient.")
     recipients: dict[Words, Words] | None = Field(
         default=None,
         description=(
-            "Recipient by the claim's value. Without it, the value is the recipient's name, letter by "
-            "letter."
+            "Maps values of the claim to names of recipients. If it is not set, the value must be the "
+            "exact name of the recipient."
         ),
     )
     leeway: Duration = Field(
-        default=60, ge=0, le=600, description="How much the issuer's clock may differ."
+        default=60,
+        ge=0,
+        le=600,
+        description="Accepted difference between the clocks of issuer and gateway.",
     )
     keys_max_age: Duration = Field(
         default=600,
         ge=10,
-        description="How long the issuer's keys are used before they are asked anew.",
+        description="How long the issuer's keys are used before they are requested again.",
     )
     keys_max_stale: Duration = Field(
         default=3600,
         ge=10,
         description=(
-            "How long the last known keys are used while the issuer does not answer; then its tokens "
-            "are answered with 503."
+            "How long the last known keys are used while the issuer does not respond. After that, "
+            "requests with its tokens fail with 503."
         ),
     )
 
 
 def _each_once(issuers: tuple[OidcSettings, ...]) -> tuple[OidcSettings, ...]:
     if len({each.issuer for each in issuers}) < len(issuers):
-        raise ValueError("an issuer is named twice; give one entry a list of audiences")
+        raise ValueError("an issuer occurs twice; use one entry with a list of audiences")
     return issuers
 
 
 class AuthenticationSettings(SettingsModel):
-    """Who else than the gateway may say who a recipient is."""
+    """Identity providers and plugins that authenticate recipients."""
 
     oidc: Annotated[tuple[OidcSettings, ...], AfterValidator(_each_once)] = Field(
         default=(), description="Issuers whose tokens are accepted as bearer tokens."
     )
     authenticators: tuple[PluginSection, ...] = Field(
         default=(),
-        description="Plugins that recognise recipients by something else, asked last, in this order.",
+        description="Plugins that authenticate recipients. The gateway calls them last, in this order.",
     )

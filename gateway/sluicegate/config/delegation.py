@@ -1,4 +1,4 @@
-"""The section `delegation`: the delegation service, its workers and who may hand tasks over."""
+"""The section `delegation`: the delegation service, its workers, and the clients that submit tasks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
 
+from sluicegate._util.units import Duration
+from sluicegate.api.errors import InvalidRequest
+from sluicegate.api.realm_grants import comparable_location
 from sluicegate.config.authentication import OidcSettings
 from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel, SigningKey
-from sluicegate.errors import InvalidRequest
-from sluicegate.realm_grants import comparable_location
-from sluicegate.units import ByteSize, Duration
 
 
 def _location(value: str) -> str:
@@ -28,50 +28,51 @@ _DAY = 86_400
 
 
 class RetrySettings(SettingsModel):
-    """How often a task is tried, and what it waits between attempts (the document's "Task Retry")."""
+    """Attempts of a task, and the delays between them (section "Task Retry" of the document)."""
 
-    max_attempts: int = Field(default=5, ge=1, description="How many attempts a task has.")
+    max_attempts: int = Field(default=5, ge=1, description="Maximum number of attempts.")
     initial_backoff: Duration = Field(
-        default=30, ge=0, description="How long a task waits after its first failed attempt."
+        default=30, ge=0, description="Delay after the first failed attempt."
     )
     backoff_multiplier: float = Field(
-        default=2.0, ge=1, le=10, description="How much longer it waits after each further one."
+        default=2.0, ge=1, le=10, description="Factor for the delay after each further failed attempt."
     )
-    max_backoff: Duration = Field(default=3600, ge=0, description="The longest wait.")
+    max_backoff: Duration = Field(default=3600, ge=0, description="Longest delay.")
     jitter: float = Field(
         default=0.1,
         ge=0,
         le=1,
-        description="By which part a wait may be shorter, so that tasks do not come back together.",
+        description="Largest fraction by which a delay is randomly shortened, to spread retries.",
     )
 
 
 class RetryOverride(SettingsModel):
-    """What an operation's retries do differently."""
+    """Retry settings of one operation. Keys that are not set have the values in `delegation.retry`."""
 
-    max_attempts: int | None = Field(default=None, ge=1, description="Attempts.")
-    initial_backoff: Duration | None = Field(default=None, ge=0, description="The first wait.")
-    backoff_multiplier: float | None = Field(default=None, ge=1, le=10, description="Its growth.")
-    max_backoff: Duration | None = Field(default=None, ge=0, description="The longest wait.")
-    jitter: float | None = Field(default=None, ge=0, le=1, description="The jitter.")
+    max_attempts: int | None = Field(default=None, ge=1, description="Maximum number of attempts.")
+    initial_backoff: Duration | None = Field(default=None, ge=0, description="First delay.")
+    backoff_multiplier: float | None = Field(default=None, ge=1, le=10, description="Factor.")
+    max_backoff: Duration | None = Field(default=None, ge=0, description="Longest delay.")
+    jitter: float | None = Field(default=None, ge=0, le=1, description="Jitter.")
 
 
 class LeaseSettings(SettingsModel):
-    """How workers hold tasks (the document's "Task Resiliency and Lease Management")."""
+    """Leases of tasks (section "Task Resiliency and Lease Management" of the document)."""
 
-    lost_timeout: Duration = Field(
+    ttl: Duration = Field(
         default=3600,
         ge=5,
-        description="How long after a worker's last sign of life its task is another worker's.",
+        description="How long after the last heartbeat of a worker other workers can take over its "
+        "task.",
     )
     heartbeat: Duration = Field(
-        default=30, ge=1, description="How often workers give a sign of life, and store progress."
+        default=30, ge=1, description="How often workers send a heartbeat and store progress."
     )
 
     @model_validator(mode="after")
     def _beats_in_time(self) -> Self:
-        if self.heartbeat * 2 > self.lost_timeout:
-            raise ValueError("heartbeat can be half of lost_timeout at most: one may be late")
+        if self.heartbeat * 2 > self.ttl:
+            raise ValueError("heartbeat must be at most half of ttl, so that one can be late")
         return self
 
 
@@ -80,50 +81,50 @@ class WorkerSettings(SettingsModel):
 
     concurrency: int = Field(default=1, ge=1, le=64, description="Tasks that run at the same time.")
     poll_interval: Duration = Field(
-        default=5, ge=1, description="How often an idle worker asks for a task."
+        default=5, ge=1, description="How often an idle worker looks for a task."
     )
     drain_timeout: Duration = Field(
         default=30,
         ge=0,
         description=(
-            "How long running tasks may go on after SIGTERM; then they are given back, and the attempt "
-            "does not count."
+            "How long running tasks can continue after SIGTERM. After that, the worker releases them, "
+            "and the attempt does not count."
         ),
     )
     cancel_timeout: Duration = Field(
         default=30,
         ge=0,
         description=(
-            "How long an executor may take to end after a stop has cancelled it; then the worker "
-            "leaves it and ends."
+            "How long an executor can take to stop after it was cancelled. After that, the worker "
+            "exits without waiting for it."
         ),
     )
 
 
 class DelegationClient(SettingsModel):
-    """A catalog that may hand tasks over."""
+    """A catalog that is allowed to submit tasks."""
 
     secret: SecretStr | None = Field(
         default=None,
-        description="Its OAuth2 client secret, for access tokens of the service's own; the client id "
-        "is its name here.",
+        description="Its OAuth 2.0 client secret, with which it gets access tokens of the service. The "
+        "client id is its name here.",
     )
     subjects: tuple[str, ...] = Field(
-        default=(), description="Values of an issuer's claim (see `issuers`) that prove it."
+        default=(), description="Values of the issuer's claim (see `issuers`) that identify it."
     )
     certificates: tuple[str, ...] = Field(
-        default=(), description="Subjects (RFC 4514) of the client certificates that prove it."
+        default=(), description="Subjects (RFC 4514) of the client certificates that identify it."
     )
     realms: tuple[RealmName, ...] = Field(
-        default=(), description="Realms that it may act for; empty for `delegation.realm` alone."
+        default=(), description="Realms that it can act for; empty for only `delegation.realm`."
     )
 
 
 class RealmSettings(SettingsModel):
-    """What tasks of a realm may touch: nothing that is not listed."""
+    """Catalogs, locations and operations that tasks of a realm can use. All others are forbidden."""
 
     catalogs: tuple[str, ...] = Field(
-        default=(), description="Catalogs of the executors whose tables its tasks may name."
+        default=(), description="Catalogs of the executors whose tables its tasks can name."
     )
     locations: tuple[GrantedLocation, ...] = Field(
         default=(),
@@ -131,91 +132,90 @@ class RealmSettings(SettingsModel):
         "tables, including the tables of its catalogs.",
     )
     operations: tuple[OperationName, ...] = Field(
-        default=(), description="Operations that its clients may submit, such as `TABLE_PURGE`."
+        default=(), description="Operations that its clients can submit, such as `TABLE_PURGE`."
     )
 
 
 class DelegationTls(SettingsModel):
-    """TLS of the service; with `client_ca` it is mutual."""
+    """TLS of the service. With `client_ca`, it is mutual TLS."""
 
     certificate: str = Field(description="File with the certificate chain, PEM.")
     key: str = Field(description="File with the private key, PEM.")
     client_ca: str | None = Field(
         default=None,
-        description="File with the authorities whose client certificates are accepted. Every "
-        "connection needs one then.",
+        description="File with the authorities whose client certificates are accepted. If it is set, "
+        "every connection needs a client certificate.",
     )
 
 
 class CallbackSettings(SettingsModel):
-    """Where the final state of tasks is pushed to."""
+    """The receiver of the final states of tasks."""
 
-    url: HttpUrl = Field(description="It gets the task's record by POST.")
-    token: SecretStr | None = Field(default=None, description="Bearer token to send with it.")
+    url: HttpUrl = Field(description="URL to which the service sends the task's record with POST.")
+    token: SecretStr | None = Field(default=None, description="Bearer token of these requests.")
 
 
 class DelegationSettings(SettingsModel):
-    """The delegation service: long tasks that catalogs hand over."""
+    """The delegation service, which runs long tasks for catalogs."""
 
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(
-        default=8182, ge=0, le=65_535, description="Port to listen on; 0 takes a free one."
+        default=8182, ge=0, le=65_535, description="Port to listen on; 0 selects a free port."
     )
-    max_body: ByteSize = Field(
-        default=1_000_000,
-        ge=1,
-        description="Longest payload; a longer one is answered with 413. Raise it for catalogs that "
-        "send the metadata of tables with very many snapshots.",
+    tls: DelegationTls | None = Field(
+        default=None,
+        description="Certificates for HTTPS. If they are not set, the service serves HTTP.",
     )
-    tls: DelegationTls | None = Field(default=None, description="Certificates; without them, HTTP.")
     realm: RealmName = Field(
-        default="default-realm", description="The realm of clients that name no others."
+        default="default-realm", description="The realm of clients without `realms`."
     )
-    realm_limit: int = Field(
+    max_running_per_realm: int = Field(
         default=16,
         ge=1,
-        description="Tasks of one realm that run at the same time, on all workers together.",
+        description="Maximum number of concurrent tasks of one realm, on all workers together.",
     )
     realm_limits: dict[RealmName, Annotated[int, Field(ge=1)]] = Field(
-        default_factory=dict, description="Other limits, by realm."
+        default_factory=dict, description="Different maximums for some realms, by realm."
     )
     clients: dict[ClientName, DelegationClient] = Field(
-        default_factory=dict, description="Who may hand tasks over, by a name of your own."
+        default_factory=dict,
+        description="Catalogs that are allowed to submit tasks, by a name that you choose.",
     )
     realms: dict[RealmName, RealmSettings] = Field(
         default_factory=dict,
-        description="What tasks of each realm may touch. Required when clients act for more than one "
-        "realm. Without this section, tasks of the one realm may run every operation on every table of "
-        "the executors' catalogs.",
+        description="What tasks of each realm can access. Required if clients act for more than one "
+        "realm. Without this section, tasks of the only realm can run every operation on every table "
+        "of the executors' catalogs.",
     )
     issuers: tuple[OidcSettings, ...] = Field(
         default=(),
         description="Issuers whose access tokens with the scope `execute_tasks` are accepted.",
     )
     access_token_lifetime: Duration = Field(
-        default=3600, ge=60, le=_DAY, description="How long the service's own access tokens live."
+        default=3600, ge=60, le=_DAY, description="How long access tokens of the service are valid."
     )
     executors: tuple[PluginSection, ...] = Field(
-        default=(), description="Plugins that run tasks; each operation is of one of them."
+        default=(), description="Plugins that run tasks. Each operation belongs to one of them."
     )
     encryption_keys: tuple[SigningKey, ...] = Field(
         default=(),
-        description="Encrypt credentials in payloads: the first encrypts, all decrypt; at least 32 "
-        "characters. Without any, keys are derived from the signing keys.",
+        description="Keys for credentials in payloads, at least 32 characters each. The first "
+        "encrypts; all decrypt. If there are none, keys are derived from the signing keys.",
     )
-    lease: LeaseSettings = Field(default=LeaseSettings(), description="How workers hold tasks.")
-    retry: RetrySettings = Field(default=RetrySettings(), description="How tasks are tried again.")
+    lease: LeaseSettings = Field(default=LeaseSettings(), description="Leases of tasks.")
+    retry: RetrySettings = Field(default=RetrySettings(), description="Retries of failed tasks.")
     retry_overrides: dict[OperationName, RetryOverride] = Field(
-        default_factory=dict, description="What is different for an operation, such as `TABLE_PURGE`."
+        default_factory=dict,
+        description="Different retry settings of operations, by operation, such as `TABLE_PURGE`.",
     )
     worker: WorkerSettings = Field(default=WorkerSettings(), description="The workers of a process.")
     retention: Duration = Field(
         default=90 * _DAY,
         ge=_DAY,
-        description="How long tasks are kept after their end, with their histories.",
+        description="How long completed tasks are stored, with their histories.",
     )
     callback: CallbackSettings | None = Field(
-        default=None, description="Where the final state of tasks is pushed to."
+        default=None, description="The receiver of the final states of tasks."
     )
 
     def realms_of(self, client: DelegationClient) -> frozenset[str]:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from sluicegate.api.errors import ConfigurationError
+from sluicegate.config.deprecated_keys import with_current_keys
 from sluicegate.config.references import resolve_references
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.config.settings import Settings
-from sluicegate.errors import ConfigurationError
-from sluicegate.yamlfile import read_document, validate
+from sluicegate.config.yaml import read_document, validate
 
 
 def load_settings(path: Path) -> Settings:
-    """Read `gateway.yaml`: resolve references, check every key, refuse exposed secrets.
+    """Read `gateway.yaml`: resolve references, check every key, reject exposed secrets.
 
-    The sections of plugins are checked by `sluicegate.registry.configure`, once those are loaded.
+    `sluicegate.plugins.configure` checks the sections of plugins after it has loaded them.
 
     Raises:
         ConfigurationError: One line `file:line:column: message` for each problem.
     """
-    source = resolve_references(read_document(path))
+    document, warnings = with_current_keys(read_document(path))
+    source = replace(resolve_references(document), warnings=warnings)
     settings = validate(Settings, source.document)
     exposed = exposed_secrets(settings, source)
     if exposed:

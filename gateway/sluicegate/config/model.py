@@ -1,4 +1,4 @@
-"""What the gateway's own sections and those of plugins have in common."""
+"""Base models and types for the gateway's sections and those of plugins."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
-from sluicegate.units import Duration
+from sluicegate._util.units import Duration
 
 MINIMUM_KEY_LENGTH = 32
-# Seconds: nothing that opens tables by itself is valid for longer.
+# Seconds. No credential that alone grants access to tables is valid for longer.
 LONGEST_TOKEN = 365 * 86_400
 
 
@@ -27,14 +27,15 @@ def _http_url(value: str) -> str:
 def _signing_key(value: SecretStr) -> SecretStr:
     if len(value.get_secret_value()) < MINIMUM_KEY_LENGTH:
         raise ValueError(
-            f"expected at least {MINIMUM_KEY_LENGTH} characters; make one with: openssl rand -hex 32"
+            f"expected at least {MINIMUM_KEY_LENGTH} characters; to generate a key: openssl rand -hex "
+            f"32"
         )
     return value
 
 
 def _token_lifetime(seconds: int) -> int:
     if seconds > LONGEST_TOKEN:
-        raise ValueError("a token is valid for a year (365d) at most; rotate it before it expires")
+        raise ValueError("expected at most one year (365d); rotate tokens before they expire")
     return seconds
 
 
@@ -44,7 +45,7 @@ TokenLifetime = Annotated[Duration, Field(ge=1), AfterValidator(_token_lifetime)
 
 
 class SettingsModel(BaseModel):
-    """Base of the gateway's own sections: frozen, unknown keys refused."""
+    """Base of the gateway's own sections. They are frozen, and unknown keys are errors."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", validate_default=True, hide_input_in_errors=True
@@ -52,7 +53,7 @@ class SettingsModel(BaseModel):
 
 
 class PluginSection(BaseModel):
-    """A section that the plugin of its `type` understands; kept unread until that plugin is loaded."""
+    """A section for the plugin named by `type`. It is not validated until the plugin is loaded."""
 
     model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
 
@@ -60,9 +61,9 @@ class PluginSection(BaseModel):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the plugin's own model checks: everything but `type`."""
+        """The keys that the plugin's model validates: all except `type`."""
         return dict(self.model_extra or {})
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """Only the type: the options may hold secrets."""
+        """Shows only the type, because the options can contain secrets."""
         yield "type", self.type

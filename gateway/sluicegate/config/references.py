@@ -1,4 +1,4 @@
-"""Resolves `{env: NAME}` and `{file: PATH}`, anywhere a scalar may stand."""
+"""Resolves `{env: NAME}` and `{file: PATH}`, which can replace any scalar."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sluicegate.api.clients.configured_secret import ReferencedText
+from sluicegate.api.errors import ConfigurationError
 from sluicegate.config.source import Reference, Source
-from sluicegate.errors import ConfigurationError
-from sluicegate.yamlfile import Document, Location
+from sluicegate.config.yaml import Document, Location
 
 
 def resolve_references(document: Document, environment: Mapping[str, str] = os.environ) -> Source:
-    """The document with the values of environment variables and files in place.
+    """Replace references in a document with the values of environment variables and files.
 
     Raises:
-        ConfigurationError: A variable is not set, or a file cannot be read; one line for each.
+        ConfigurationError: A variable is not set, or a file cannot be read. One line for each problem.
     """
     resolver = _Resolver(document, environment)
     data = resolver.resolve(document.data, ())
@@ -55,9 +56,7 @@ class _Resolver:
 
     def _read(self, reference: Reference, location: Location) -> str | None:
         try:
-            if reference.kind == "env":
-                return self._environment[reference.target]
-            return Path(reference.target).read_text(encoding="utf-8").strip()
+            return ReferencedText(reference.read(self._environment), reference)
         except KeyError:
             message = f"the environment variable '{reference.target}' is not set"
         except OSError as error:

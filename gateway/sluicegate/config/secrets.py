@@ -1,4 +1,4 @@
-"""Refuses secrets that every user of the machine can read."""
+"""Rejects secrets in files that every user of the machine can read."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, SecretBytes, SecretStr
 
 from sluicegate.config.source import Source
-from sluicegate.yamlfile import Location
+from sluicegate.config.yaml import Location
 
 
 class SecretInUrl:
-    """Marks a field whose value is an address: only a password in it is a secret."""
+    """Marks a field whose value is a URL, of which only the password is a secret."""
 
 
 def exposed_secrets(model: BaseModel, source: Source, root: Location = ()) -> list[str]:
-    """One line `file:line:column: message` for each secret of a model that anybody can read.
+    """Return a line `file:line:column: message` for each secret that any user can read.
 
     Args:
-        model: Settings, or a plugin's section.
-        source: Where the values came from.
-        root: Location of the model in the source's document.
+        model: Settings, or the section of a plugin.
+        source: The source of the values.
+        root: Location of the model in the document of the source.
     """
     if not source.on_disk:
         return []
@@ -49,8 +49,8 @@ def _exposure(location: Location, source: Source) -> str | None:
         return None
     if reference is None:
         remedy = f"chmod o-r {path}, or write {{env: NAME}} or {{file: PATH}}"
-        return f"a secret in a file that everybody can read: {remedy}"
-    return f"the secret's file can be read by everybody: chmod o-r {path}"
+        return f"the file contains a secret, and every user can read it: {remedy}"
+    return f"every user can read the file of this secret: chmod o-r {path}"
 
 
 def _secrets(value: Any, location: Location) -> Iterator[Location]:
@@ -79,7 +79,7 @@ def _has_password(url: SecretStr) -> bool:
 
 
 def _stands_in(data: Any, location: Location) -> bool:
-    """Whether the document itself gives the value (and not a default)."""
+    """Whether the document contains the value, and it is not a default."""
     for part in location:
         try:
             data = data[part]

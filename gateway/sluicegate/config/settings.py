@@ -1,75 +1,91 @@
-"""The settings of a gateway, as frozen models: the reference page and the schema are made from them."""
+"""The settings of a gateway as frozen models, which generate the reference page and the schema."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PrivateAttr, SecretStr, StringConstraints
+from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, StringConstraints
 
+from sluicegate._util.units import ByteSize, Duration
 from sluicegate.config.authentication import AuthenticationSettings
 from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.limits import LimitSettings
 from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel, SigningKey, TokenLifetime
 from sluicegate.config.secrets import SecretInUrl
 from sluicegate.config.server import ServerSettings
 from sluicegate.config.source import Source, source_of
-from sluicegate.units import ByteSize, Duration
-from sluicegate.yamlfile import Location
+from sluicegate.config.yaml import Location
 
 DEFAULT_DATABASE = "sqlite:///sluicegate.db"
 LONGEST_SIGNED_URL = 7 * 86_400
 LONGEST_ACCESS_TOKEN = 86_400
-# Of an assumed role's session on AWS; the other clouds allow at least as much.
+# The limits of the session of an assumed role on AWS. Other clouds allow at least this range.
 SHORTEST_CREDENTIALS = 900
 LONGEST_CREDENTIALS = 43_200
 
 
 DatabaseUrl = Annotated[SecretStr, SecretInUrl()]
+
+
+def _plugin_entry(value: Any) -> Any:
+    if isinstance(value, str):
+        return {"type": value}
+    if not isinstance(value, Mapping | PluginSection):
+        raise ValueError("expected the name of a plugin, or an entry with `type` and its settings")
+    return value
+
+
+EnabledPlugin = Annotated[PluginSection, BeforeValidator(_plugin_entry)]
 CatalogName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+$")]
 
 
 class SharingSettings(SettingsModel):
-    """What recipients get through Delta Sharing."""
+    """URLs and tokens that recipients get through Delta Sharing."""
 
-    url_lifetime: Duration = Field(
+    presigned_url_ttl: Duration = Field(
         default=3600,
         ge=1,
         le=LONGEST_SIGNED_URL,
         description=(
-            "How long presigned URLs live; shorter where what signs them expires sooner. Spark "
-            "recipients refresh at 15 minutes left, so stay well above that."
+            "How long presigned URLs are valid. They expire earlier if the credentials that sign them "
+            "do. Spark recipients refresh URLs 15 minutes before they expire, so use a much longer "
+            "time."
         ),
     )
     page_token_lifetime: Duration = Field(
-        default=3600, ge=1, description="How long a page token continues a listing or a query."
+        default=3600, ge=1, description="How long the page tokens of listings and queries are valid."
     )
     refresh_token_lifetime: Duration = Field(
         default=86_400,
         ge=1,
-        description="How long a refresh token re-signs what was queried; each refresh gives a new one.",
+        description="How long a refresh token is valid. Each refresh returns new URLs and a new token.",
     )
-    async_after: Duration = Field(
+    async_query_threshold: Duration = Field(
         default=2,
         ge=1,
-        description="How long an answer may take before a client that can poll gets a query id.",
+        description="How long the gateway looks up a table and loads its snapshot before it returns a "
+        "query id to clients that support polling.",
     )
 
 
 class VendingSettings(SettingsModel):
-    """Temporary credentials, and the ledger of what recipients were given."""
+    """Temporary credentials, and the ledger of everything issued to recipients."""
 
     lifetime: Duration = Field(
         default=3600,
         ge=SHORTEST_CREDENTIALS,
         le=LONGEST_CREDENTIALS,
         description=(
-            "How long temporary credentials live, 15 minutes to 12 hours; shorter where what vends "
-            "them gives less. They are given again to the same recipient until half of it is over."
+            "How long temporary credentials are valid, from 15 minutes to 12 hours. They expire "
+            "earlier if the vendor limits them. The same recipient gets them again until half of this "
+            "time has passed."
         ),
     )
     ledger_retention: Duration = Field(
         default=365 * 86_400,
         ge=86_400,
-        description="How long the ledger keeps what was given to whom.",
+        description="How long the entries of the ledger are stored.",
     )
 
 
@@ -79,55 +95,34 @@ class RecipientSettings(SettingsModel):
     token_lifetime: TokenLifetime = Field(
         default=90 * 86_400,
         description=(
-            "How long a new token or OAuth client is valid, unless the recipient says; 365d at most."
+            "How long a new token or OAuth client is valid, unless the recipient has its own value. "
+            "Maximum: 365d."
         ),
     )
     rotation_grace: Duration = Field(
-        default=86_400, ge=0, description="How long the old one still works after a rotation."
+        default=86_400, ge=0, description="How long old tokens remain valid after a rotation."
     )
     access_token_lifetime: Duration = Field(
         default=3600,
         ge=1,
         le=LONGEST_ACCESS_TOKEN,
         description=(
-            "How long the access tokens of OAuth clients live. Clients get a new one at 10 minutes "
-            "left, so below that at each request."
+            "How long the access tokens of OAuth clients are valid. Clients request a new token 10 "
+            "minutes before the expiry; with shorter values, for every request."
         ),
     )
 
 
 class CacheSettings(SettingsModel):
-    """What the gateway keeps in memory."""
+    """The caches in memory."""
 
     snapshots: ByteSize = Field(
-        default=256_000_000, ge=0, description="Memory for snapshots of tables."
+        default=256_000_000, ge=0, description="Memory for the snapshots of tables."
     )
     commits: ByteSize = Field(
         default=64_000_000,
         ge=0,
-        description="Memory for commits, of which streams and change data feeds are made.",
-    )
-
-
-class TableLimitSettings(SettingsModel):
-    """What reading the metadata of one table may cost; a table that takes more is not served."""
-
-    bytes: ByteSize = Field(
-        default=4_000_000_000,
-        ge=1_000_000,
-        description="Bytes of logs, checkpoints and manifests, after decompression.",
-    )
-    rows: int = Field(
-        default=10_000_000, ge=1_000, description="Entries in them, such as files added and removed."
-    )
-    time: Duration = Field(default=120, ge=1, description="How long reading may take.")
-
-
-class LimitSettings(SettingsModel):
-    """What others may cost the gateway."""
-
-    table: TableLimitSettings = Field(
-        default=TableLimitSettings(), description="Reading the metadata of one table."
+        description="Memory for commits, which streams and change data feeds read.",
     )
 
 
@@ -136,87 +131,93 @@ class TelemetrySettings(SettingsModel):
 
     otlp_endpoint: HttpUrl | None = Field(
         default=None,
-        description="OTLP/HTTP collector for traces and metrics; without one none are made.",
+        description="OTLP/HTTP collector for traces and metrics. If it is not set, none are recorded.",
     )
     service_name: str = Field(default="sluicegate", description="Name of this service in traces.")
-    log_format: Literal["text", "json"] = Field(
-        default="text", description="How log lines are written."
-    )
+    log_format: Literal["text", "json"] = Field(default="text", description="Format of log lines.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="The least severe lines that are logged."
+        default="info", description="The lowest severity that is logged."
     )
 
 
 class Settings(SettingsModel):
-    """The whole of `gateway.yaml`.
+    """The contents of `gateway.yaml`.
 
-    Each scalar may also be written `{env: NAME}` or `{file: PATH}`: the value is taken from the
-    environment, or from a file (relative to `gateway.yaml`, without the white space around it).
+    Each scalar can also be written as `{env: NAME}` or `{file: PATH}`. The value is then read from the
+    environment, or from a file without surrounding white space. Paths are relative to `gateway.yaml`.
     """
 
     public_url: HttpUrl = Field(
         default="http://127.0.0.1:8080",
         description=(
-            "How recipients reach the gateway; profiles and links carry it. Without it, they carry the "
-            "address that the gateway listens on."
+            "Address at which recipients reach the gateway, which profiles and links contain. If it is "
+            "not set, they contain the address that the gateway listens on."
         ),
     )
     catalogs: dict[CatalogName, PluginSection] = Field(
         default_factory=dict,
-        description="Where tables come from, by a name of your own (`a-z`, `0-9`, `_`, `-`).",
+        description="Catalogs, by a name that you choose (`a-z`, `0-9`, `_`, `-`).",
     )
     storage: tuple[PluginSection, ...] = Field(
         default=(),
-        description="What presigns and opens locations; the longest matching `prefix` serves one.",
+        description="Storages, which presign and open files. For each location, the gateway uses the "
+        "entry with the longest matching `prefix`.",
     )
-    plugins: tuple[str, ...] = Field(
+    plugins: tuple[EnabledPlugin, ...] = Field(
         default=(),
-        description="Plugins to enable beside those that other sections name, in this order.",
+        description=(
+            "Plugins to enable in addition to those in other sections, in this order. Each is a name, "
+            "or an entry with `type` and the plugin's settings."
+        ),
     )
     database: DatabaseUrl = Field(
         default=SecretStr(DEFAULT_DATABASE),
         json_schema_extra={"default": DEFAULT_DATABASE},
-        description="Where shares, recipients and grants are kept: SQLite, or PostgreSQL for replicas.",
+        description="Database of shares, recipients and grants: SQLite, or PostgreSQL for replicas.",
     )
     signing_key: SigningKey | None = Field(
         default=None,
         description=(
-            "Signs access tokens, page tokens and gateway links; at least 32 characters, the same on "
-            "all replicas. Without it a key file is made beside the SQLite database; PostgreSQL "
-            "requires it."
+            "Key that signs access tokens, page tokens and gateway links: at least 32 characters, the "
+            "same on all replicas. PostgreSQL requires it. With SQLite, the gateway otherwise creates "
+            "a key file next to the database."
         ),
     )
     previous_signing_keys: tuple[SigningKey, ...] = Field(
         default=(),
         description=(
-            "Further keys whose signatures are accepted: those of before, until what they signed has "
-            "expired (two days, unless longer lifetimes are configured), or the next one."
+            "Other keys whose signatures are accepted: the next key, and former keys until everything "
+            "that they signed has expired (two days, unless longer lifetimes are configured)."
         ),
     )
-    server: ServerSettings = Field(default=ServerSettings(), description="How the gateway listens.")
-    sharing: SharingSettings = Field(default=SharingSettings(), description="What recipients get.")
+    server: ServerSettings = Field(
+        default=ServerSettings(), description="The HTTP server and its limits."
+    )
+    sharing: SharingSettings = Field(
+        default=SharingSettings(), description="URLs and tokens of Delta Sharing."
+    )
     vending: VendingSettings = Field(
         default=VendingSettings(), description="Temporary credentials and the ledger."
     )
     recipients: RecipientSettings = Field(
-        default=RecipientSettings(), description="Tokens of recipients."
+        default=RecipientSettings(), description="Tokens and OAuth clients of recipients."
     )
     authentication: AuthenticationSettings = Field(
         default=AuthenticationSettings(),
-        description="Further ways for recipients to prove themselves.",
+        description="Additional ways for recipients to authenticate.",
     )
     policies: tuple[PluginSection, ...] = Field(
         default=(),
-        description="Plugins that narrow what granted recipients may do, asked in this order.",
+        description="Plugins that restrict the access of granted recipients, called in this order.",
     )
     limits: LimitSettings = Field(
-        default=LimitSettings(), description="What others may cost the gateway."
+        default=LimitSettings(), description="Limits of request bodies and of tables' metadata."
     )
     delegation: DelegationSettings = Field(
         default=DelegationSettings(),
-        description="The delegation service: long tasks that catalogs hand over.",
+        description="The delegation service, which runs long tasks for catalogs.",
     )
-    cache: CacheSettings = Field(default=CacheSettings(), description="What is kept in memory.")
+    cache: CacheSettings = Field(default=CacheSettings(), description="The caches in memory.")
     telemetry: TelemetrySettings = Field(
         default=TelemetrySettings(), description="Traces, metrics and logs."
     )
@@ -225,11 +226,11 @@ class Settings(SettingsModel):
 
     @property
     def source(self) -> Source:
-        """The file that the settings were read from; an empty one for settings made in code."""
+        """The source that the settings were read from; not a file for settings created in code."""
         return self._source or source_of(self.model_dump())
 
     def read_from(self, source: Source) -> Self:
-        """The same settings, which know the file that they were read from."""
+        """A copy of the settings with the source that they were read from."""
         settings = self.model_copy()
         settings._source = source
         return settings
@@ -239,9 +240,9 @@ class Settings(SettingsModel):
         return self.source.document.problem(location, message)
 
     def mentions(self) -> dict[str, Location]:
-        """The plugins that the configuration enables, in its order, and where it first names each."""
+        """The enabled plugins in the order of the configuration, and the first location of each."""
         named: list[tuple[str, Location]] = [
-            *((name, ("plugins", index)) for index, name in enumerate(self.plugins)),
+            *((section.type, ("plugins", index)) for index, section in enumerate(self.plugins)),
             *((section.type, ("catalogs", name, "type")) for name, section in self.catalogs.items()),
             *((section.type, ("storage", index, "type")) for index, section in enumerate(self.storage)),
             *(
@@ -261,5 +262,5 @@ class Settings(SettingsModel):
 
     @property
     def enabled_plugins(self) -> tuple[str, ...]:
-        """Names of the plugins that the configuration enables, in its order."""
+        """Names of the enabled plugins, in the order of the configuration."""
         return tuple(self.mentions())

@@ -1,1 +1,1 @@
-"""The delegation service: catalogs hand long tasks over and get on with their own."""
+"""The delegation service, which runs long tasks on behalf of catalogs."""

@@ -1,4 +1,7 @@
-"""Pushes the final state of tasks ("Asynchronous w/ DS pushing" of polaris-delegation-service.md)."""
+"""Sends the final state of tasks to a callback URL.
+
+Source: Polaris delegation proposal, "Asynchronous w/ DS pushing".
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ import anyio
 import orjson
 from sqlalchemy import select, update
 
+from sluicegate.api.errors import Unavailable
 from sluicegate.config.delegation import CallbackSettings
-from sluicegate.delegation.answers import record
-from sluicegate.delegation.records import TaskRecord
-from sluicegate.delegation.statements import Now
-from sluicegate.errors import Unavailable
-from sluicegate.store import Store
-from sluicegate.store.clock import NOW
-from sluicegate.store.tables import tasks
+from sluicegate.database import Store
+from sluicegate.database.clock import NOW
+from sluicegate.database.tables import tasks
+from sluicegate.delegation.queue.records import TaskRecord
+from sluicegate.delegation.queue.statements import Now
+from sluicegate.delegation.rest.responses import record
 
 log = logging.getLogger(__name__)
 
@@ -26,11 +29,11 @@ _GIVEN_UP_MS = 86_400_000
 
 
 class Callbacks:
-    """Sends each task's record once it has ended, again each minute until it is taken, for a day.
+    """Sends each completed task's record; retries every minute, for one day, until it is accepted.
 
     Args:
-        store: Where tasks are.
-        settings: Where to send them.
+        store: Contains the tasks.
+        settings: The callback's URL and token.
         now: The clock.
     """
 
@@ -40,7 +43,7 @@ class Callbacks:
         self._now = now
 
     async def run(self) -> None:
-        """Push, until cancelled."""
+        """Send callbacks until canceled."""
         while True:
             try:
                 while await self.push_one():
@@ -50,10 +53,10 @@ class Callbacks:
             await anyio.sleep(_INTERVAL)
 
     async def push_one(self) -> bool:
-        """Push the state of one task, if one waits for it.
+        """Send the state of one task, if any is due.
 
         Raises:
-            Unavailable: The database does not answer.
+            Unavailable: The database doesn't respond.
         """
         task = await self._claim()
         if task is None:
@@ -79,7 +82,7 @@ class Callbacks:
                 row = (await connection.execute(query)).one_or_none()
                 if row is None:
                     return None
-                # What is given up is due no more: else every look would pass it.
+                # Abandoned callbacks are no longer due; otherwise every query would return them.
                 due = None if row.is_late else now + _AGAIN_MS
                 claimed = update(tasks).where(tasks.c.id == row.id).values(callback_due_at=due)
                 await connection.execute(claimed)
@@ -108,5 +111,5 @@ class Callbacks:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             taken, told = False, type(error).__name__
         if not taken:
-            log.warning("task %s: its callback was not taken: %s", task.id, told)
+            log.warning("task %s: its callback was not accepted: %s", task.id, told)
         return taken

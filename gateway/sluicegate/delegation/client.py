@@ -1,6 +1,6 @@
-"""For catalogs in Python: run a task here, or hand it over, by configuration.
+"""Client for catalogs in Python: runs tasks locally or delegates them, depending on configuration.
 
-Source: polaris-delegation-service.md, "Code Refactors" (a factory gives the executor of the strategy).
+Source: Polaris delegation proposal, "Code Refactors" (a factory returns the executor of the strategy).
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ from uuid import uuid4
 import aiohttp
 from pydantic import SecretStr, model_validator
 
+from sluicegate.api.errors import ConfigurationError, PermissionDenied, Unavailable
+from sluicegate.api.realm_grants import RealmGrant
+from sluicegate.api.tasks import DelegatedTask, TaskExecutor, TaskFailed, TaskProgress, TaskResult
 from sluicegate.config.model import HttpUrl, SettingsModel
-from sluicegate.delegation.answers import PREFIX
-from sluicegate.errors import ConfigurationError, PermissionDenied, Unavailable
-from sluicegate.executors import DelegatedTask, TaskExecutor, TaskFailed, TaskProgress, TaskResult
-from sluicegate.realm_grants import RealmGrant
+from sluicegate.delegation.rest.responses import PREFIX
 
-_PAUSES = (0.5, 3.0)  # seconds before a call is repeated; a service that starts anew is back by then
+_PAUSES = (0.5, 3.0)  # seconds before a call is retried; enough for a service to restart
 _EARLY_SECONDS = 60
+_LATER = (429, 503)  # the service might accept the request later
 _BEARER = "Bearer"
 _BROKEN = (aiohttp.ClientError, TimeoutError, OSError)
 
 
 class TaskClientConfig(SettingsModel):
-    """Which strategy, and where the service is.
+    """The strategy, and the address of the service.
 
     Attributes:
-        task_type: `local` runs tasks in this process, `delegated` hands them over.
-        endpoint: Of the service, without the path: `http://delegation-service:8182`.
+        task_type: `local` runs tasks in this process, `delegated` submits them to the service.
+        endpoint: URL of the service without the path: `http://delegation-service:8182`.
         client_id: The name of this catalog in the service's configuration.
-        token_url: Where access tokens are; by default the service's own endpoint.
+        token_url: The token endpoint. Default: the service's own endpoint.
     """
 
     task_type: Literal["local", "delegated"] = "local"
@@ -52,51 +53,51 @@ class TaskClientConfig(SettingsModel):
 
 
 class TaskStrategy(ABC):
-    """Runs a task to its end, wherever that is."""
+    """Runs a task to completion, in this process or in the service."""
 
     @abstractmethod
     async def execute(self, task: DelegatedTask) -> TaskResult:
         """Run a task.
 
-        Its `id` and `attempt` are not used. Without a `correlation_id` it gets one.
+        Its `id` and `attempt` are ignored. If `correlation_id` is missing, one is generated.
 
         Raises:
-            TaskFailed: It failed; nothing of the catalog's own may be dropped.
-            PermissionDenied: The service does not let this catalog in.
-            Unavailable: The service does not answer; the same task may be handed over again.
+            TaskFailed: The task failed. The catalog must not drop anything.
+            PermissionDenied: The service denies access to this catalog.
+            Unavailable: The service doesn't respond. The same task can be submitted again.
         """
 
-    async def aclose(self) -> None:  # noqa: B027 (having nothing to release is the usual case)
+    async def aclose(self) -> None:  # noqa: B027 (most strategies have nothing to release)
         """Release connections."""
 
 
 def task_strategy(
     config: TaskClientConfig, executors: Mapping[str, TaskExecutor] | None = None
 ) -> TaskStrategy:
-    """The strategy that a configuration names.
+    """Return the configured strategy.
 
     Args:
         config: The configuration.
-        executors: By operation, for running locally.
+        executors: Executors by operation, to run tasks locally.
     """
     return Delegated(config) if config.task_type == "delegated" else Local(executors or {})
 
 
 class Local(TaskStrategy):
-    """Runs tasks in this process, once, without a lease.
+    """Runs tasks in this process, once and without a lease.
 
     Args:
-        executors: By operation.
+        executors: Executors by operation.
     """
 
     def __init__(self, executors: Mapping[str, TaskExecutor]) -> None:
         self._executors = executors
 
     async def execute(self, task: DelegatedTask) -> TaskResult:
-        """Run a task by its executor; what that raises is not changed.
+        """Run a task with its executor. Exceptions of the executor are passed on unchanged.
 
-        A task without a grant may touch the tables of every catalog of the executor: there is no
-        client here but the caller.
+        A task without a grant can access the tables of every catalog of the executor: the caller is
+        the only client.
 
         Raises:
             ConfigurationError: No executor runs the operation.
@@ -121,24 +122,24 @@ class _LocalRun:
     stages: list[str] = field(default_factory=list)
 
     def report(self, progress: TaskProgress) -> None:
-        """Nobody looks."""
+        """Ignore progress, because nothing displays it."""
 
     async def finish_stage(self, stage: str) -> None:
-        """Remember it for as long as the attempt."""
+        """Record the stage for the duration of the attempt."""
         self.stages.append(stage)
 
     async def renewed_config(self) -> Mapping[str, str] | None:
-        """What there was at the beginning."""
+        """Return the initial credentials."""
         return self.task.config
 
 
 class Delegated(TaskStrategy):
-    """Hands tasks to the service and waits for their end.
+    """Submits tasks to the service and waits for their completion.
 
-    A call whose connection breaks is repeated: by its correlation id it joins the same task.
+    If a connection breaks, the call is retried. Its correlation id makes it join the same task.
 
     Args:
-        config: Where the service is.
+        config: The address of the service.
     """
 
     def __init__(self, config: TaskClientConfig) -> None:
@@ -150,7 +151,7 @@ class Delegated(TaskStrategy):
         self._renew_at = 0.0
 
     async def execute(self, task: DelegatedTask) -> TaskResult:
-        """Hand a task over and wait for its end."""
+        """Submit a task and wait for its completion."""
         named = replace(task, correlation_id=task.correlation_id or str(uuid4()))
         pauses = iter(_PAUSES)
         while True:
@@ -159,7 +160,7 @@ class Delegated(TaskStrategy):
             except _BROKEN as error:
                 if (pause := next(pauses, None)) is None:
                     raise Unavailable(
-                        "the delegation service does not answer", detail=type(error).__name__
+                        "the delegation service does not respond", detail=type(error).__name__
                     ) from error
             await asyncio.sleep(pause)
 
@@ -169,17 +170,17 @@ class Delegated(TaskStrategy):
 
     async def _call(self, payload: dict[str, Any]) -> TaskResult:
         status, answer = await self._posted(payload)
-        if status == 401:  # the keys that signed the token may be gone
+        if status == 401:  # the keys that signed the token might no longer exist
             self._renew_at = 0.0
             status, answer = await self._posted(payload)
         if status == 200:
             result = dict(answer.get("execution_result", {}))
             files, size = result.pop("files_deleted", None), result.pop("bytes_deleted", None)
             return TaskResult(answer.get("message", ""), files, size, result)
-        message = str(answer.get("message", "the delegation service refused the task"))
+        message = str(answer.get("message", "the delegation service rejected the task"))
         if status in (401, 403) and answer.get("error_code") != "NOT_GRANTED":
             raise PermissionDenied(message)
-        if status == 503:
+        if status in _LATER:
             raise Unavailable(message)
         raise TaskFailed(message, error_code=answer.get("error_code", "INTERNAL_ERROR"))
 
@@ -200,16 +201,18 @@ class Delegated(TaskStrategy):
             url = self._config.token_url or f"{self._api}/v1/oauth/tokens"
             async with self._session.post(url, data=form) as response:
                 answer = await response.json()
+            if response.status in _LATER:
+                raise Unavailable("the delegation service is too busy to issue an access token")
             if response.status != 200:
                 raise PermissionDenied(f"no access token: {answer.get('error', response.status)}")
             self._token = str(answer["access_token"])
-            lifetime = int(answer.get("expires_in", 0))  # not every server says it
+            lifetime = int(answer.get("expires_in", 0))  # not every server returns it
             self._renew_at = time.monotonic() + lifetime - _EARLY_SECONDS
         return self._token
 
 
 def payload_of(task: DelegatedTask) -> dict[str, Any]:
-    """A task as the API takes it ("TaskPayload")."""
+    """Return a task in the form of the API ("TaskPayload")."""
     common = {
         "operation_type": task.operation,
         "realm_identifier": task.realm,

@@ -1,6 +1,6 @@
-"""What each realm was granted, checked at submission and again by the worker.
+"""Checks what each realm was granted, at submission and again in the worker.
 
-Executors check further locations, which they learn from catalogs and from a table's own files.
+Executors check further locations, which come from catalogs and from a table's own files.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+from sluicegate.api.errors import PermissionDenied
+from sluicegate.api.realm_grants import RealmGrant
+from sluicegate.api.tasks import DelegatedTask, TaskExecutor, TaskFailed, TaskResult, TaskRun
 from sluicegate.config.delegation import DelegationSettings, RealmSettings
-from sluicegate.delegation.payload import TaskPayload
-from sluicegate.delegation.payload_locations import (
+from sluicegate.delegation.payloads.locations import (
     NAMED_BY_PAYLOAD_ALONE,
     PayloadLocation,
     payload_locations,
 )
-from sluicegate.errors import PermissionDenied
-from sluicegate.executors import DelegatedTask, TaskExecutor, TaskFailed, TaskResult, TaskRun
-from sluicegate.realm_grants import RealmGrant
-from sluicegate.registry import ConfiguredInstances
+from sluicegate.delegation.payloads.task_payload import TaskPayload
+from sluicegate.plugins import ConfiguredInstances
 
 _EVERYTHING = RealmGrant(None, None, None)
-_SHOWN = 200  # characters of a location, and of its place, in a message
+_SHOWN = 200  # characters of a location, and of its path in the payload, in a message
 
 
 class NotGranted(PermissionDenied):
-    """The realm of a task was not granted something that the task names."""
+    """A task names something that its realm was not granted."""
 
     code = "NOT_GRANTED"
 
@@ -36,8 +36,8 @@ class RealmGrants:
 
     Args:
         settings: The section `delegation`.
-        catalogs: By operation, the catalogs that its executor has configured. Of operations that are
-            missing here, these are not known.
+        catalogs: Configured catalogs of executors, by operation. An operation that is missing has no
+            known catalogs.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class RealmGrants:
 
     @classmethod
     def configured(cls, settings: DelegationSettings, configured: ConfiguredInstances) -> Self:
-        """The grants of a configuration whose executors are known."""
+        """Return the grants of a configuration whose executors are known."""
         return cls(
             settings,
             {
@@ -64,15 +64,15 @@ class RealmGrants:
         )
 
     def of(self, realm: str) -> RealmGrant:
-        """The grant of a realm; a realm that is not configured has none."""
+        """Return the grant of a realm. A realm that is not configured has an empty grant."""
         return self._grants.get(realm, RealmGrant())
 
     def check_payload(self, payload: TaskPayload) -> None:
-        """Make sure that a payload names only what its realm was granted.
+        """Ensure that a payload names only what its realm was granted.
 
         Raises:
-            NotGranted: It names more; the message says what, and which setting grants it.
-            InvalidRequest: It is nested too deeply.
+            NotGranted: It names more. The message says what, and which setting grants it.
+            InvalidRequest: The payload is nested too deeply.
         """
         common, parameters = payload.common_payload, payload.operation_parameters
         self._check(
@@ -83,10 +83,10 @@ class RealmGrants:
         )
 
     def granted(self, task: DelegatedTask) -> DelegatedTask:
-        """The task with its grant; the configuration may have changed since the task was submitted.
+        """Return the task with its grant. The configuration might have changed since submission.
 
         Raises:
-            TaskFailed: It names more than its realm was granted (`NOT_GRANTED`).
+            TaskFailed: The task names more than its realm was granted (`NOT_GRANTED`).
         """
         hidden: dict[str, Any] = {**task.further, "metadata": task.metadata}
         locations = payload_locations(task.metadata_location, task.properties, hidden)
@@ -103,7 +103,7 @@ class RealmGrants:
         if not grant.allows_operation(operation):
             raise _not_granted(realm, f"the operation '{operation}'", "operations")
         is_unknown = operation in self._catalogs and catalog not in self._catalogs[operation]
-        # A catalog that the executor does not know has no effect: the locations decide alone.
+        # A catalog that the executor doesn't know has no effect: only the locations matter.
         if not (grant.allows_catalog(catalog) or (is_unknown and locations)):
             raise _not_granted(realm, f"the catalog '{catalog}'", "catalogs")
         for place, location in locations:
@@ -114,11 +114,11 @@ class RealmGrants:
 
 
 class GrantedExecutor(TaskExecutor):
-    """Runs a task only after its realm's grant was checked once more.
+    """Checks a realm's grant again before it runs a task.
 
     Args:
-        executor: Runs it.
-        grants: Of all realms.
+        executor: Runs the task.
+        grants: The grants of all realms.
     """
 
     def __init__(self, executor: TaskExecutor, grants: RealmGrants) -> None:

@@ -1,7 +1,7 @@
-"""Checks what executors report before it goes to the database: results, progress, stages.
+"""Validates results, progress and stages of executors before they are stored.
 
-Executors are plugins. What one reports may be of any type and size, and a value that the database
-refuses would otherwise come to light only when the end of an attempt is to be recorded.
+Executors are plugins, whose reports can be of any type and size. Without validation, a value that the
+database rejects would be noticed only when the outcome of an attempt is recorded.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, Never, TypeVar
 
-from sluicegate.executors import TaskFailed, TaskProgress, TaskResult
+from sluicegate.api.tasks import TaskFailed, TaskProgress, TaskResult
 
 INVALID_RESULT: Final = "INVALID_RESULT"
 UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
-"""Characters that PostgreSQL stores in no text, and UTF-8 in none."""
+"""Characters that can't be stored: PostgreSQL rejects null characters, and UTF-8 has no surrogates."""
 
-# Executors report a sentence and some figures; these are far above, and harmless for a row.
+# Executors report a sentence and some figures. These limits are far above that, and harmless for a
+# row.
 _LONGEST_TEXT = 10_000
 _MOST_FIGURES = 1_000
 _DEEPEST = 8
@@ -29,10 +30,10 @@ T = TypeVar("T")
 
 
 def checked_result(reported: object) -> TaskResult:
-    """The result of an attempt, with plain values that every database stores.
+    """Return the result of an attempt, with plain values that every database can store.
 
     Args:
-        reported: What an executor returned.
+        reported: The executor's return value.
 
     Raises:
         TaskFailed: It is not valid (`INVALID_RESULT`).
@@ -41,7 +42,7 @@ def checked_result(reported: object) -> TaskResult:
 
 
 def checked_progress(reported: object) -> TaskProgress:
-    """Progress, with plain values that every database stores.
+    """Return progress with plain values that every database can store.
 
     Raises:
         TaskFailed: It is not valid (`INVALID_RESULT`).
@@ -50,7 +51,7 @@ def checked_progress(reported: object) -> TaskProgress:
 
 
 def checked_stages(finished: Collection[str], reported: object) -> list[str]:
-    """All finished stages, with one more.
+    """Return all finished stages, including a new one.
 
     Raises:
         TaskFailed: Its name is not valid, or there are too many (`INVALID_RESULT`).
@@ -65,7 +66,7 @@ def _checked(check: Callable[[], T]) -> T:
         return check()
     except TaskFailed:
         raise
-    except Exception as error:  # properties and iterators of a plugin's own classes raise anything
+    except Exception as error:  # properties and iterators of plugin classes can raise anything
         _refuse(f"it cannot be read: {type(error).__name__[:100]}")
 
 
@@ -101,7 +102,7 @@ def _text(name: str, value: object) -> str:
         _refuse(f"{name} has more than {_LONGEST_TEXT} characters")
     if UNSTORABLE.search(value):
         _refuse(f"{name} has a character that cannot be stored")
-    return str.__str__(value)  # an enumeration's member prints its name
+    return str.__str__(value)  # enumeration members would print their name
 
 
 def _count(name: str, value: object) -> int | None:
@@ -115,13 +116,13 @@ def _count(name: str, value: object) -> int | None:
 
 
 def _object(given: Mapping[Any, Any], budget: Iterator[int], depth: int) -> dict[str, Any]:
-    # One more than there may be, and no more: a mapping need not end.
+    # Read one more than the maximum, because a mapping might never end.
     items = islice(given.items(), _MOST_FIGURES + 1)
     return {_text("a name in further", name): _value(each, budget, depth - 1) for name, each in items}
 
 
 def _value(value: object, budget: Iterator[int], depth: int) -> Any:
-    """A copy of a JSON value; `budget` ends circular ones and large ones alike."""
+    """Copy a JSON value. `budget` stops circular and large values."""
     if next(budget, None) is None:
         _refuse(f"further has more than {_MOST_FIGURES} values")
     if depth < 0:

@@ -1,4 +1,4 @@
-"""The service and its workers: put together from the configuration, and run."""
+"""Assembles the service and its workers from the configuration, and runs them."""
 
 from __future__ import annotations
 
@@ -19,64 +19,65 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from sluicegate.api.errors import ConfigurationError, SluicegateError
 from sluicegate.config import Settings
-from sluicegate.delegation import answers
+from sluicegate.database import Store
 from sluicegate.delegation.callbacks import Callbacks
-from sluicegate.delegation.callers import Callers
-from sluicegate.delegation.configured_executors import ConfiguredExecutors
-from sluicegate.delegation.executor_thread import ExecutorThread
-from sluicegate.delegation.gauges import QueueGauges
 from sluicegate.delegation.grants import RealmGrants
-from sluicegate.delegation.leases import Leases
-from sluicegate.delegation.openapi import document
-from sluicegate.delegation.queue import TaskQueue
-from sluicegate.delegation.retention import Retention
-from sluicegate.delegation.routes import TaskRoutes
-from sluicegate.delegation.sealing import Seal
-from sluicegate.delegation.tokens import ServiceTokens
-from sluicegate.delegation.waiting import Watcher
-from sluicegate.delegation.worker import Worker
-from sluicegate.errors import ConfigurationError, SluicegateError
+from sluicegate.delegation.queue.completion import Watcher
+from sluicegate.delegation.queue.encryption import PayloadCipher
+from sluicegate.delegation.queue.leases import Leases
+from sluicegate.delegation.queue.metrics import QueueGauges
+from sluicegate.delegation.queue.retention import Retention
+from sluicegate.delegation.queue.tasks import TaskQueue
+from sluicegate.delegation.rest import responses
+from sluicegate.delegation.rest.access_tokens import ServiceTokens
+from sluicegate.delegation.rest.callers import Callers
+from sluicegate.delegation.rest.openapi import document
+from sluicegate.delegation.rest.routes import TaskRoutes
+from sluicegate.delegation.worker.configured_executors import ConfiguredExecutors
+from sluicegate.delegation.worker.executor_thread import ExecutorThread
+from sluicegate.delegation.worker.worker import Worker
+from sluicegate.http.concurrency_limit import ConcurrencyLimit, ConcurrencyLimitMiddleware
 from sluicegate.http.health import health_routes
 from sluicegate.http.responses import json_response
 from sluicegate.http.serving import Tls, bind, serve_app
-from sluicegate.keys import load_keys
-from sluicegate.registry import ConfiguredInstances, Registry, configure
-from sluicegate.store import Store
+from sluicegate.plugins import ConfiguredInstances, Registry, configure
+from sluicegate.signing.load import load_keys
 from sluicegate.telemetry.middleware import RequestTelemetry
 
 log = logging.getLogger(__name__)
 
-# Longer than a transaction's timeouts, and shorter than what a supervisor waits before SIGKILL.
+# Longer than a transaction's timeouts, but shorter than a supervisor waits before SIGKILL.
 _LAST_SECONDS = 15.0
 _NO_EXECUTOR = "a worker has nothing to run: name an executor under delegation.executors"
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What the service and its workers share."""
+    """Components that the service and its workers share."""
 
     settings: Settings
     registry: Registry
     configured: ConfiguredInstances
     store: Store
-    seal: Seal
+    cipher: PayloadCipher
     queue: TaskQueue
 
     @classmethod
     @asynccontextmanager
     async def opened(cls, settings: Settings) -> AsyncIterator[Base]:
-        """The base, with its callbacks running.
+        """Open the shared components, with callbacks running.
 
         Raises:
-            ConfigurationError: The configuration is wrong, or the database cannot be reached.
+            ConfigurationError: The configuration is invalid, or the database can't be reached.
         """
         registry = Registry.load(settings)
         configured = configure(settings, registry)
-        seal = Seal.of(settings)
+        cipher = PayloadCipher.of(settings)
         store = await Store.open(settings.database.get_secret_value())
         try:
-            base = cls(settings, registry, configured, store, seal, TaskQueue(store, seal))
+            base = cls(settings, registry, configured, store, cipher, TaskQueue(store, cipher))
             async with AsyncExitStack() as stack:
                 if settings.delegation.callback is not None:
                     callbacks = Callbacks(store, settings.delegation.callback)
@@ -87,15 +88,15 @@ class Base:
 
     @property
     def grants(self) -> RealmGrants:
-        """What each realm was granted."""
+        """Return the grants of all realms."""
         return RealmGrants.configured(self.settings.delegation, self.configured)
 
     @asynccontextmanager
     async def worker(self) -> AsyncIterator[Worker]:
-        """A worker with its executors, which are closed at the end.
+        """Return a worker with its executors, which are closed at the end of the block.
 
         Raises:
-            ConfigurationError: There is no executor, or one cannot be built.
+            ConfigurationError: There is no executor, or one can't be built.
         """
         if not self.configured.executors:
             raise ConfigurationError(self.settings.problem(("delegation",), _NO_EXECUTOR))
@@ -105,28 +106,28 @@ class Base:
             try:
                 by_operation = await thread.run(executors.build)
                 leases = Leases(self.store, delegation)
-                yield Worker(by_operation, leases, self.queue, self.seal, delegation, thread)
+                yield Worker(by_operation, leases, self.queue, self.cipher, delegation, thread)
             finally:
                 await thread.finish(executors.aclose)
 
     @asynccontextmanager
     async def app(self) -> AsyncIterator[ASGIApp]:
-        """The application, with what waits for tasks running."""
-        delegation = self.settings.delegation
-        tokens = ServiceTokens(delegation, load_keys(self.settings))
+        """Return the application; its watcher runs during the block."""
+        delegation, max_body = self.settings.delegation, self.settings.limits.request_body
+        tokens = ServiceTokens(delegation, load_keys(self.settings), max_body=max_body.oauth)
         callers = Callers(delegation, lambda: tokens)
         watcher = Watcher(self.queue)
         operations = self.configured.operations
-        routes = TaskRoutes(callers, self.queue, watcher, operations, self.grants, delegation.max_body)
+        routes = TaskRoutes(callers, self.queue, watcher, operations, self.grants, max_body.delegation)
         app = Starlette(
             routes=[
                 *health_routes(self.store.ping),
-                Route(f"{answers.PREFIX}/v1/oauth/tokens", tokens.endpoint, methods=["POST"]),
-                Route(f"{answers.PREFIX}/openapi.json", _openapi, methods=["GET"]),
+                Route(responses.TOKEN_PATH, tokens.endpoint, methods=["POST"]),
+                Route(f"{responses.PREFIX}/openapi.json", _openapi, methods=["GET"]),
                 *routes.routes(),
             ],
             exception_handlers=dict.fromkeys(
-                (HTTPException, SluicegateError, Exception), answers.refused
+                (HTTPException, SluicegateError, Exception), responses.refused
             ),
         )
         app.router.redirect_slashes = False
@@ -136,7 +137,8 @@ class Base:
             async with AsyncExitStack() as stack:
                 for run in (watcher.run, gauges.run, retention.run):
                     await stack.enter_async_context(_background(run))
-                yield RequestTelemetry(app)
+                limit = ConcurrencyLimit(self.settings.server.concurrency, "client")
+                yield RequestTelemetry(ConcurrencyLimitMiddleware(app, limit, responses.refused_early))
         finally:
             await callers.aclose()
 
@@ -155,16 +157,16 @@ async def serve_delegation(
     """Serve the API until SIGINT or SIGTERM.
 
     Args:
-        settings: The section `delegation` says where.
-        with_worker: Run a worker in this process, too; it drains at the end.
-        on_ready: Called with the address, once connections are accepted.
-        stop: Ends serving as a signal does, once it is set.
+        settings: The section `delegation` contains the address.
+        with_worker: Also run a worker in this process. It drains at the end.
+        on_ready: Called with the address once connections are accepted.
+        stop: When set, stops the server in the same way as a signal.
 
     Returns:
-        Whether an executor was left behind, which an interpreter that ends may wait for.
+        Whether an executor is still running; a normal exit of the interpreter might wait for it.
 
     Raises:
-        ConfigurationError: It cannot start, or the address cannot be bound.
+        ConfigurationError: The service can't start, or the address can't be bound.
     """
     delegation = settings.delegation
     tls = None if delegation.tls is None else Tls(**delegation.tls.model_dump())
@@ -177,7 +179,7 @@ async def serve_delegation(
             await serve_app(
                 app,
                 listener,
-                stop_timeout=settings.server.stop_timeout,
+                shutdown_grace_period=settings.server.shutdown_grace_period,
                 limits=settings.server.limits,
                 tls=tls,
                 on_ready=on_ready,
@@ -192,13 +194,13 @@ async def serve_delegation(
 async def run_worker(
     settings: Settings, *, on_ready: Callable[[Worker], None] = lambda worker: None
 ) -> bool:
-    """Run tasks until SIGINT or SIGTERM; then drain, or give back at once when a second one comes.
+    """Run tasks until SIGINT or SIGTERM, then drain. A second signal releases tasks at once.
 
     Returns:
-        Whether an executor was left behind, which an interpreter that ends may wait for.
+        Whether an executor is still running; a normal exit of the interpreter might wait for it.
 
     Raises:
-        ConfigurationError: It cannot start.
+        ConfigurationError: The worker can't start.
     """
     async with Base.opened(settings) as base, base.worker() as worker, _background(_ending(worker)):
         _heed_signals(worker)
@@ -209,14 +211,14 @@ async def run_worker(
 
 @asynccontextmanager
 async def _working(base: Base) -> AsyncIterator[Worker]:
-    """A worker beside the service, drained at the end."""
+    """Run a worker next to the service, and drain it at the end."""
     async with base.worker() as worker, _background(_ending(worker)):
         running = asyncio.create_task(worker.run())
         try:
             yield worker
         finally:
             worker.drain()
-            _heed_signals(worker)  # the server does so no longer
+            _heed_signals(worker)  # the server no longer handles them
             await running
 
 
@@ -228,10 +230,10 @@ def _heed_signals(worker: Worker) -> None:
 
 
 def _ending(worker: Worker) -> Callable[[], Coroutine[Any, Any, None]]:
-    """Ends the process some time after the worker has left what does not end: a database, say."""
+    """Exit the process if shutdown hangs after the worker stopped, for example in the database."""
 
     def end() -> None:
-        log.error("the worker cannot stop in order; it ends now")
+        log.error("the worker cannot stop cleanly; it exits now")
         os._exit(1)
 
     async def wait() -> None:
@@ -244,12 +246,15 @@ def _ending(worker: Worker) -> Callable[[], Coroutine[Any, Any, None]]:
 
 
 def _nothing() -> None:
-    """There is no worker to drain."""
+    """Drain function if there is no worker."""
 
 
 @asynccontextmanager
 async def _background(run: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
-    """Let something run until the block ends; unlike a task group, it wraps no errors of the block."""
+    """Run a coroutine until the block ends.
+
+    Unlike a task group, it doesn't wrap errors of the block.
+    """
     task = asyncio.create_task(run())
     try:
         yield

@@ -1,1 +1,1 @@
-"""HTTP as every application of the gateway speaks it: bodies, answers, serving."""
+"""HTTP infrastructure that every application of the gateway shares: bodies, responses, serving."""

@@ -1,4 +1,4 @@
-"""Starlette's application, with one layer that answers errors in place of its two."""
+"""Starlette's application, with a single error-handling layer instead of its two."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sluicegate.errors import SluicegateError
+from sluicegate.api.errors import SluicegateError
 from sluicegate.http.responses import as_sluicegate_error, error_response
 
 
 class Application(Starlette):
-    """Answers every error as JSON.
+    """Returns every error as JSON.
 
-    Starlette's own layers would each surround every message of a response with another coroutine.
+    Each of Starlette's own layers would wrap every message of a response in another coroutine.
     """
 
     def build_middleware_stack(self) -> ASGIApp:
-        """The router inside the layer; no middleware can be added."""
+        """The router inside the error-handling layer. No other middleware can be added."""
         return _AnsweredErrors(self.router)
 
 
@@ -37,7 +37,7 @@ class _AnsweredErrors:
 
         try:
             await self._app(scope, receive, noting)
-        except Exception as error:  # whatever it is, the client gets an answer
+        except Exception as error:  # whatever the error, the client gets a response
             response = error_response(as_sluicegate_error(error))
             if not started:
                 await response(scope, receive, send)

@@ -1,22 +1,22 @@
-"""Reads the bodies of requests, up to a limit."""
+"""Reads request bodies, up to a limit."""
 
 from __future__ import annotations
 
 from starlette.requests import ClientDisconnect, Request
 
-from sluicegate.errors import MalformedRequest, PayloadTooLarge
+from sluicegate.api.errors import MalformedRequest, PayloadTooLarge
 
 
 async def read_body(request: Request, limit: int) -> bytes:
-    """The whole body.
+    """The entire body.
 
     Args:
-        request: Its body was not read yet.
-        limit: Most bytes that are read.
+        request: A request whose body has not been read yet.
+        limit: Maximum number of bytes to read.
 
     Raises:
-        PayloadTooLarge: It is longer.
-        MalformedRequest: The client went away before its end.
+        PayloadTooLarge: The body is longer than `limit`.
+        MalformedRequest: The client disconnected before the end of the body.
     """
     body = bytearray()
     try:

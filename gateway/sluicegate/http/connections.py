@@ -1,7 +1,7 @@
-"""The open connections of a server: bounds in all and for each address, and their timeouts.
+"""The open connections of a server: limits in total and per address, and their timeouts.
 
-A server that is full closes the connection that has waited longest for its client instead of
-refusing a new one, so that clients which open connections and stay silent keep nobody out.
+When the server is full, it closes the connection that has waited longest for its client instead of
+refusing a new one. Clients that open connections and send nothing therefore cannot lock out others.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from ipaddress import IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Protocol
 
-from sluicegate.errors import SluicegateError
+from sluicegate.api.errors import SluicegateError
 from sluicegate.http.limits import HttpLimits
 from sluicegate.http.refusals import too_many_connections, too_many_connections_of_address
 
@@ -21,50 +21,51 @@ log = logging.getLogger(__name__)
 
 _SWEEP_SECONDS = 1.0
 _REPORT_SECONDS = 60.0
-# A connection that has just been opened, or answered, is not closed for another: its request may be
-# in the kernel already.
+# A connection that was just opened, or just got a response, is not closed in favor of another: its
+# request may already be in the kernel's buffer.
 _EVICTABLE_AFTER_SECONDS = 1.0
-# Refused clients read their refusal meanwhile; more at once are closed without one.
+# Connections that stay open so that a refused client can read the error. More close without it.
 _MAX_REFUSED = 200
 
 
 class Connection(Protocol):
-    """What a connection must offer.
+    """The interface of a connection.
 
     Attributes:
-        address: Whose it is, for its bound; `None` when it does not count.
+        address: The address whose limit the connection counts for. `None` if it does not count.
     """
 
     address: str | None
 
     def sweep(self, now: float, elapsed: float) -> None:
-        """Close or refuse what is overdue."""
+        """Close or refuse the connection if it is overdue."""
 
     def evict(self) -> None:
-        """Close at once: another client needs the place."""
+        """Close at once, because another client needs the slot."""
 
 
 class Connections:
     """Counts connections, and finds those that wait too long.
 
     Args:
-        limits: Bounds and timeouts.
-        proxies: Addresses or networks that connect for others, whose bound they would exhaust.
+        limits: Limits and timeouts.
+        proxies: Addresses or networks that connect on behalf of others and are exempt from the limit
+            per address.
         clock: Monotonic seconds.
     """
 
     def __init__(self, limits: HttpLimits, proxies: Sequence[str], clock: Callable[[], float]) -> None:
         self.limits = limits
         self.clock = clock
-        self._is_proxy = _matcher(proxies)
+        self._is_proxy = address_matcher(proxies)
         self._open: set[Connection] = set()
         self._refused: set[Connection] = set()
         self._of_address: Counter[str] = Counter()
-        self._waiting: dict[Connection, float] = {}  # in the order of their times
-        self._refusals: Counter[str] = Counter()  # since they were last logged
+        self._waiting: dict[Connection, float] = {}  # ordered by time
+        self._refusals: Counter[str] = Counter()  # since the last log line
 
     def admit(self, connection: Connection, host: str | None) -> SluicegateError | None:
-        """Count a new connection, or say why it is refused."""
+        """Count a new connection, or return the error with which it is refused."""
         connection.address = None if host is None or self._is_proxy(host) else network_of(host)
         address = connection.address
         if address and self._of_address[address] >= self.limits.max_connections_per_address:
@@ -78,11 +79,11 @@ class Connections:
         return None
 
     def count_refusal(self, reason: str) -> None:
-        """Count what was refused without reaching the application's access log."""
+        """Count a refusal that does not appear in the application's access log."""
         self._refusals[reason] += 1
 
     def linger(self, connection: Connection) -> bool:
-        """Whether a refused connection may stay open until its client has read the refusal."""
+        """Whether a refused connection can stay open until its client has read the error."""
         if len(self._refused) >= _MAX_REFUSED:
             return False
         self.forget(connection)
@@ -90,16 +91,16 @@ class Connections:
         return True
 
     def waits(self, connection: Connection, now: float) -> None:
-        """The connection waits for its client from `now` on."""
+        """Record that the connection waits for its client from `now` on."""
         self._waiting.pop(connection, None)
         self._waiting[connection] = now
 
     def works(self, connection: Connection) -> None:
-        """A request has arrived to its end: now the client waits."""
+        """Record that a complete request has arrived: now the client waits."""
         self._waiting.pop(connection, None)
 
     def forget(self, connection: Connection) -> None:
-        """A connection ended."""
+        """Remove a closed connection."""
         self._refused.discard(connection)
         self._waiting.pop(connection, None)
         if connection not in self._open:
@@ -111,7 +112,7 @@ class Connections:
                 del self._of_address[connection.address]
 
     async def watch(self) -> None:
-        """Look for what is overdue until cancelled."""
+        """Look for overdue connections until canceled."""
         before = reported = self.clock()
         while True:
             await asyncio.sleep(_SWEEP_SECONDS)
@@ -124,9 +125,9 @@ class Connections:
                 reported = now
 
     def _report(self) -> None:
-        """One line for all refusals: a line for each would let strangers fill the log."""
+        """Log one line for all refusals: a line each would let anyone fill the log."""
         counts = ", ".join(f"{number} x {reason}" for reason, number in self._refusals.most_common())
-        log.warning("connections refused or closed lately: %s", counts)
+        log.warning("connections refused or closed recently: %s", counts)
         self._refusals.clear()
 
     def _evict_one(self) -> bool:
@@ -141,7 +142,7 @@ class Connections:
 
 
 def network_of(host: str) -> str:
-    """What one client holds: an IPv4 address, or the /64 of an IPv6 address."""
+    """The network that counts as one client: an IPv4 address, or the /64 of an IPv6 address."""
     address = ip_address(host.partition("%")[0])
     if not isinstance(address, IPv6Address):
         return host
@@ -150,7 +151,8 @@ def network_of(host: str) -> str:
     return str(IPv6Network((address, 64), strict=False))
 
 
-def _matcher(proxies: Sequence[str]) -> Callable[[str], bool]:
+def address_matcher(proxies: Sequence[str]) -> Callable[[str], bool]:
+    """A function that returns whether an address matches one of these addresses or networks."""
     if "*" in proxies:
         return lambda host: True
     networks = []
@@ -158,13 +160,15 @@ def _matcher(proxies: Sequence[str]) -> Callable[[str], bool]:
         try:
             networks.append(ip_network(each))
         except ValueError:
-            continue  # a name of a Unix socket's peer, as uvicorn allows
+            continue  # a name for a Unix socket's peer, as uvicorn allows
     known = frozenset(proxies)
 
     def matches(host: str) -> bool:
         if host in known:
             return True
         address = ip_address(host.partition("%")[0])
+        if isinstance(address, IPv6Address) and address.ipv4_mapped:
+            address = address.ipv4_mapped
         return any(address in network for network in networks)
 
     return matches

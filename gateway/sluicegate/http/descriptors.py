@@ -1,4 +1,4 @@
-"""The limit of open files: as high as the process may have it, and connections within it."""
+"""The limit of open files: raised as far as the process can, and applied to connections."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sluicegate.http.limits import HttpLimits
 
 log = logging.getLogger(__name__)
 
-# Of what the process may open, the part that is never spent on clients: databases, stores, files.
+# Open files that are reserved for databases, stores, and files, and not available to clients.
 _RESERVED = 256
 
 
 def connections_within_files(limits: HttpLimits) -> HttpLimits:
-    """The limits, with no more connections than the process may open files.
+    """The limits, with no more connections than the process can open files.
 
-    Raises the soft limit of open files to the hard one first: its usual value, 1024, is meant for
+    Raises the soft limit of open files to the hard limit first. The usual soft limit, 1024, exists for
     programs that use `select`.
     """
     allowed = _raise_limit()
@@ -27,7 +27,7 @@ def connections_within_files(limits: HttpLimits) -> HttpLimits:
     if most >= limits.max_connections:
         return limits
     log.warning(
-        "at most %d connections, not %d (server.max_connections): the process may open %d files; "
+        "using %d connections instead of %d (server.max_connections): the process can open %d files; "
         "raise its hard limit (ulimit -Hn, systemd's LimitNOFILE) above %d",
         most,
         limits.max_connections,
@@ -38,7 +38,7 @@ def connections_within_files(limits: HttpLimits) -> HttpLimits:
 
 
 def _raise_limit() -> int | None:
-    """Raise the soft limit; how many files may be open, `None` for any number."""
+    """Raise the soft limit. Returns how many files can be open, `None` for unlimited."""
     if sys.platform == "win32":
         return None
     import resource
@@ -48,5 +48,5 @@ def _raise_limit() -> int | None:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         except (ValueError, OSError):
-            hard = soft  # some systems allow less than they say
+            hard = soft  # some systems allow less than they report
     return None if hard == resource.RLIM_INFINITY else hard

@@ -1,4 +1,4 @@
-"""Health checks: whether a process lives, and whether it can serve what needs its database."""
+"""Health checks: whether a process is alive, and whether it can serve requests."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ HEALTH_PATHS = frozenset({LIVE, READY, READY_BEFORE})
 
 
 def health_routes(check: Callable[[], Awaitable[None]]) -> list[BaseRoute]:
-    """Routes of the health checks; none needs a token.
+    """Routes of the health checks, which need no token.
 
     Args:
-        check: Returns when the application can serve, and raises what it then answers otherwise.
+        check: Returns if the application can serve. Otherwise, raises the error for the response.
     """
 
     async def live(request: Request) -> Response:

@@ -1,6 +1,6 @@
-"""uvicorn's HTTP protocol with limits: of heads, trailers, slow clients and connections.
+"""uvicorn's HTTP protocol with limits for headers, trailers, slow clients, and connections.
 
-It also answers in JSON what is no HTTP request, and names who has connected with a certificate.
+It also responds with JSON to malformed requests, and passes the client's certificate on.
 """
 
 from __future__ import annotations
@@ -13,22 +13,21 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from sluicegate.errors import MalformedRequest, SluicegateError
+from sluicegate.api.errors import MalformedRequest, SluicegateError
+from sluicegate.http.client_certificates import PEER_KEY, Peer
 from sluicegate.http.connections import Connections
 from sluicegate.http.refusals import HeadTooLarge, RequestTooSlow, closing_response
 
-# What a header costs in memory apart from its bytes (RFC 9113, section 6.5.2, counts the same).
+# Memory overhead of a header apart from its bytes (RFC 9113, section 6.5.2, counts the same).
 _HEADER_OVERHEAD = 32
 _MAX_PIPELINED = 16
-# Seconds: how long a refused client may take to read why, an answered one to end its body, and how
-# long a client may read nothing of its answer.
+# Seconds: for a refused client to read the error, and to end a body after the response.
 _LINGER = 2.0
 _DRAIN = 5.0
-_STALLED = 60.0
 
 
 class _Phase(Enum):
-    """What a connection waits for."""
+    """The event that a connection waits for."""
 
     HEAD = auto()
     BODY = auto()
@@ -36,25 +35,24 @@ class _Phase(Enum):
     IDLE = auto()
 
 
-# Python 3.11 looks an enumeration's members up slowly, and each request does so a dozen times.
+# Python 3.11 looks up enumeration members slowly, and each request does so a dozen times.
 _HEAD, _BODY, _RESPONSE, _IDLE = _Phase
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
     """One connection.
 
-    Of a client that has shown a certificate, requests carry the subject (ASGI's TLS extension,
-    `client_cert_name`).
+    Each request carries its peer (`PEER_KEY`), as it is before proxy headers are applied.
 
     Args:
-        config: uvicorn's.
-        state: What uvicorn's connections share.
-        app_state: The lifespan's.
-        connections: Counts this one, too.
+        config: uvicorn's configuration.
+        state: State that uvicorn's connections share.
+        app_state: State of the application's lifespan.
+        connections: Counts this connection.
     """
 
     address: str | None = None
-    _client_cert_name: str | None = None
+    _peer: Peer | None = None
     _refusal: SluicegateError | None = None
     _refused = False
 
@@ -70,17 +68,17 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._limits = connections.limits
         self._max_head = connections.limits.max_head
         self._phase = _HEAD
-        self._since = self._now = connections.clock()  # `_now`: when bytes came last
+        self._since = self._now = connections.clock()  # `_now` when bytes last arrived
         self._head = 0  # bytes of this request's line, headers and trailers
         self._received = 0  # bytes of its body
         self._events = 0  # what the parser has found so far, in all requests
-        self._unfinished = 0  # bytes of a head so far, or in which it has found nothing
-        self._ended = 0  # requests that have arrived to their end
+        self._unfinished = 0  # bytes of a head so far, or bytes in which the parser has found nothing
+        self._ended = 0  # requests that have arrived completely
         self._unsent = 0  # bytes that the client had not read when `_stalled_since` was set
         self._stalled_since = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A connection begins: with TLS, the handshake is over."""
+        """Handle a new connection. With TLS, the handshake is complete."""
         super().connection_made(transport)
         self._since = self._all.clock()
         refusal = self._all.admit(self, self.client[0] if self.client else None)
@@ -89,16 +87,15 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             return
         tls = transport.get_extra_info("ssl_object")
         certificate = None if tls is None else tls.getpeercert(binary_form=True)
-        if certificate:
-            self._client_cert_name = _subject(certificate)
+        self._peer = Peer(self.client[0] if self.client else None, certificate)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection ended."""
+        """Handle the end of the connection."""
         self._all.forget(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes of a request, or of several."""
+        """Handle bytes of one or several requests."""
         if self._refused:
             return
         events, ended = self._events, self._ended
@@ -116,22 +113,21 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self.refuse(self._head_too_large())
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Handle the start of a request."""
         super().on_message_begin()
         self._enter(_HEAD)
         self._head = self._received = self._unfinished = 0
-        if self._client_cert_name is not None:
-            self.scope["extensions"] = {"tls": {"client_cert_name": self._client_cert_name}}
+        self.scope[PEER_KEY] = self._peer  # type: ignore[literal-required]
 
     def on_url(self, url: bytes) -> None:
-        """A part of the target."""
+        """Handle a part of the target."""
         self._head += len(url)
         if self._head > self._max_head:
             self._refuse_head()
         self.url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header, or a trailer: trailers are never taken for headers."""
+        """Handle a header or a trailer. Trailers are never treated as headers."""
         self._head += len(name) + len(value) + _HEADER_OVERHEAD
         if self._head > self._max_head:
             self._refuse_head()
@@ -144,20 +140,20 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        """The head is complete: the application gets the request."""
+        """Pass the request to the application: its headers are complete."""
         if len(self.pipeline) >= _MAX_PIPELINED:
             raise _Refused
         self._enter(_BODY)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """A part of the body."""
+        """Handle a part of the body."""
         self._events += 1
         self._received += len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request has arrived to its end."""
+        """Handle the end of a request."""
         self._ended += 1
         cycle = self.cycle
         if cycle.response_complete:
@@ -169,7 +165,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._all.works(self)
 
     def on_response_complete(self) -> None:
-        """A response was handed to the transport; what is idle then is closed by `sweep`."""
+        """Handle a completed response. `sweep` closes the connection if it then stays idle."""
         if self.transport.is_closing():
             return
         self.flow.resume_reading()
@@ -180,14 +176,14 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._since = now = self._all.clock()
             self._all.waits(self, now)
         elif self._phase is _BODY:
-            self._since = self._all.clock()  # from when the rest of the body may take `_DRAIN`
+            self._since = self._all.clock()  # start of the period `_DRAIN` for the rest of the body
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse the request and close the connection: where the next one begins, nobody knows."""
+        """Refuse the request and close the connection: the start of the next request is unknown."""
         self.refuse(self._refusal or MalformedRequest("this is not a valid HTTP/1.1 request"))
 
     def refuse(self, error: SluicegateError) -> None:
-        """Answer an error where that is still possible, and end the connection."""
+        """Respond with an error if that is still possible, and end the connection."""
         if self._refused:
             return
         self._refused = True
@@ -202,7 +198,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             return
         self.transport.write(closing_response(error))
         if self.transport.can_write_eof() and self._all.linger(self):
-            # Closed with bytes unread, TCP would reset the connection, and the client lose the answer.
+            # Closing with unread bytes resets the TCP connection: the client would lose the response.
             self._since = self._all.clock()
             self.transport.write_eof()
             self.flow.resume_reading()
@@ -210,22 +206,22 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def shutdown(self) -> None:
-        """The server stops: end what nobody works on."""
+        """Stop: close the connection if no request is in progress."""
         if self._refused:
             self.transport.abort()
         else:
             super().shutdown()
 
     def evict(self) -> None:
-        """Close at once: another client needs the place."""
+        """Close at once, because another client needs the slot."""
         self.transport.abort()
 
     def sweep(self, now: float, elapsed: float) -> None:
-        """Close or refuse what is overdue.
+        """Close or refuse the connection if it is overdue.
 
         Args:
             now: Monotonic seconds.
-            elapsed: Seconds since the sweep before.
+            elapsed: Seconds since the previous sweep.
         """
         waited = now - self._since
         if self._refused:
@@ -247,7 +243,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             seconds = self._limits.head_timeout
             self.refuse(RequestTooSlow(f"the request's headers were not complete after {seconds:g} s"))
         else:
-            self.transport.close()  # nothing was requested: a browser's connection in reserve
+            self.transport.close()  # nothing was requested: browsers open spare connections
 
     def _sweep_body(self, now: float, elapsed: float) -> None:
         if self.cycle.response_complete:
@@ -257,18 +253,18 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self._since += elapsed  # the application is slow, not the client
         elif now > self._limits.body_deadline(self._since, self._received):
             rate = self._limits.min_body_rate
-            self.refuse(RequestTooSlow(f"the request's body came slower than {rate} bytes a second"))
+            self.refuse(RequestTooSlow(f"the request's body was slower than {rate} bytes per second"))
 
     def _is_stalled(self, now: float) -> bool:
-        """Whether the client has read nothing of its answer for too long."""
+        """Whether the client has read nothing of its response for too long."""
         unsent = self.transport.get_write_buffer_size()
         if not self.flow.write_paused or unsent != self._unsent:
             self._unsent, self._stalled_since = unsent, now
             return False
-        return now - self._stalled_since > _STALLED
+        return now - self._stalled_since > self._limits.send_timeout
 
     def _is_answerable(self) -> bool:
-        """Whether bytes that are written now are the response to the request that arrives."""
+        """Whether bytes that are written now are the response to the request that is arriving."""
         if self.pipeline:
             return False
         cycle = self._cycle()
@@ -277,11 +273,11 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         return self._phase is not _HEAD and not cycle.response_started
 
     def _cycle(self) -> RequestResponseCycle | None:
-        """The newest request; uvicorn's type does not say that a new connection has none."""
+        """The newest request. uvicorn's type omits that a new connection has none."""
         return self.cycle
 
     def _enter(self, phase: _Phase) -> None:
-        """Go on to what the parser has found in the bytes that came at `_now`."""
+        """Move on to what the parser has found in the bytes that arrived at `_now`."""
         self._events += 1
         self._phase = phase
         self._since = self._now
@@ -296,11 +292,4 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
 
 class _Refused(Exception):
-    """Ends the parser's work on a request."""
-
-
-def _subject(certificate: bytes) -> str:
-    """The subject of a certificate, as RFC 4514 spells it."""
-    from cryptography.x509 import load_der_x509_certificate
-
-    return load_der_x509_certificate(certificate).subject.rfc4514_string()
+    """Stops the parser for a refused request."""

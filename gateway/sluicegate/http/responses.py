@@ -1,4 +1,4 @@
-"""HTTP answers of all doors: JSON, NDJSON streams, and errors that are always JSON."""
+"""HTTP responses of all protocols: JSON, NDJSON streams, and errors, which are always JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
 
-from sluicegate.errors import (
+from sluicegate.api.errors import (
     ConfigurationError,
     MethodNotAllowed,
     NotAuthenticated,
@@ -25,37 +25,38 @@ log = logging.getLogger(__name__)
 JSON = "application/json; charset=utf-8"
 NDJSON = "application/x-ndjson; charset=utf-8"
 RETRY_AFTER_SECONDS = "5"
-# For answers with URLs, credentials or a table's bytes: no cache may keep them (RFC 9111, section
-# 5.2.2). `private` is for caches that do not know the other.
+# For responses with URLs, credentials, or a table's bytes, which caches must not store (RFC 9111,
+# section 5.2.2). `private` is for caches that do not support `no-store`.
 NOT_STORED: Mapping[str, str] = {"Cache-Control": "private, no-store"}
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A JSON answer."""
+    """A JSON response."""
     return Response(orjson.dumps(value), status, headers=headers, media_type=JSON)
 
 
 def ndjson_response(lines: AsyncIterator[bytes], headers: Mapping[str, str]) -> StreamingResponse:
-    """A stream of NDJSON lines, sent batch by batch as they are made; lines of files hold URLs."""
+    """A stream of NDJSON lines, sent batch by batch. It can contain URLs, so it is not cached."""
     return StreamingResponse(lines, headers={**headers, **NOT_STORED}, media_type=NDJSON)
 
 
 def error_body(error: SluicegateError) -> dict[str, Any]:
-    """The usual spelling of errors: `{"errorCode", "message"}`."""
+    """The usual error format: `{"errorCode", "message"}`."""
     return {"errorCode": error.code, "message": error.message}
 
 
 def error_response(
     error: SluicegateError, body: Callable[[SluicegateError], dict[str, Any]] = error_body
 ) -> Response:
-    """An error in a door's spelling, and what HTTP wants beside it."""
+    """An error in a protocol's format, with the HTTP headers that its status requires."""
     if isinstance(error, ConfigurationError):
-        error = Unavailable("the gateway's configuration does not allow to serve this now")
+        error = Unavailable("the gateway's configuration does not allow it to serve this request")
     headers = dict(NOT_STORED)
     if isinstance(error, Unauthenticated):
-        # RFC 6750, section 3.1: only a token that was sent can be invalid.
+        # RFC 6750, section 3.1: `invalid_token` applies only if a token was sent.
         missing = isinstance(error, NotAuthenticated)
-        headers["WWW-Authenticate"] = "Bearer" if missing else 'Bearer error="invalid_token"'
+        default = "Bearer" if missing else 'Bearer error="invalid_token"'
+        headers["WWW-Authenticate"] = error.challenge or default
     elif isinstance(error, MethodNotAllowed):
         headers["Allow"] = error.allowed
     elif error.status in (429, 503):
@@ -64,15 +65,15 @@ def error_response(
 
 
 def log_error(error: SluicegateError) -> None:
-    """One line for the operator, with the private detail; what is the client's own fault is quieter."""
+    """Log one line for the operator, with the private detail. Client errors have a lower level."""
     level = logging.WARNING if error.status >= 500 or error.detail else logging.INFO
     log.log(level, "%s: %s", error.code, error.for_operators)
 
 
 def as_sluicegate_error(error: Exception) -> SluicegateError:
-    """The error that recipients may see, after the operator's line was logged.
+    """The error that recipients see, after a line for the operator is logged.
 
-    What was not foreseen is logged in full and answered without any detail.
+    Unexpected errors are logged in full and reported to the recipient without any detail.
     """
     if isinstance(error, HTTPException):
         error = _of_http(error)
@@ -80,7 +81,7 @@ def as_sluicegate_error(error: Exception) -> SluicegateError:
         log_error(error)
         return error
     log.error("unexpected %s", type(error).__name__, exc_info=error)
-    return SluicegateError("an internal error occurred; tell the provider the request id")
+    return SluicegateError("an internal error occurred; report the request id to the provider")
 
 
 def _of_http(error: HTTPException) -> SluicegateError:

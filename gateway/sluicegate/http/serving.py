@@ -1,4 +1,4 @@
-"""Runs an ASGI application under uvicorn: bound before it says so, stopped gracefully."""
+"""Runs an ASGI application under uvicorn: reports readiness once bound, and stops gracefully."""
 
 from __future__ import annotations
 
@@ -15,33 +15,35 @@ from types import FrameType
 import uvicorn
 from starlette.types import ASGIApp
 
-from sluicegate.errors import ConfigurationError
+from sluicegate.api.errors import ConfigurationError
 from sluicegate.http.connections import Connections
 from sluicegate.http.descriptors import connections_within_files
 from sluicegate.http.limits import HttpLimits
 from sluicegate.http.protocol import LimitedHttpProtocol
 
-_BACKLOG = 2048  # connections that the kernel keeps while the event loop is busy
+_BACKLOG = 2048  # connections that the kernel queues while the event loop is busy
 
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Files for TLS, PEM.
+    """PEM files for TLS.
 
     Attributes:
-        client_ca: Authorities of client certificates, which every connection needs then.
+        client_ca: Certificate authorities for client certificates.
+        optional: Whether clients without a certificate can also connect.
     """
 
     certificate: str
     key: str
     client_ca: str | None = None
+    optional: bool = False
 
 
 async def serve_app(
     app: ASGIApp,
     listener: socket.socket,
     *,
-    stop_timeout: int,
+    shutdown_grace_period: int,
     limits: HttpLimits | None = None,
     forwarded_allow_ips: Sequence[str] = (),
     tls: Tls | None = None,
@@ -52,15 +54,15 @@ async def serve_app(
     """Serve until SIGINT or SIGTERM.
 
     Args:
-        app: Its lifespan is whatever surrounds the call.
+        app: The application. Its lifespan is the code that surrounds this call.
         listener: A bound socket.
-        stop_timeout: Seconds that running answers may go on then.
-        limits: What clients may send and hold; the defaults of `HttpLimits` without them.
-        forwarded_allow_ips: Proxies that are believed.
-        tls: Without it, HTTP.
-        on_ready: Called with the address, once connections are accepted.
-        on_stop: Called once it is to stop, before running answers are waited for.
-        stop: Ends serving as a signal does, once it is set.
+        shutdown_grace_period: Seconds that running responses can take to complete after the signal.
+        limits: Limits for clients. Default: `HttpLimits()`.
+        forwarded_allow_ips: Proxies whose forwarding headers are trusted.
+        tls: Certificates. Without them, the server speaks plain HTTP.
+        on_ready: Called with the address once connections are accepted.
+        on_stop: Called at the start of the shutdown, before running responses are awaited.
+        stop: Setting this event stops the server as a signal does.
 
     Raises:
         ConfigurationError: The certificates cannot be used.
@@ -71,13 +73,13 @@ async def serve_app(
         loop="none",  # the loop is running already
         http=LimitedHttpProtocol,
         ws="none",
-        lifespan="off",  # what surrounds the call is the lifespan: what fails there fails the start
+        lifespan="off",  # the surrounding code is the lifespan: its errors prevent startup
         access_log=False,
         log_config=None,
         proxy_headers=bool(forwarded_allow_ips),
         forwarded_allow_ips=list(forwarded_allow_ips),
         server_header=False,
-        timeout_graceful_shutdown=stop_timeout,
+        timeout_graceful_shutdown=shutdown_grace_period,
     )
     if tls is not None:
         _use_tls(config, tls)
@@ -116,15 +118,16 @@ def address_of(listener: socket.socket, *, secure: bool = False) -> str:
 def _use_tls(config: uvicorn.Config, tls: Tls) -> None:
     config.ssl_certfile, config.ssl_keyfile = tls.certificate, tls.key
     if tls.client_ca is not None:
-        config.ssl_ca_certs, config.ssl_cert_reqs = tls.client_ca, ssl.CERT_REQUIRED
+        config.ssl_ca_certs = tls.client_ca
+        config.ssl_cert_reqs = ssl.CERT_OPTIONAL if tls.optional else ssl.CERT_REQUIRED
     try:
         config.load()
-    except OSError as error:  # of which ssl.SSLError is one
+    except OSError as error:  # ssl.SSLError is a subclass
         raise ConfigurationError(f"the certificates cannot be used: {error.strerror}") from error
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which tells when it is ready, and ends without raising its signal again."""
+    """uvicorn's server, which reports when it is ready, and exits without raising its signal again."""
 
     def __init__(
         self,

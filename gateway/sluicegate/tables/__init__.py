@@ -1,1 +1,1 @@
-"""A table whatever its format: snapshots as Arrow columns, the Delta log, predicates and pruning."""
+"""Tables of any format: snapshots as Arrow columns, the Delta log, predicates, and pruning."""

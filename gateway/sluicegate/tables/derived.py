@@ -1,4 +1,4 @@
-"""What was computed from chunks of a file set's columns, kept for as long as these chunks live."""
+"""Caches values computed from chunks of a file set's columns, while the chunks exist."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any, Protocol, TypeVar, cast
 
 import pyarrow as pa
 
-MAX_BYTES = 64 << 20  # for each table: the bounds of four numeric columns of a million files
+MAX_BYTES = 64 << 20  # per table: the bounds of four numeric columns of a million files
 
 _ChunkKey = tuple[int | None, ...]
 
 
 class Chunk(Protocol):
-    """A chunk of a column: a `pyarrow.Array`, or what is as much bound to its place in memory."""
+    """A chunk of a column: a `pyarrow.Array`, or an object equally bound to its memory."""
 
     @property
     def offset(self) -> int:
-        """Where its rows start in its buffers."""
+        """Offset of its rows in its buffers."""
         ...
 
     def __len__(self) -> int: ...
 
     def buffers(self) -> list[Any]:
-        """The memory that it is in."""
+        """The memory buffers that contain it."""
         ...
 
 
@@ -42,10 +42,11 @@ _T = TypeVar("_T", bound=Derived)
 
 
 class DerivedColumns:
-    """Keeps what was used last of what was derived, as much as fits into `max_bytes`.
+    """An LRU cache of derived columns, limited to `max_bytes`.
 
-    Chunks never change, so what was derived from one is right for as long as it lives. A chunk is known
-    by its place in memory: this belongs to who holds the chunks, and must not outlive them.
+    Chunks never change, so a value derived from a chunk is valid while the chunk exists. Chunks are
+    identified by their place in memory. The owner of the chunks must therefore own this cache, and the
+    cache must not outlive them.
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
@@ -53,11 +54,11 @@ class DerivedColumns:
         self._entries: OrderedDict[tuple[_ChunkKey, Hashable], Derived] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
-        self._deriving = threading.Lock()  # takes long, and what is kept can be had meanwhile
+        self._deriving = threading.Lock()  # takes long, and cached values stay available meanwhile
 
     @property
     def nbytes(self) -> int:
-        """Bytes that the derived columns hold; never more than `max_bytes`."""
+        """Bytes of the derived columns, never more than `max_bytes`."""
         return self._bytes
 
     def __len__(self) -> int:
@@ -69,12 +70,12 @@ class DerivedColumns:
         names: Sequence[Hashable],
         derive: Callable[[Sequence[Hashable]], Sequence[_T]],
     ) -> list[_T]:
-        """What some names stand for in a chunk; derived once, however many ask at the same time.
+        """The derived columns of a chunk by name; computed once, even for concurrent callers.
 
         Args:
-            chunk: A chunk of the columns that this belongs to.
-            names: Different ones; a name always stands for the same computation.
-            derive: Called with the names that are not kept; answers in their order.
+            chunk: A chunk of the columns that this cache belongs to.
+            names: Distinct names. A name always identifies the same computation.
+            derive: Called with the names that are not cached. Returns the columns in their order.
         """
         key = _chunk_key(chunk)
         found = self._kept(key, names)
@@ -88,7 +89,7 @@ class DerivedColumns:
         return [cast("_T", found[name]) for name in names]
 
     def carried_to(self, chunks: Iterable[Chunk]) -> DerivedColumns:
-        """A new one for columns that have some of the same chunks, with what was derived from these."""
+        """A new cache for columns that share some chunks, with the values derived from these chunks."""
         living = {_chunk_key(chunk) for chunk in chunks}
         carried = DerivedColumns(self._max_bytes)
         with self._lock:

@@ -1,7 +1,8 @@
-"""Files that recipients get and no store holds: the table's format makes them when they are fetched.
+"""Files for recipients that no store contains: the table's format generates them on demand.
 
-A deletion vector that is too large for an answer, for example, whose rows are told by files of another
-shape. What a file holds is settled when an answer names it: the name has the digest of its bytes.
+An example is a deletion vector that is too large for a response, and whose rows the table stores in
+another file format. The content of a file is fixed when a response names it: the name contains the
+digest of its bytes.
 """
 
 from __future__ import annotations
@@ -15,28 +16,28 @@ from typing import Final, Self
 import anyio
 import anyio.to_thread
 
-from sluicegate.errors import NotFound, TableUnreadable, Unavailable
-from sluicegate.lru import LRU
-from sluicegate.tables.singleflight import SingleFlight
+from sluicegate._util.lru import LRU
+from sluicegate._util.singleflight import SingleFlight
+from sluicegate.api.errors import NotFound, TableUnreadable, Unavailable
 from sluicegate.telemetry import span
 
-# The `storageType` of a deletion vector in such a file; its `pathOrInlineDv` is the file as text.
 DERIVED: Final = "derived"
+"""The `storageType` of a vector in a `DerivedFile`, whose text is in `pathOrInlineDv`."""
 
 _KEPT_BYTES = 64 << 20
 _MADE_AT_ONCE = 2
-_PATIENCE = 30.0  # seconds
+_TIMEOUT = 30.0  # seconds
 _TEXT = re.compile("(?P<digest>[0-9a-f]{64}) (?P<recipe>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedFile:
-    """A file that a format makes; as text `DIGEST RECIPE`.
+    """A file that a format generates. Its text form is `DIGEST RECIPE`.
 
     Attributes:
-        digest: SHA-256 of its bytes, hexadecimal: files of one digest are the same.
-        recipe: What the format makes it from, opaque to everybody else. It goes into a URL, so it is
-            short, and it holds no secret.
+        digest: SHA-256 of its bytes, hexadecimal. Files with the same digest are identical.
+        recipe: The format's instructions for generating it, opaque to other code. It becomes part of a
+            URL, so it must be short and must not contain secrets.
     """
 
     digest: str
@@ -44,15 +45,15 @@ class DerivedFile:
 
     @classmethod
     def of(cls, content: bytes, recipe: str) -> Self:
-        """The file of these bytes."""
+        """The file with these bytes."""
         return cls(hashlib.sha256(content).hexdigest(), recipe)
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read what `str` wrote.
+        """Parse the output of `str`.
 
         Raises:
-            TableUnreadable: It is something else.
+            TableUnreadable: The text has a different form.
         """
         match = _TEXT.fullmatch(text)
         if match is None:
@@ -63,36 +64,37 @@ class DerivedFile:
         return f"{self.digest} {self.recipe}"
 
     def check(self, content: bytes) -> None:
-        """Make sure that these are its bytes.
+        """Check that these are the file's bytes.
 
         Raises:
-            NotFound: They are others.
+            NotFound: The digest differs.
         """
         if hashlib.sha256(content).hexdigest() != self.digest:
-            raise _gone("its bytes have another digest now")
+            raise _gone("the digest of its bytes has changed")
 
 
 class DerivedFiles:
-    """Makes files, few at a time, each once however many ask, and keeps what was made lately.
+    """Generates files, a few at a time and each only once for concurrent requests, and caches them.
 
-    Clients read a file in several ranges, and whoever waits holds little memory: so they wait.
+    Clients read a file in several ranges. Requests wait for their turn, because waiting takes little
+    memory.
 
     Args:
-        kept_bytes: What is kept at most.
-        at_once: How many are made at the same time.
-        patience: Seconds that a request waits for its turn.
+        kept_bytes: Maximum size of the cache.
+        at_once: Maximum number of files that are generated concurrently.
+        timeout: Seconds that a request waits for its turn.
     """
 
     def __init__(
         self,
         kept_bytes: int = _KEPT_BYTES,
         at_once: int = _MADE_AT_ONCE,
-        patience: float = _PATIENCE,
+        timeout: float = _TIMEOUT,
     ) -> None:
         self._kept: LRU[str, bytes] = LRU(kept_bytes, len)
         self._flights: SingleFlight[bytes] = SingleFlight()
         self._turns = anyio.Semaphore(at_once)
-        self._patience = patience
+        self._timeout = timeout
 
     async def get(
         self, table: Hashable, file: DerivedFile, make: Callable[[], Awaitable[bytes]]
@@ -100,20 +102,21 @@ class DerivedFiles:
         """The bytes of a file.
 
         Args:
-            table: Tells the table from all others.
+            table: Identifies the table.
             file: One of its files.
-            make: Has the format make it.
+            make: Generates the file through the format.
 
         Raises:
-            NotFound: It cannot be made any more: the table has let go of what it is made from.
-            Unavailable: The store does not answer, or too many others are being made.
+            NotFound: It can no longer be generated: the table no longer has the files that it is
+                generated from.
+            Unavailable: The store does not respond, or too many other files are being generated.
         """
         return self._kept.get(file.digest) or await self._flights.run(
             (table, file), lambda: self._made(file, make)
         )
 
     async def aclose(self) -> None:
-        """Cancel what is still being made."""
+        """Cancel the files that are being generated."""
         await self._flights.aclose()
 
     async def _made(self, file: DerivedFile, make: Callable[[], Awaitable[bytes]]) -> bytes:
@@ -131,13 +134,13 @@ class DerivedFiles:
 
     async def _wait_for_turn(self) -> None:
         try:
-            with anyio.fail_after(self._patience):
+            with anyio.fail_after(self._timeout):
                 await self._turns.acquire()
         except TimeoutError:
-            raise Unavailable("too many files of this kind are read at once; try again later") from None
+            raise Unavailable("too many concurrent reads of such files; try again later") from None
 
 
 def _gone(detail: str) -> NotFound:
     return NotFound(
-        "the file of this link cannot be had any more: query the table again", detail=detail
+        "the file of this link is no longer available: query the table again", detail=detail
     )

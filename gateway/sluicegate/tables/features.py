@@ -1,29 +1,40 @@
-"""Which reader features a table really uses, and which of them parquet format cannot say."""
+"""The reader features that a table actually uses, and which of them parquet format cannot express."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import orjson
 
 from sluicegate.tables.snapshot import Snapshot, TableMetadata, TableProtocol
 
-# Features of the log itself: a recipient gets a list of files, so reading them takes none of these.
+# Features of the log itself. A recipient gets a list of files and does not need them.
 LOG_ONLY = frozenset({"v2Checkpoint", "vacuumProtocolCheck", "catalogManaged", "catalogOwned-preview"})
+VECTORS = "deletionVectors"
+# The features that each writer version adds (Delta protocol, "Valid Feature Names").
+OF_WRITER_VERSIONS = (
+    (2, ("appendOnly", "invariants")),
+    (3, ("checkConstraints",)),
+    (4, ("changeDataFeed", "generatedColumns")),
+    (5, ("columnMapping",)),
+    (6, ("identityColumns",)),
+)
 _WIDENING = ("typeWidening", "typeWidening-preview")
 _VARIANT = ("variantType", "variantType-preview", "variantShredding-preview", "variantShredding")
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureNeeds:
-    """Reader features of a table, in the protocol's own spelling.
+    """Reader features of a table, with the protocol's capitalization.
 
     Attributes:
-        declared: What the table's protocol names (or implies by its version).
-        required: What reading these files really takes.
+        declared: The features that the table's protocol names or implies by its version, and deletion
+            vectors if files have them (docs/adr/0033).
+        required: The features that reading these files actually requires.
         beyond_parquet: The part of `required` that the parquet response format cannot express.
     """
 
@@ -41,7 +52,7 @@ class _SchemaTraits:
 
 
 def feature_needs(snapshot: Snapshot) -> FeatureNeeds:
-    """What reading this snapshot's live files takes."""
+    """The features that reading this snapshot's live files requires."""
     vectors = snapshot.files.deletion_vectors
     return needs_of(snapshot.protocol, snapshot.metadata, deletion_vectors=vectors)
 
@@ -49,12 +60,14 @@ def feature_needs(snapshot: Snapshot) -> FeatureNeeds:
 def needs_of(
     protocol: TableProtocol, metadata: TableMetadata, *, deletion_vectors: bool
 ) -> FeatureNeeds:
-    """What reading files of a table takes, given whether any of them has a deletion vector."""
+    """The features that reading files of a table requires, with or without deletion vectors."""
     declared = declared_features(protocol)
+    if deletion_vectors and VECTORS not in declared:
+        declared = (*declared, VECTORS)
     traits = _traits(metadata.schema_string)
     mapped = metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
     used = {
-        "deletionVectors": deletion_vectors,
+        VECTORS: deletion_vectors,
         "columnMapping": mapped,
         "timestampNtz": traits.timestamp_ntz,
         **dict.fromkeys(_WIDENING, traits.widened),
@@ -75,6 +88,38 @@ def declared_features(protocol: TableProtocol) -> tuple[str, ...]:
     return ("columnMapping",) if protocol.min_reader_version >= 2 else ()
 
 
+def declaring(protocol: TableProtocol, features: Sequence[str]) -> TableProtocol:
+    """The protocol with all of these reader features declared. Unchanged if it declares them.
+
+    Otherwise, it lists its features, including those that its versions implied (Delta protocol, "Table
+    Features").
+    """
+    declared = declared_features(protocol)
+    if set(features) <= set(declared):
+        return protocol
+    readers = tuple(dict.fromkeys((*declared, *features)))
+    written = protocol.writer_features
+    if written is None:
+        newest = protocol.min_writer_version
+        implied = (names for version, names in OF_WRITER_VERSIONS if version <= newest)
+        written = tuple(chain.from_iterable(implied))
+    return TableProtocol(3, 7, readers, tuple(dict.fromkeys((*written, *readers))))
+
+
+def schema_fields(schema_string: str) -> Iterator[Mapping[str, Any]]:
+    """Every field of a table's schema, including nested ones (Delta protocol, "Struct Field")."""
+    return _walk(orjson.loads(schema_string), set())
+
+
+@lru_cache(maxsize=256)
+def primitive_types(schema_string: str) -> frozenset[str]:
+    """The names of the primitive types in a table's schema (Delta protocol, "Primitive Types")."""
+    types: set[str] = set()
+    for _ in _walk(orjson.loads(schema_string), types):
+        pass
+    return frozenset(types)
+
+
 @lru_cache(maxsize=256)
 def _traits(schema_string: str) -> _SchemaTraits:
     types: set[str] = set()
@@ -92,7 +137,7 @@ def _traits(schema_string: str) -> _SchemaTraits:
 
 
 def _walk(schema: Any, types: set[str]) -> Iterator[Mapping[str, Any]]:
-    """Every field of a schema, nested ones too; the names of primitive types are put into `types`."""
+    """Every field of a schema, including nested ones. Adds the names of primitive types to `types`."""
     if isinstance(schema, str):
         types.add(schema)
         return

@@ -1,7 +1,8 @@
-"""Paths of data files, whatever a table's metadata says: those that no store or link could serve.
+"""Validates paths of data files: rejects those that no store or link can serve.
 
-Whoever writes a table chooses its paths. What cannot be a file's name in a store, or is another name of
-it, or names the table's own metadata, is found when the table is read, not when a link is opened.
+Anyone who writes a table chooses its paths. Some cannot be a file's name in a store, are alternative
+names of a file, or name the table's own metadata. These are rejected when the table is read, not when a
+link is opened.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sluicegate.errors import TableUnreadable
+from sluicegate.api.errors import TableUnreadable
 
-_LONGEST = 1024  # bytes: object stores take no longer keys
+_LONGEST = 1024  # bytes: object stores do not accept longer keys
 _SHOWN = 200  # characters
-# Characters of names that URLs and listings cannot carry; and what local stores keep for unfinished
+# Characters that URLs and listings cannot contain, and names that local stores use for unfinished
 # uploads.
 _UNSERVABLE = r"[\x00-\x1f\x7f]|#[0-9]+$"
-# Steps that may have to go; of `file:///a` the slashes, too, which then stay.
+# Segments that are removed where allowed. For `file:///a` these include the slashes, which then stay.
 _STEPS = r"(^|/)\.{1,2}(/|$)|[^:]//|^/|/$|^$"
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]*://")
 
@@ -27,16 +28,17 @@ _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.\-]*://")
 def plain_paths(
     paths: pa.StringArray, metadata: Sequence[str] = (), *, collapse: bool = True
 ) -> pa.StringArray:
-    """Paths of data files as stores know them.
+    """Paths of data files in the form that stores use.
 
     Args:
-        paths: Literal, relative to the table's location, or absolute locations.
-        metadata: Folders of the table's own metadata, with a slash at the end; no data file is there.
-        collapse: `a//b` and `./a/b` are `a/b`, as in file systems. Otherwise they stay what they are,
-            or are refused where links cannot carry them.
+        paths: Literal paths, relative to the table's location, or absolute locations.
+        metadata: Folders of the table's own metadata, with a trailing slash. Data files cannot be
+            there.
+        collapse: Whether `a//b` and `./a/b` become `a/b`, as in file systems. Otherwise, they are
+            unchanged, or rejected if links cannot contain them.
 
     Raises:
-        TableUnreadable: One of them cannot be a data file's.
+        TableUnreadable: A path is not valid for a data file.
     """
     if len(paths) == 0:
         return paths
@@ -44,7 +46,7 @@ def plain_paths(
         raise _refused(paths.filter(pc.greater(pc.binary_length(paths), _LONGEST)), "is too long")
     unservable = pc.match_substring_regex(paths, _UNSERVABLE)
     if pc.any(unservable).as_py():
-        raise _refused(paths.filter(unservable), "has characters that links cannot carry")
+        raise _refused(paths.filter(unservable), "has characters that links cannot contain")
     stepped = pc.match_substring_regex(paths, _STEPS)
     if pc.any(stepped).as_py():
         plain = [_plain(path, collapse=collapse) for path in paths.filter(stepped).to_pylist()]
@@ -66,7 +68,7 @@ def _plain(path: str, *, collapse: bool) -> str:
         raise _refused([path], "does not name a file in its folder")
     if not collapse:
         if "." in (first, *steps):
-            raise _refused([path], "has a step that links cannot carry")
+            raise _refused([path], "has a segment that links cannot contain")
         return path
     kept = [step for step in steps if step not in ("", ".")]
     return f"{scheme}{'/'.join([first, *kept] if scheme else kept)}"

@@ -1,4 +1,4 @@
-"""A column of texts, compressed: statistics are most of what a snapshot of many files holds."""
+"""A compressed column of texts, because statistics are most of a large snapshot's memory."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from typing import Any
 
 import pyarrow as pa
 
-# Rows that are decompressed at once: some hundred kilobytes of statistics.
+# Rows that are decompressed together: a few hundred kilobytes of statistics.
 BLOCK_ROWS = 1024
 
 _SCHEMA = pa.schema([pa.field("text", pa.string())])
 
 
 class PackedTexts:
-    """Texts and nulls of a column's chunk; any rows of it can be had back, byte for byte.
+    """Texts and nulls of a column's chunk. Any rows can be restored byte for byte.
 
-    They are an Arrow IPC file in memory (Arrow columnar format, "IPC File Format"), whose record
-    batches are the blocks. LZ4 makes a sixth of statistics, and unpacks them in 0.1 µs a file.
+    They are stored as an Arrow IPC file in memory (Arrow columnar format, "IPC File Format"), whose
+    record batches are the blocks. LZ4 reduces statistics to a sixth, and unpacks them in 0.1 µs per
+    file.
 
     Args:
         texts: The chunk.
@@ -42,29 +43,29 @@ class PackedTexts:
 
     @property
     def offset(self) -> int:
-        """Where they start in their memory, as `pyarrow.Array.offset`."""
+        """Their offset in the buffers, as `pyarrow.Array.offset`."""
         return 0
 
     def buffers(self) -> list[pa.Buffer]:
-        """The memory they are in, as `pyarrow.Array.buffers`."""
+        """The memory buffers that contain them, as `pyarrow.Array.buffers`."""
         return [self._file]
 
     def unpack(self) -> pa.StringArray:
-        """All of them."""
+        """All texts."""
         return self.reader().slice(0, len(self)).combine_chunks()
 
     def to_pylist(self) -> list[str | None]:
-        """All of them as Python values."""
+        """All texts as Python values."""
         texts: list[str | None] = self.unpack().to_pylist()
         return texts
 
     def reader(self) -> TextsReader:
-        """What gives parts of them."""
+        """A reader for parts of the texts."""
         return TextsReader(self._file)
 
 
 class TextsReader:
-    """Unpacks parts of a chunk: while they ascend, each block once. Not for several threads.
+    """Unpacks parts of a chunk, each block once if parts ascend. Not thread-safe.
 
     Args:
         file: The chunk as an Arrow IPC file.
@@ -76,7 +77,7 @@ class TextsReader:
         self._block: pa.Array | None = None
 
     def slice(self, start: int, rows: int) -> pa.ChunkedArray:
-        """The texts of some rows that the chunk has."""
+        """The texts of a range of rows within the chunk."""
         first, end = start // BLOCK_ROWS, -(-(start + rows) // BLOCK_ROWS)
         blocks = pa.chunked_array(map(self._read, range(first, end)), pa.string())
         return blocks.slice(start - first * BLOCK_ROWS, rows)

@@ -1,4 +1,4 @@
-"""Files of certain partitions: decided once for each distinct partition, never file by file."""
+"""Selects files by partition: decided once for each distinct partition, not per file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def in_partitions(files: FileSet, wanted: Callable[[PartitionValues], bool]) -> 
 
     Args:
         files: Live files.
-        wanted: Called with the partition values as the log has them: by physical column name, as text.
+        wanted: Called with the partition values as in the log: by physical column name, as text.
     """
     chunks = files.table.column("partition_values").chunks
     masks = [partition_mask(chunk, wanted) for chunk in chunks]
@@ -29,20 +29,20 @@ def in_partitions(files: FileSet, wanted: Callable[[PartitionValues], bool]) -> 
 def partition_mask(
     values: pa.DictionaryArray, wanted: Callable[[PartitionValues], bool]
 ) -> pa.BooleanArray:
-    """Which of a column of partition values satisfy a condition; null does not."""
+    """Which of a column of partition values satisfy a condition. Nulls do not."""
     verdicts = [wanted(orjson.loads(text)) for text in values.dictionary.to_pylist()]
     return pc.fill_null(pa.array(verdicts, pa.bool_()).take(values.indices), False)
 
 
 def partition_key(metadata: TableMetadata, column: str) -> str | None:
-    """The key that partition values have for a column: its physical name where columns are mapped.
+    """The key of a column in partition values: its physical name if columns are mapped.
 
     Args:
         metadata: The table's metadata.
-        column: A column's name; upper and lower case are the same, as everywhere in Delta.
+        column: A column's name, which is case-insensitive as everywhere in Delta.
 
     Returns:
-        `None` where the table is not partitioned by such a column.
+        `None` if the table is not partitioned by such a column.
     """
     names = {name.casefold(): name for name in metadata.partition_columns}
     name = names.get(column.casefold())

@@ -8,8 +8,14 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sluicegate._util.unused_pandas import keep_pandas_unloaded
 from sluicegate.tables.derived import DerivedColumns
 from sluicegate.tables.packed import PackedTexts
+
+keep_pandas_unloaded()  # whatever reads tables imports this module first
+
+# Maximum rows of one chunk of a snapshot's columns, which is decoded, joined or rewritten at once.
+CHUNK_ROWS = 32 * 1024
 
 DELETION_VECTOR = pa.struct(
     [
@@ -21,6 +27,7 @@ DELETION_VECTOR = pa.struct(
         pa.field("maxRowIndex", pa.int64()),
     ]
 )
+"""A deletion vector's descriptor, with the field names of the Delta log."""
 
 FILE_SCHEMA = pa.schema(
     [
@@ -37,18 +44,21 @@ FILE_SCHEMA = pa.schema(
         pa.field("base_row_id", pa.int64()),
         pa.field("default_row_commit_version", pa.int64()),
         pa.field("clustering_provider", pa.string()),
+        # The path as written in the table's metadata, null if that is `path`: file ids are made of it.
+        pa.field("spelled_path", pa.string()),
     ]
 )
+"""The columns of a snapshot's files. Sizes are in bytes, times in epoch milliseconds."""
 _STATS = FILE_SCHEMA.get_field_index("stats")
-# The columns that are kept as they are.
 PLAIN_SCHEMA = FILE_SCHEMA.remove(_STATS)
+"""The columns of `FILE_SCHEMA` without `stats`, which are stored compressed."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableProtocol:
-    """The versions and features that a reader must understand (Delta protocol, "Protocol Evolution").
+    """The versions and features that a reader must support (Delta protocol, "Protocol Evolution").
 
-    The feature lists are `None` where the version numbers say it all.
+    The feature lists are `None` if the version numbers are sufficient.
     """
 
     min_reader_version: int
@@ -62,8 +72,8 @@ class TableMetadata:
     """Schema, partitioning and configuration (Delta protocol, "Change Metadata").
 
     Attributes:
-        parquet_schema_string: The schema that parquet format declares where it is another one: its
-            readers go by the files' own types, so it can say types that Delta does not have.
+        parquet_schema_string: The schema that parquet format declares, if it is a different one. Its
+            readers use the files' own types, so it can contain types that Delta does not have.
     """
 
     id: str
@@ -80,7 +90,7 @@ class TableMetadata:
 
 @dataclass(frozen=True, slots=True)
 class FileChunk:
-    """Some files as they are kept in memory: columns of `PLAIN_SCHEMA`, and compressed statistics."""
+    """Files as stored in memory: columns of `PLAIN_SCHEMA`, and compressed statistics."""
 
     plain: pa.RecordBatch
     stats: PackedTexts
@@ -100,7 +110,7 @@ class FileChunk:
     def batches(
         self, live: pa.BooleanArray | None, rows: int, first: int | None = None
     ) -> Iterator[pa.Table]:
-        """As `FileSet.batches`; what has no living file is not unpacked."""
+        """Like `FileSet.batches`. Parts without live files are not unpacked."""
         reader, start, size = self.stats.reader(), 0, first or rows
         while start < len(self):
             mask = None if live is None else live.slice(start, size)
@@ -108,21 +118,21 @@ class FileChunk:
                 plain = pa.Table.from_batches([self.plain.slice(start, size)])
                 stats = reader.slice(start, plain.num_rows)
                 part = plain.add_column(_STATS, FILE_SCHEMA.field(_STATS), stats)
-                # A filter copies what it keeps.
+                # A filter copies the rows that it keeps.
                 yield part if mask is None or mask.true_count == len(mask) else part.filter(mask)
             start, size = start + size, rows
 
 
 @dataclass(frozen=True, slots=True)
 class FileSet:
-    """Live files: chunks of files, and which of their rows live (`None`: all of them).
+    """Live files: chunks of files, and which of their rows are live (`None`: all of them).
 
-    Advancing a snapshot by a commit clears a few bits and appends a few rows; nothing is copied.
+    Advancing a snapshot by a commit clears a few bits and appends a few rows. Nothing is copied.
 
     Attributes:
         table: The plain columns of all chunks, of `PLAIN_SCHEMA`.
         stats: The statistics of each chunk of the table.
-        derived: What was computed from chunks of the columns, such as the bounds that predicates need.
+        derived: Cached values computed from chunks of the columns, such as the bounds for predicates.
     """
 
     table: pa.Table
@@ -143,7 +153,7 @@ class FileSet:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the columns hold, each buffer once, and what was derived from them."""
+        """Bytes of memory of the columns, each buffer once, and of the derived values."""
         plain = int(self.table.get_total_buffer_size()) + sum(stats.nbytes for stats in self.stats)
         live = 0 if self.live is None else int(self.live.nbytes)
         return plain + live + self.derived.nbytes
@@ -158,7 +168,7 @@ class FileSet:
 
     @property
     def deletion_vectors(self) -> bool:
-        """Some live file has a deletion vector."""
+        """Whether a live file has a deletion vector."""
         vectors = self.table.column("deletion_vector")
         if vectors.null_count == len(vectors):
             return False
@@ -166,12 +176,12 @@ class FileSet:
         return bool(pc.any(present if self.live is None else pc.and_(present, self.live)).as_py())
 
     def where(self, mask: pa.BooleanArray) -> FileSet:
-        """The same rows with fewer of them living; `mask` covers every row of `table`."""
+        """The same rows with fewer of them live. `mask` covers every row of `table`."""
         live = mask if self.live is None else pc.and_(self.live, mask)
         return replace(self, live=live)
 
     def chunks(self) -> Iterator[tuple[FileChunk, pa.BooleanArray | None]]:
-        """The chunks, and which rows of each live (`None`: all of them)."""
+        """The chunks, and which rows of each are live (`None`: all of them)."""
         start = 0
         for plain, stats in zip(self.table.to_batches(), self.stats, strict=True):
             yield (
@@ -195,8 +205,8 @@ class Snapshot:
     Attributes:
         version: The table version.
         timestamp: When that version was committed, epoch milliseconds.
-        state: What the format's reader needs to advance this snapshot (opaque to everybody else but
-            for its `nbytes`, where it has any).
+        state: Data that the format's reader needs to advance this snapshot. Opaque to other code,
+            except for its `nbytes`, if it has this attribute.
     """
 
     version: int
@@ -208,6 +218,6 @@ class Snapshot:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that the snapshot holds, for the cache's bound."""
+        """Bytes of memory of the snapshot, for the cache's limit."""
         state = int(getattr(self.state, "nbytes", 0))
         return self.files.nbytes + len(self.metadata.schema_string) + state

@@ -1,4 +1,4 @@
-"""What reading a run of versions takes, while protocol and metadata change in between."""
+"""The features required to read a range of versions whose protocol and metadata change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARTS = ("elementType", "keyType", "valueType")
 
 
 def spanning_needs(states: Sequence[TableState], *, deletion_vectors: bool) -> FeatureNeeds:
-    """What reading files of all of these states takes."""
+    """The features that reading files of all of these states requires."""
     needs = [
         needs_of(state.protocol, state.metadata, deletion_vectors=deletion_vectors) for state in states
     ]
@@ -28,7 +28,7 @@ def spanning_needs(states: Sequence[TableState], *, deletion_vectors: bool) -> F
 
 
 def spanning_protocol(protocols: Sequence[TableProtocol]) -> TableProtocol:
-    """The least protocol under which a reader understands the files of all of these."""
+    """The minimum protocol under which a reader supports the files of all of these."""
     reader = max(protocol.min_reader_version for protocol in protocols)
     writer = max(protocol.min_writer_version for protocol in protocols)
     readers = _union(map(declared_features, protocols))
@@ -39,14 +39,14 @@ def spanning_protocol(protocols: Sequence[TableProtocol]) -> TableProtocol:
         reader,
         writer,
         readers if listed else None,
-        _union((writers, readers if listed else ())) if written else None,
+        _union((writers, readers)) if written else None,
     )
 
 
 def extends(newer: TableMetadata, older: TableMetadata) -> bool:
-    """Whether the newer schema has all that the older one has, and maybe more.
+    """Whether the newer schema contains all of the older one, and possibly more.
 
-    Rows of the older one then read right under the newer one: what they lack is null.
+    Rows of the older one can then be read with the newer one: missing values are null.
     """
     return newer.partition_columns == older.partition_columns and _has(
         orjson.loads(newer.schema_string), orjson.loads(older.schema_string)

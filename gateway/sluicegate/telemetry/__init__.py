@@ -1,7 +1,7 @@
-"""Spans, metrics and logs. Exporting is off by default, and then it costs nothing."""
+"""Spans, metrics, and logs. Export is off by default, and then has no cost."""
 
 from sluicegate.telemetry.context import name_recipient, request_id
-from sluicegate.telemetry.metrics import count
+from sluicegate.telemetry.metrics import count, count_of_plugin
 from sluicegate.telemetry.spans import span
 
-__all__ = ["count", "name_recipient", "request_id", "span"]
+__all__ = ["count", "count_of_plugin", "name_recipient", "request_id", "span"]

@@ -1,4 +1,4 @@
-"""What is known of the request being served: its id and, once it is authenticated, its recipient."""
+"""Context of the current request: its id and, after authentication, its recipient."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class RequestInfo:
-    """Shared by every task and thread that works for one request, so what one learns all log."""
+    """Shared by all tasks and threads of one request, so that all of them log the same context."""
 
     id: str
     recipient: str | None = None
@@ -18,23 +18,23 @@ _current: ContextVar[RequestInfo | None] = ContextVar("sluicegate_request", defa
 
 
 def enter_request(request: RequestInfo) -> None:
-    """Make `request` the one that this task, and all that it starts, works for."""
+    """Set the current request of this task and of all tasks that it starts."""
     _current.set(request)
 
 
 def current_request() -> RequestInfo | None:
-    """The request that the calling task works for, or `None` outside of one."""
+    """Return the current request of the calling task, or `None` outside of a request."""
     return _current.get()
 
 
 def request_id() -> str | None:
-    """Id of the request being served, as its `x-request-id` response header says."""
+    """Return the id of the current request, which its response header `x-request-id` contains."""
     request = _current.get()
     return None if request is None else request.id
 
 
 def name_recipient(name: str) -> None:
-    """Tell whom the request is served for; outside of a request nothing happens."""
+    """Set the recipient of the current request. Without a current request, this has no effect."""
     request = _current.get()
     if request is not None:
         request.recipient = name

@@ -1,4 +1,4 @@
-"""One request and its response on their way between server and application."""
+"""Observes one request and its response between the server and the application."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _WELL_FORMED_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 
 
 class Exchange:
-    """Passes the messages of one request on, and notes what they were.
+    """Forwards the ASGI messages of one request and records its properties.
 
     Attributes:
-        status: Status of the response; `None` when none was started.
-        sent: Bytes of the response's body that were handed to the server.
-        complete: The response was handed over to its end.
-        disconnected: The client went away before that.
-        error: Type of the exception that got through the whole application.
-        seconds: From the request's arrival to the application's return.
+        status: Status of the response; `None` if no response was started.
+        sent: Bytes of the response body that were passed to the server.
+        complete: Whether the entire response was passed to the server.
+        disconnected: Whether the client disconnected before that.
+        error: Type of the exception that the application did not handle.
+        seconds: Time from the arrival of the request to the return of the application.
     """
 
     __slots__ = (
@@ -60,7 +60,7 @@ class Exchange:
 
     @property
     def route(self) -> str | None:
-        """Template of the path, once the application has routed the request."""
+        """Template of the path, available after the application has routed the request."""
         route = self.scope.get("route")
         template: str | None = getattr(route, "path_format", None)
         if template is None:
@@ -77,7 +77,7 @@ class Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Hand a message of the response to the server; its headers get the request's id."""
+        """Pass a message of the response to the server, with the request's id in its headers."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             header = (b"x-request-id", self.request.id.encode())
@@ -93,7 +93,7 @@ class Exchange:
             self.complete = not message.get("more_body", False)
 
     def fail(self, error: BaseException) -> None:
-        """Note an exception that gets through; the server answers 500 if nothing was answered."""
+        """Record an unhandled exception, for which the server sends 500 if no response was started."""
         if isinstance(error, Exception | asyncio.CancelledError) and not self.disconnected:
             self.error = type(error).__name__
             self.status = self.status or 500
@@ -104,7 +104,7 @@ class Exchange:
 
 
 def _request_id(scope: Scope) -> str:
-    """The client's own id where it is well-formed: 1 to 128 visible ASCII characters."""
+    """Return the client's id if it is valid (1 to 128 visible ASCII characters), else a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id":
             if _WELL_FORMED_ID.fullmatch(value):

@@ -1,4 +1,4 @@
-"""What a log line looks like: JSON or text, with the ids of the request and the trace."""
+"""Formats log lines as JSON or text, with the ids of the request and the trace."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from itertools import islice
 
 import orjson
 
-from sluicegate.errors import SluicegateError
+from sluicegate.api.errors import SluicegateError
 from sluicegate.telemetry.context import current_request
 from sluicegate.telemetry.redaction import is_suspicious, redact_fields
 from sluicegate.telemetry.spans import current_trace
 
-# A record's own attributes come first; then come the caller's `extra`, and what handlers have added.
+# Each record has these attributes first, followed by the caller's `extra` and those of handlers.
 _OWN_ATTRIBUTES = len(vars(logging.makeLogRecord({})))
 _ADDED_BY_HANDLERS = frozenset({"message", "asctime", "color_message"})
 _OUTSIDE_OF_PAIRS = frozenset({"ts", "level", "logger", "message", "exception", "stack_info"})
@@ -27,11 +27,11 @@ _PLAIN = re.compile(r"[!#-&(-<>-\[\]-~]+")  # visible ASCII but for quotes, `=` 
 
 
 class StructuredFormatter(logging.Formatter, ABC):
-    """Gathers a record's fields, redacts them where they may hold a secret, and encodes them.
+    """Collects the fields of a log record, redacts secrets, and encodes the fields.
 
     Args:
-        show_refusals: Give the stack of domain errors, too. They are answers to bad requests or name
-            what the operator has to mend; where they were raised helps only who debugs the gateway.
+        show_refusals: Whether domain errors include their stack. These errors report invalid requests
+            or problems for the operator, so their stack only helps to debug the gateway.
     """
 
     def __init__(self, *, show_refusals: bool = False) -> None:
@@ -39,17 +39,17 @@ class StructuredFormatter(logging.Formatter, ABC):
         self._show_refusals = show_refusals
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as one line (text: followed by the stack of an unexpected exception)."""
+        """Return the record as one line. As text, the stack of an unexpected exception follows."""
         return self.line(self._fields(record))
 
     def line(self, fields: Mapping[str, object]) -> str:
-        """Fields that begin as `opening` gives them, redacted and encoded."""
+        """Return a line of fields, which must begin with those of `opening`, redacted and encoded."""
         line = self._encode(fields)
         return self._encode(redact_fields(fields)) if is_suspicious(line) else line
 
     @abstractmethod
     def _encode(self, fields: Mapping[str, object]) -> str:
-        """The fields as text that is safe to print."""
+        """Return the fields as text that is safe to print."""
 
     def _fields(self, record: logging.LogRecord) -> dict[str, object]:
         fields = opening(record.created, record.levelname, record.name, _message(record))
@@ -75,12 +75,12 @@ class StructuredFormatter(logging.Formatter, ABC):
 
 
 class JsonFormatter(StructuredFormatter):
-    """One JSON object a line."""
+    """Formats each record as one JSON object on one line."""
 
     def _encode(self, fields: Mapping[str, object]) -> str:
         try:
             return orjson.dumps(fields, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
-        except TypeError:  # a lone surrogate, a huge integer, a cycle: as text rather than not at all
+        except TypeError:  # a lone surrogate, a huge integer, a cycle: log text instead of nothing
             return orjson.dumps(
                 {_printable(key): _printable(value) for key, value in fields.items()}
             ).decode()
@@ -105,7 +105,7 @@ class TextFormatter(StructuredFormatter):
 
 
 def opening(seconds: float, level: str, logger: str, message: str) -> dict[str, object]:
-    """The fields that every line begins with; `seconds` since the epoch are told in UTC."""
+    """Return the first fields of every line. `seconds` since the epoch become a time in UTC."""
     fields: dict[str, object] = {
         "ts": f"{_second(int(seconds))}.{int(seconds % 1 * 1000):03d}Z",
         "level": level.lower(),
@@ -122,7 +122,7 @@ def opening(seconds: float, level: str, logger: str, message: str) -> dict[str, 
 
 
 def _message(record: logging.LogRecord) -> str:
-    """The message; where its arguments do not fit, unmerged: `logging` would print them unredacted."""
+    """Return the message; unformatted if its arguments don't fit, as `logging` would print them."""
     try:
         return record.getMessage().rstrip()
     except (TypeError, ValueError, KeyError):
@@ -131,12 +131,12 @@ def _message(record: logging.LogRecord) -> str:
 
 @lru_cache(maxsize=2)
 def _second(epoch: int) -> str:
-    """ISO 8601 in UTC; busy servers write many lines a second."""
+    """Return ISO 8601 in UTC. Cached, because busy servers write many lines each second."""
     return datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _printable(value: object) -> str:
-    """The value as text whose control characters cannot forge a line or move a terminal's cursor."""
+    """Return text without control characters that could forge a line or move a terminal's cursor."""
     text = str(value)
     return text if text.isprintable() else _CONTROL.sub(lambda match: ascii(match[0])[1:-1], text)
 

@@ -1,4 +1,4 @@
-"""Where log lines go: every logger's to standard error, in one format."""
+"""Routes the records of all loggers to standard error, in one format."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _root = logging.getLogger()
 
 
 class _LineHandler(logging.Handler):
-    """Writes to what standard error is now; that is line-buffered, so nothing is flushed.
+    """Writes to the current `sys.stderr`, which is line-buffered, so nothing is flushed.
 
-    What cannot be written stops nobody; its logger alone is told, for `logging` would print arguments.
+    Failures don't stop the caller. The handler then writes only the logger's name, because `logging`
+    would print the arguments.
     """
 
     def __init__(self, formatter: StructuredFormatter) -> None:
@@ -33,7 +34,7 @@ class _LineHandler(logging.Handler):
         self._write(record.name, self.lines.format, record)
 
     def write(self, logger: str, fields: Mapping[str, object]) -> None:
-        """Write one line that never was a record."""
+        """Write one line that was not created from a record."""
         self.acquire()
         try:
             self._write(logger, self.lines.line, fields)
@@ -49,10 +50,10 @@ class _LineHandler(logging.Handler):
 
 
 def log_fields(logger: logging.Logger, level: int, message: str, fields: dict[str, object]) -> None:
-    """`logger.log(level, message, extra=fields)`, for lines that every request writes.
+    """Like `logger.log(level, message, extra=fields)`, for lines that every request writes.
 
-    Callers ask `logger.isEnabledFor` before they gather the fields. Where only the gateway's own
-    handler listens no record is made, which would be most of a line's cost.
+    Callers check `logger.isEnabledFor` before they collect the fields. If the gateway's handler is the
+    only one, no record is created, which would be most of the cost of a line.
     """
     handlers = _root.handlers
     if len(handlers) == 1 and isinstance(handlers[0], _LineHandler) and not logger.handlers:
@@ -63,10 +64,10 @@ def log_fields(logger: logging.Logger, level: int, message: str, fields: dict[st
 
 
 def configure_logging(log_format: LogFormat, level: int) -> Callable[[], None]:
-    """Write every logger's records to standard error, in one format; answers what undoes it.
+    """Write the records of all loggers to standard error in one format, and return an undo function.
 
     uvicorn's loggers are routed here, its access log is silenced (`sluicegate.access` is the access
-    log), and libraries are heard from `INFO` up: their debugging output shows requests and signatures.
+    log), and libraries log from `INFO` on, because their debug output contains requests and signatures.
     """
     access = logging.getLogger("uvicorn.access")
     server = [logging.getLogger("uvicorn"), logging.getLogger("uvicorn.error")]

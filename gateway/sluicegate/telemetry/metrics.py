@@ -1,12 +1,12 @@
-"""Counters of what the steps did, and how long each step took. Off by default."""
+"""Counters, gauges, and histograms of the gateway. Off by default."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from opentelemetry.metrics import Counter, Histogram, Meter, UpDownCounter
-from opentelemetry.metrics import _Gauge as Gauge  # its only name so far
+from opentelemetry.metrics import _Gauge as Gauge  # OpenTelemetry has no public name for it yet
 from opentelemetry.util.types import AttributeValue
 
 CounterName = Literal[
@@ -21,25 +21,25 @@ GaugeName = Literal["sluicegate.tasks.waiting", "sluicegate.tasks.oldest"]
 _COUNTERS: dict[CounterName, tuple[str, str]] = {
     "sluicegate.catalog.requests": (
         "{request}",
-        "Questions that catalogs were asked, by outcome: answered, refused or failed.",
+        "Requests to catalogs, by outcome: answered, refused or failed.",
     ),
     "sluicegate.credentials.issued": (
         "{credential}",
-        "Temporary credentials given to recipients, by outcome: vended or reused.",
+        "Temporary credentials issued to recipients, by outcome: vended or reused.",
     ),
     "sluicegate.files.signed": ("{file}", "Files whose URLs were signed for recipients."),
     "sluicegate.snapshots": ("{snapshot}", "Snapshots served, by outcome: loaded, advanced or cached."),
     "sluicegate.tasks.attempts": (
         "{attempt}",
-        "Attempts at delegated tasks, by operation and by the state that they led to.",
+        "Attempts at delegated tasks, by operation and resulting state.",
     ),
 }
 _GAUGES: dict[GaugeName, tuple[str, str]] = {
-    "sluicegate.tasks.waiting": ("{task}", "Delegated tasks that could start now, by operation."),
-    "sluicegate.tasks.oldest": ("s", "For how long the oldest of them could have, by operation."),
+    "sluicegate.tasks.waiting": ("{task}", "Delegated tasks that are due, by operation."),
+    "sluicegate.tasks.oldest": ("s", "Time since the oldest delegated task became due, by operation."),
 }
 
-# Seconds; the advice of the semantic conventions for HTTP, continued to ten minutes for streams.
+# Seconds: the buckets of the semantic conventions for HTTP, extended to ten minutes for streams.
 _REQUEST_SECONDS = (
     *(0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75),
     *(1.0, 2.5, 5.0, 7.5, 10.0, 30.0, 60.0, 300.0, 600.0),
@@ -50,7 +50,7 @@ _STEP_SECONDS = (0.0001, 0.0005, 0.001, 0.0025, *_REQUEST_SECONDS)
 
 @dataclass(frozen=True, slots=True)
 class Instruments:
-    """Every instrument of the gateway (semantic conventions for HTTP metrics, "HTTP server")."""
+    """The gateway's instruments (OpenTelemetry semantic conventions, "HTTP server" of metrics)."""
 
     counters: dict[CounterName, Counter]
     steps: Histogram
@@ -59,13 +59,15 @@ class Instruments:
     response_bytes: Histogram
     task_seconds: Histogram
     gauges: dict[GaugeName, Gauge]
+    meter: Meter
+    of_plugins: dict[str, Counter] = field(default_factory=dict)
 
 
 _instruments: Instruments | None = None
 
 
 def enable(meter: Meter) -> None:
-    """Start counting on this meter."""
+    """Create the instruments on this meter."""
     global _instruments
     _instruments = Instruments(
         counters={
@@ -75,7 +77,7 @@ def enable(meter: Meter) -> None:
         steps=meter.create_histogram(
             "sluicegate.step.duration",
             unit="s",
-            description="Duration of the steps of a request and of calls to stores.",
+            description="Duration of steps of a request and of calls to stores.",
             explicit_bucket_boundaries_advisory=_STEP_SECONDS,
         ),
         requests=meter.create_histogram(
@@ -105,28 +107,42 @@ def enable(meter: Meter) -> None:
             name: meter.create_gauge(name, unit=unit, description=description)
             for name, (unit, description) in _GAUGES.items()
         },
+        meter=meter,
     )
 
 
 def disable() -> None:
-    """Stop counting."""
+    """Turn metrics off."""
     global _instruments
     _instruments = None
 
 
 def instruments() -> Instruments | None:
-    """The instruments, or `None` while metrics are off."""
+    """Return the instruments, or `None` while metrics are off."""
     return _instruments
 
 
 def count(name: CounterName, n: int = 1, **attributes: AttributeValue) -> None:
-    """Add `n` to a counter. Attributes are few and of few values: no names of recipients or files."""
+    """Add `n` to a counter. Use few attributes with few values: no names of recipients or files."""
     if _instruments is not None:
         _instruments.counters[name].add(n, attributes)
 
 
+def count_of_plugin(plugin: str, name: str, n: int = 1, **attributes: AttributeValue) -> None:
+    """Add `n` to a plugin's counter `sluicegate.plugin.PLUGIN.name`, which is created when needed."""
+    if _instruments is None:
+        return
+    known = _instruments.of_plugins
+    full_name = f"sluicegate.plugin.{plugin}.{name}"
+    if full_name not in known:
+        known[full_name] = _instruments.meter.create_counter(
+            full_name, unit="1", description=f"Counted by the plugin {plugin}."
+        )
+    known[full_name].add(n, attributes)
+
+
 def measure_attempt(seconds: float, operation: str, outcome: str) -> None:
-    """Tell how long an attempt at a delegated task took, and the state that it led to."""
+    """Record the duration of an attempt at a delegated task, and the resulting state."""
     if _instruments is not None:
         labels = {"operation": operation, "outcome": outcome}
         _instruments.counters["sluicegate.tasks.attempts"].add(1, labels)
@@ -134,6 +150,6 @@ def measure_attempt(seconds: float, operation: str, outcome: str) -> None:
 
 
 def gauge(name: GaugeName, value: float, **attributes: AttributeValue) -> None:
-    """Set a gauge. Attributes are few and of few values."""
+    """Set a gauge. Use few attributes with few values."""
     if _instruments is not None:
         _instruments.gauges[name].set(value, attributes)

@@ -1,4 +1,4 @@
-"""Pure ASGI middleware: an id, a span, metrics and one line in the access log for every request."""
+"""ASGI middleware that adds an id, a span, metrics, and a line in the access log to each request."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from sluicegate.telemetry.observation import Observation
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-_access = logging.getLogger("sluicegate.access")
+_access = logging.getLogger("sluicegate.access_log")
 
 
 class RequestTelemetry:
-    """Wraps the whole application, so that it sees what every other layer answers.
+    """Wraps the entire application, so that it observes the responses of all other layers.
 
-    A well-formed `x-request-id` of the client (1 to 128 visible ASCII characters) is the request's id,
-    else a new one is made; the response carries it, and so do all log lines. The access log has its
-    line when the last byte was handed to the server, or the client went away before.
+    A valid `x-request-id` of the client (1 to 128 visible ASCII characters) becomes the request's id;
+    otherwise a new id is generated. The response and all log lines contain it. The line of the access
+    log is written when the last byte was passed to the server, or when the client disconnects.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a scope; only HTTP requests are observed."""
+        """Serve a scope. Only HTTP requests are observed."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         exchange = Exchange(scope, receive, send)
-        # Not reset at the end: the server's line about an exception that got through has the id, too.
+        # The context isn't reset, so that the server's log line about an unhandled exception has the
+        # id, too.
         enter_request(exchange.request)
         tracer, instruments = spans.tracer(), metrics.instruments()
         if tracer is None or instruments is None:
@@ -55,9 +56,9 @@ class RequestTelemetry:
 
 
 def log_access(exchange: Exchange) -> None:
-    """Write the request's line; what failed on this side is a warning.
+    """Write the request's line, at level `WARNING` if the gateway failed.
 
-    It has no query string, which may sign or authenticate.
+    The line has no query string, which may contain signatures or credentials.
     """
     status = exchange.status
     level = logging.WARNING if exchange.error or (status or 0) >= 500 else logging.INFO

@@ -1,4 +1,4 @@
-"""The server span and the metrics of a request (semantic conventions for HTTP, "HTTP server")."""
+"""The server span and the metrics of a request (OpenTelemetry semantic conventions, "HTTP server")."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _METHODS = frozenset({"CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "P
 
 
 class Observation:
-    """Surrounds a request with its server span, and measures it.
+    """Creates the server span of a request and measures the request.
 
-    The span is named by method and route template, so there are as many names as routes; the query
-    string appears nowhere.
+    The span's name consists of the method and the route template, so its cardinality is low. The query
+    string is never recorded.
     """
 
     __slots__ = ("_current", "_exchange", "_instruments", "_labels", "_span")

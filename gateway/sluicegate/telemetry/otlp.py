@@ -1,4 +1,4 @@
-"""Sends traces and metrics by OTLP over HTTP; imported late, for it needs `sluicegate[otel]`."""
+"""Exports traces and metrics by OTLP over HTTP. Imported lazily: it requires `sluicegate[otel]`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLUSH_SECONDS = 5.0
 
 
 def install(endpoint: str, service_name: str) -> Callable[[], None]:
-    """Start to export, and answer what flushes and stops it.
+    """Start the export, and return a function that flushes and stops it.
 
     Args:
         endpoint: Base URL of the collector; `/v1/traces` and `/v1/metrics` are appended (OTLP
@@ -37,7 +37,7 @@ def install(endpoint: str, service_name: str) -> Callable[[], None]:
     tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=f"{base}/v1/traces")))
     reader = PeriodicExportingMetricReader(OTLPMetricExporter(endpoint=f"{base}/v1/metrics"))
     meters = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
-    # Who instruments the process from outside has set its own already, and keeps them.
+    # An external instrumentation of the process has set its providers already, and keeps them.
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         trace.set_tracer_provider(tracers)
         set_meter_provider(meters)
@@ -53,7 +53,7 @@ def install(endpoint: str, service_name: str) -> Callable[[], None]:
 
 
 def _run_at_most(seconds: float, *flushes: Callable[[], None]) -> None:
-    """Run them side by side, and leave behind what a collector that is down holds up."""
+    """Run functions concurrently, and abandon those that an unreachable collector blocks."""
     deadline = monotonic() + seconds
     threads = [Thread(target=flush, daemon=True) for flush in flushes]
     for thread in threads:

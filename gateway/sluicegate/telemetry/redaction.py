@@ -1,7 +1,7 @@
-"""The last safety net: takes secrets out of what is about to be logged, whoever logs it.
+"""Removes secrets from all log records, whichever code logs them.
 
-The gateway's own code never logs a secret; libraries may (a client that logs the URL of a failed
-request). What has the shape of one is replaced, rather too much than too little.
+The gateway's own code never logs a secret, but libraries may: a client that logs the URL of a failed
+request, for example. Text that looks like a secret is replaced, even if some of it isn't one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ REDACTED = "***"
 _QUOTE = r"\\*[\"']"
 _EQUALS = r"(?:=|%(?:25)*3D)"
 _OPEN = rf"(?:b(?={_QUOTE}))?(?P<quote>{_QUOTE})?"
-# A quoted value ends at its closing quote, or with the text where that was cut short.
+# A quoted value ends at its closing quote, or at the end of a truncated text.
 _VALUE = r"(?(quote)(?:(?!(?P=quote)).)*|[^\s\"'\\&]+)"
 _TOKEN = r"[\w.~+/=-]"  # noqa: S105  (a pattern: the characters of a token68, RFC 7235)
 _PROSE = rf"(?:tokens?|auth|authentication|authorization|scheme)[.]?(?!{_TOKEN})|realm="
@@ -31,9 +31,9 @@ _FIELD = re.compile(rf"{_KEY}|(?:^|[-_.])(?:authorization|cookie|secret|token)$"
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A pattern, tried only on texts that hold one of its hints (in lower case).
+    """A pattern that is applied only to texts that contain one of its hints (in lower case).
 
-    Most lines hold none, and then cost a few substring searches.
+    Most lines contain none, and then cost only a few substring searches.
     """
 
     hints: tuple[str, ...]
@@ -71,7 +71,7 @@ _HINTS = tuple(dict.fromkeys(hint for rule in _RULES for hint in rule.hints))
 
 
 def is_suspicious(text: str) -> bool:
-    """Whether a text may hold a secret; `False` is certain, `True` is for `redact` to find out."""
+    """Whether a text may contain a secret. `False` is certain; `redact` decides in other cases."""
     lowered = text.lower()
     for hint in _HINTS:  # noqa: SIM110  (a generator would double the cost of every line)
         if hint in lowered:
@@ -80,7 +80,7 @@ def is_suspicious(text: str) -> bool:
 
 
 def redact(text: str) -> str:
-    """The text with every secret replaced by `***`.
+    """Return the text with every secret replaced by `***`.
 
     Secrets are the gateway's own tokens, bearer tokens and JWTs, signatures and credentials in the
     query strings of signed URLs (percent-encoded ones, too), passwords in URLs, private keys, and the
@@ -94,7 +94,7 @@ def redact(text: str) -> str:
 
 
 def redact_value(value: object) -> object:
-    """A value of a log record's field with its strings redacted, at any depth."""
+    """Return a value of a log record's field with its strings redacted, at any depth."""
     if isinstance(value, bool | int | float | None):
         return value
     if isinstance(value, Mapping):
@@ -105,7 +105,7 @@ def redact_value(value: object) -> object:
 
 
 def redact_fields(fields: Mapping[str, object]) -> dict[str, object]:
-    """Fields with their strings redacted, and those that are named like a secret whole."""
+    """Return fields with redacted strings. Fields that are named like a secret become `***`."""
     return {
         redact(str(key)): REDACTED if _FIELD.search(str(key)) else redact_value(value)
         for key, value in fields.items()

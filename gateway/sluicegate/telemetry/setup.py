@@ -1,4 +1,4 @@
-"""Turns telemetry on as the configuration says, and off again."""
+"""Configures telemetry, and undoes the configuration."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Literal
 from urllib.parse import urlsplit
 
-from sluicegate.errors import ConfigurationError
+from sluicegate.api.errors import ConfigurationError
 from sluicegate.telemetry.logs import LogFormat, configure_logging
 
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -28,24 +28,25 @@ def configure(
     log_format: LogFormat = "text",
     log_level: LogLevel = "info",
 ) -> Shutdown:
-    """Set logging up and, with an endpoint, send traces and metrics to it.
+    """Configure logging and, if there is an endpoint, the export of traces and metrics.
 
-    Without an endpoint no OpenTelemetry SDK is imported, no provider installed and no thread started.
-    The SDK's own `OTEL_*` variables hold for what is not said here: sampler, batch sizes, export
+    Without an endpoint, no OpenTelemetry SDK is imported, no provider is installed, and no thread is
+    started. The SDK reads other options from its `OTEL_*` variables: sampler, batch sizes, export
     interval, headers, certificates, resource attributes.
 
     Args:
-        otlp_endpoint: Base URL of an OTLP/HTTP collector (`http://collector:4318`); `None` is off.
+        otlp_endpoint: Base URL of an OTLP/HTTP collector (`http://collector:4318`); `None` turns the
+            export off.
         service_name: Name of this service in traces and metrics.
-        log_format: One JSON object a line, or text.
+        log_format: JSON, with one object on each line, or text.
         log_level: The least severe level that is written.
 
     Returns:
-        What undoes it. It flushes, so it may block for some seconds: call it when the event loop has
-        ended.
+        A function that undoes the configuration. It flushes, which may block for some seconds: call it
+        after the event loop has ended.
 
     Raises:
-        ConfigurationError: The endpoint is no URL, or the OpenTelemetry SDK is not installed.
+        ConfigurationError: The endpoint is not a URL, or the OpenTelemetry SDK is not installed.
     """
     stop_exporting = _export(otlp_endpoint, service_name) if otlp_endpoint is not None else None
     restore_logging = configure_logging(log_format, _LEVELS[log_level])

@@ -1,4 +1,4 @@
-"""Spans on the steps of a request's way and on calls to stores; each is timed as a metric, too."""
+"""Spans for the steps of a request and for calls to stores. Metrics also record their duration."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opentelemetry.context import Context, attach, get_current
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer
 from opentelemetry.util.types import AttributeValue
 
-from sluicegate.errors import SluicegateError
+from sluicegate.api.errors import SluicegateError
 from sluicegate.telemetry import metrics
 
 _nothing: AbstractContextManager[Span] = nullcontext(trace.INVALID_SPAN)
@@ -20,32 +20,31 @@ _tracer: Tracer | None = None
 
 
 def enable(tracer: Tracer) -> None:
-    """Start making spans with this tracer."""
+    """Create spans with this tracer."""
     global _tracer
     _tracer = tracer
 
 
 def disable() -> None:
-    """Stop making spans."""
+    """Turn tracing off."""
     global _tracer
     _tracer = None
 
 
 def tracer() -> Tracer | None:
-    """The tracer, or `None` while tracing is off."""
+    """Return the tracer, or `None` while tracing is off."""
     return _tracer
 
 
 def span(name: str, **attributes: str | int | bool) -> AbstractContextManager[Span]:
-    """A span around a step, and its duration in `sluicegate.step.duration`.
+    """Create a span around a step, and record its duration in `sluicegate.step.duration`.
 
-    An exception that passes through is recorded by its type alone: messages may hold what recipients
-    and collectors must not see.
+    Only the type of an exception is recorded, because its message may contain private data.
 
     Args:
-        name: What the step does, of few values: `snapshot`, `store.get`.
-        attributes: Names and numbers: never a secret, never a signed URL. More can be added to the
-            span that the context manager gives, with its `set_attribute`.
+        name: The kind of the step, from a small set of names: `snapshot`, `store.get`.
+        attributes: Names and numbers, never a secret or a signed URL. To add more attributes, call
+            `set_attribute` of the span that the context manager returns.
     """
     if _tracer is None:
         return _nothing
@@ -53,7 +52,7 @@ def span(name: str, **attributes: str | int | bool) -> AbstractContextManager[Sp
 
 
 def current_trace() -> tuple[str, str] | None:
-    """Trace and span id of the calling task in hexadecimal, or `None` outside of a trace."""
+    """Return trace id and span id of the calling task in hexadecimal, or `None` outside of a trace."""
     if _tracer is None:
         return None
     context = trace.get_current_span().get_span_context()
@@ -65,8 +64,8 @@ def current_trace() -> tuple[str, str] | None:
 def start_server_span(
     tracer: Tracer, name: str, headers: Mapping[str, str], attributes: Mapping[str, AttributeValue]
 ) -> Span:
-    """Start a request's span, in the caller's trace where the headers name one (W3C Trace Context)."""
-    from opentelemetry.propagate import extract  # loads the propagators that OTEL_PROPAGATORS names
+    """Start a request's span, which continues the trace of the headers, if any (W3C Trace Context)."""
+    from opentelemetry.propagate import extract  # loads the propagators from OTEL_PROPAGATORS
 
     return tracer.start_span(
         name, context=extract(headers), kind=SpanKind.SERVER, attributes=attributes
@@ -74,13 +73,13 @@ def start_server_span(
 
 
 class current_span:  # noqa: N801  (used as a function, like `contextlib.closing`)
-    """Makes a span the current one, and ends it with the type of the exception that passes through.
+    """Sets the current span, and ends it with the type of an exception that its block raises.
 
-    A cancelled task and a closed generator have not failed, and a request that was refused is the
-    client's failure: only what went wrong here gives the span the status of an error.
+    The span has the status of an error only if the gateway failed, not if a task was cancelled, a
+    generator was closed, or the gateway rejected the request.
 
-    What was current before is put back by value, not with a token: a generator that is closed by
-    another task leaves in another context, where the token would be refused.
+    The previous span is restored by value instead of a context token, because another task may close a
+    generator, and in its context the token is invalid.
     """
 
     __slots__ = ("_outer", "_span")

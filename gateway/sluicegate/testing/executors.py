@@ -1,4 +1,4 @@
-"""What every task executor must do, as a suite that its author's tests inherit.
+"""Tests for every task executor. Inherit the suite in the tests of your plugin.
 
 class TestMyExecutor(TaskExecutorBehaviour):
     @pytest.fixture
@@ -27,17 +27,17 @@ from sluicegate.delegation.reports import checked_progress, checked_result, chec
 
 @dataclass
 class RecordedRun:
-    """A `TaskRun` without a service: it records what an executor reports.
+    """A `TaskRun` without a service, which records the reports of an executor.
 
-    It refuses what the service refuses (`INVALID_RESULT`).
+    Like the service, it rejects invalid reports (`INVALID_RESULT`).
 
     Attributes:
-        stages: Those that are finished, earlier attempts' included.
-        reports: Progress, in order.
-        renewed: The credentials that a repeated request brought.
-        stop_at: The attempt is cancelled when it first reports, or finishes its first stage.
-        scope: What is cancelled.
-        loop: Where it is.
+        stages: Finished stages, including those of earlier attempts.
+        reports: Reported progress, in order.
+        renewed: The credentials of a repeated request.
+        stop_at: When to cancel the attempt: at its first report, or when it finishes its first stage.
+        scope: The cancel scope of the attempt.
+        loop: The event loop of the scope.
     """
 
     stages: list[str] = field(default_factory=list)
@@ -48,13 +48,13 @@ class RecordedRun:
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop, repr=False)
 
     def report(self, progress: TaskProgress) -> None:
-        """Remember how far the task is, from any thread; see `TaskRun.report`."""
+        """Record progress, from any thread; see `TaskRun.report`."""
         self.reports.append(checked_progress(progress))
         if self.stop_at == "report":
             self.loop.call_soon_threadsafe(self.scope.cancel)
 
     async def finish_stage(self, stage: str) -> None:
-        """Remember a finished stage; see `TaskRun.finish_stage`."""
+        """Record a finished stage; see `TaskRun.finish_stage`."""
         self.stages[:] = checked_stages(self.stages, stage)
         if self.stop_at == "stage":
             self.scope.cancel()
@@ -67,22 +67,22 @@ class RecordedRun:
 
 @pytest.mark.asyncio
 class TaskExecutorBehaviour:
-    """Inherit it as `Test…`, and give the fixtures `executor`, `task` and `wrong_task`."""
+    """Inherit it as `Test…`, and provide the fixtures `executor`, `task` and `wrong_task`."""
 
     @pytest.fixture
     def executor(self) -> TaskExecutor:
         """The executor under test; the suite closes it."""
-        raise NotImplementedError("give a fixture 'executor'")
+        raise NotImplementedError("provide a fixture 'executor'")
 
     @pytest.fixture
     def task(self) -> DelegatedTask:
-        """A task that succeeds, in a place of its own for each test."""
-        raise NotImplementedError("give a fixture 'task'")
+        """A task that succeeds, with a separate location for each test."""
+        raise NotImplementedError("provide a fixture 'task'")
 
     @pytest.fixture
     def wrong_task(self) -> DelegatedTask:
-        """A task that can never succeed: its payload is wrong."""
-        raise NotImplementedError("give a fixture 'wrong_task'")
+        """A task that can never succeed, because its payload is not valid."""
+        raise NotImplementedError("provide a fixture 'wrong_task'")
 
     @pytest_asyncio.fixture(autouse=True)
     async def _closed(self, executor: TaskExecutor) -> AsyncIterator[None]:
@@ -110,7 +110,7 @@ class TaskExecutorBehaviour:
     async def test_a_finished_task_is_safe_to_run_again(
         self, executor: TaskExecutor, task: DelegatedTask
     ) -> None:
-        """Its end was not recorded, as the worker died right before; nothing counts twice."""
+        """The worker died before it could record the completion. Nothing is counted twice."""
         run = RecordedRun()
         first = await attempt(executor, task, run)
         again = await attempt(executor, resumed(task, run), RecordedRun(list(run.stages)))
@@ -124,10 +124,10 @@ class TaskExecutorBehaviour:
         run = RecordedRun(stop_at=stop_at)
         with run.scope:
             await attempt(executor, task, run)
-        assert len(run.stages) <= 1, "it went on after it was cancelled"
+        assert len(run.stages) <= 1, "it continued after it was cancelled"
         whole = RecordedRun(list(run.stages))
         await attempt(executor, resumed(task, run), whole)
-        assert len(whole.stages) == len(set(whole.stages)), "a finished stage was done again"
+        assert len(whole.stages) == len(set(whole.stages)), "a finished stage was repeated"
 
     async def test_a_wrong_payload_is_terminal(
         self, executor: TaskExecutor, wrong_task: DelegatedTask
@@ -138,15 +138,15 @@ class TaskExecutorBehaviour:
 
 
 async def attempt(executor: TaskExecutor, task: DelegatedTask, run: RecordedRun) -> TaskResult:
-    """One attempt, as a worker makes it.
+    """Run one attempt as a worker does.
 
     Raises:
-        TaskFailed: The executor fails, or the service would refuse its result (`INVALID_RESULT`).
+        TaskFailed: The executor fails, or the service would reject its result (`INVALID_RESULT`).
     """
     return checked_result(await executor.run(task, await executor.acquire(task), run))
 
 
 def resumed(task: DelegatedTask, run: RecordedRun) -> DelegatedTask:
-    """The task as the next attempt gets it."""
+    """Return the task for the next attempt."""
     progress = run.reports[-1] if run.reports else None
     return replace(task, attempt=task.attempt + 1, stages=tuple(run.stages), progress=progress)

@@ -1,4 +1,4 @@
-"""Stand-ins for what the gateway gives to a plugin, and for the plugins that it works with."""
+"""Fakes of the objects that the gateway passes to plugins, and of other plugins."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import Literal
 from urllib.parse import quote, unquote
 
 import obstore
-from obstore.store import MemoryStore
+from obstore.store import MemoryStore, ObjectStore
 
 from sluicegate.api import (
+    AuthenticationRequest,
     Catalog,
     CatalogTable,
+    ClientCertificate,
     ConfigurationError,
     CredentialVendor,
     EndedSessions,
@@ -38,22 +40,22 @@ _SECRETS: Mapping[str, tuple[str, ...]] = {
 
 
 class FakeLinks:
-    """A link signer whose links lead nowhere, but tell which object they are for.
+    """A link signer whose links cannot be opened, but contain their object.
 
     Args:
-        prefix: The prefix of the storage that signs, for `location_of`.
+        prefix: The prefix of the storage, for `location_of`.
     """
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
 
     def sign(self, paths: Sequence[str], expires_in: int) -> Presigned:
-        """Links to objects, by their paths below the storage's prefix."""
+        """Return links to objects, by their paths below the storage's prefix."""
         urls = [f"{_LINK}{quote(path, safe='')}?signature=fake" for path in paths]
         return Presigned(urls, (int(time.time()) + expires_in) * 1000)
 
     def location_of(self, url: str) -> str:
-        """The location that a link is for."""
+        """Return the location of a link."""
         return self._prefix + unquote(url.removeprefix(_LINK).partition("?")[0])
 
 
@@ -62,7 +64,7 @@ class FakeContext:
 
     Args:
         name: The instance's name.
-        storage: What `open` opens locations through, the longest prefix first.
+        storage: The storage instances for `open`, which uses the longest matching prefix.
     """
 
     def __init__(self, name: str = "test", *, storage: Sequence[Storage] = ()) -> None:
@@ -77,14 +79,14 @@ class FakeContext:
 
     @property
     def links(self) -> LinkSigner:
-        """Signs links that `FakeLinks.location_of` understands."""
+        """The signer of links, which `FakeLinks.location_of` can parse."""
         return self._links
 
     async def open(self, location: str) -> ObjectDirectory:
         """Open a location through the storage that serves it.
 
         Raises:
-            ConfigurationError: None does.
+            ConfigurationError: No storage serves it.
         """
         for storage in self._storage:
             if f"{location.rstrip('/')}/".startswith(storage.prefix):
@@ -93,12 +95,23 @@ class FakeContext:
 
 
 class MemoryStorage(Storage):
-    """Objects in memory, behind fake links."""
+    """Stores objects in memory, and signs fake links.
 
-    def __init__(self, prefix: str = "memory://lake/", links: LinkSigner | None = None) -> None:
+    Args:
+        prefix: The location prefix.
+        links: Signs links.
+        store: A store to use instead of memory, such as one of `failing_store`.
+    """
+
+    def __init__(
+        self,
+        prefix: str = "memory://lake/",
+        links: LinkSigner | None = None,
+        store: ObjectStore | None = None,
+    ) -> None:
         self._prefix = prefix
         self._links = links or FakeLinks()
-        self.store = MemoryStore()
+        self.store = store or MemoryStore()
 
     @property
     def prefix(self) -> str:
@@ -106,7 +119,7 @@ class MemoryStorage(Storage):
         return self._prefix
 
     async def put(self, location: str, content: bytes) -> None:
-        """Keep an object."""
+        """Store an object."""
         await obstore.put_async(self.store, self._key(location), content)
 
     async def presign(
@@ -115,7 +128,7 @@ class MemoryStorage(Storage):
         expires_in: int,
         credentials: TemporaryCredentials | None = None,
     ) -> Presigned:
-        """Fake links; those signed with credentials end with these at the latest."""
+        """Return fake links. With credentials, they expire no later than these."""
         signed = self._links.sign([self._key(location) for location in locations], expires_in)
         if credentials is None:
             return signed
@@ -131,12 +144,12 @@ class MemoryStorage(Storage):
 
     def _key(self, location: str) -> str:
         if not f"{location.rstrip('/')}/".startswith(self._prefix):
-            raise PermissionDenied("a location lies outside of its storage", detail=location)
+            raise PermissionDenied("a location is outside of its storage", detail=location)
         return location[len(self._prefix) :].strip("/")
 
 
 class MemoryCatalog(Catalog):
-    """Tables that a mapping names: schema, table, and where it is."""
+    """A catalog of the tables in a mapping from schemas and tables to locations."""
 
     def __init__(self, schemas: Mapping[str, Mapping[str, CatalogTable]]) -> None:
         self._schemas = schemas
@@ -157,7 +170,7 @@ class MemoryCatalog(Catalog):
         return [ListedTable(name, self._schemas[schema][name].id) for name in names]
 
     def identifier(self, schema: str, table: str) -> str:
-        """Schema and table, with a dot between them."""
+        """Return schema and table, separated by a dot."""
         return f"{schema}.{table}"
 
     async def load_table(self, identifier: str) -> CatalogTable:
@@ -170,17 +183,17 @@ class MemoryCatalog(Catalog):
 
 
 class MemoryVendor(CredentialVendor):
-    """Vends secrets that open nothing, and remembers what it was asked.
+    """Vends invalid secrets, and records the requests.
 
     Args:
-        kind: Whose credentials they look like.
-        lifetime: Seconds that they live at most.
+        kind: The kind of the credentials.
+        lifetime: Maximum lifetime in seconds.
 
     Attributes:
-        scopes: What was asked, in order.
-        answered: What was given, in order.
-        ended: Whose sessions were ended, and what was given before which moment.
-        failure: Raised instead of vending, once it is set.
+        scopes: Requested scopes, in order.
+        answered: Vended credentials, in order.
+        ended: Recipients whose sessions were ended, with the time before which they were issued.
+        failure: If set, this error is raised instead of vending.
     """
 
     def __init__(
@@ -194,7 +207,7 @@ class MemoryVendor(CredentialVendor):
         self.failure: Exception | None = None
 
     async def vend(self, scope: Scope) -> TemporaryCredentials:
-        """Other credentials each time, for the first location."""
+        """Return new credentials for the first location."""
         self.scopes.append(scope)
         if self.failure is not None:
             raise self.failure
@@ -210,16 +223,16 @@ class MemoryVendor(CredentialVendor):
         return made
 
     async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
-        """Remember it."""
+        """Record the request."""
         self.ended.append((principal.name, before))
         return EndedSessions(applied=True, instructions="the sessions were ended")
 
 
 class VendingStorage(MemoryStorage, CredentialVendor):
-    """Objects in memory, and credentials for their directories.
+    """Stores objects in memory, and vends credentials for their directories.
 
     Attributes:
-        vendor: Vends them.
+        vendor: The vendor of the credentials.
     """
 
     def __init__(self, prefix: str = "memory://lake/", links: LinkSigner | None = None) -> None:
@@ -233,3 +246,32 @@ class VendingStorage(MemoryStorage, CredentialVendor):
     async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
         """As `MemoryVendor` does."""
         return await self.vendor.end_sessions(principal, before)
+
+
+def authentication_request(
+    authorization: str | None = None,
+    address: str | None = None,
+    *,
+    method: str = "GET",
+    path: str = "/delta-sharing/shares",
+    query: str = "",
+    headers: Mapping[str, str] | None = None,
+    certificate: ClientCertificate | None = None,
+) -> AuthenticationRequest:
+    """Create a request for an authenticator.
+
+    Args:
+        authorization: The `Authorization` header; `None` for a request without it.
+        address: IP address of the sender.
+        method: HTTP method.
+        path: Percent-encoded path.
+        query: Query without the question mark.
+        headers: Additional headers, by their names in lower case.
+        certificate: Client certificate of the sender.
+    """
+
+    async def read() -> ClientCertificate | None:
+        return certificate
+
+    sent = {} if authorization is None else {"authorization": authorization}
+    return AuthenticationRequest(method, path, query, {**sent, **(headers or {})}, address, read)

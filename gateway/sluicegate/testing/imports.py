@@ -1,4 +1,4 @@
-"""What a source file imports and registers, read from its syntax tree."""
+"""Reads the imports and registered types of a source file from its syntax tree."""
 
 from __future__ import annotations
 
@@ -28,8 +28,19 @@ def core_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield node.lineno, module
 
 
+def assigned_names(statement: ast.stmt) -> set[str]:
+    """The names that a statement assigns."""
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.AnnAssign):
+        targets = [statement.target]
+    else:
+        return set()
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
 def registered_names(tree: ast.Module) -> Iterator[tuple[int, str, str]]:
-    """Line, kind and name of each type that is made with a literal name: `StorageType("s3", …)`."""
+    """Return line, kind and name of each type with a literal name: `StorageType("s3", …)`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and (kind := _called(node)) in _NAMED_AS_THE_PLUGIN:
             name = _name_argument(node)

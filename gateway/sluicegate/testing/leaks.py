@@ -1,10 +1,10 @@
-"""A fixture that fails a test run whose logs or databases hold a secret of the run.
+"""A fixture that fails a test run if its logs or databases contain a secret of the run.
 
-A suite has it when its `conftest.py` imports it:
+To use it in a suite, import it in `conftest.py`:
 
     from sluicegate.testing.leaks import no_secret_leaks
 
-Of a run on several workers, each searches what it wrote itself.
+If a run has several workers, each of them searches only its own files.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLANTED = "a planted secret"
 
 @pytest.fixture(scope="session", autouse=True)
 def no_secret_leaks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No secret that a test of this run made is in a log or a database when the run ends."""
+    """Check at the end of the run that no log or database contains a secret of its tests."""
     base = tmp_path_factory.getbasetemp()
     begin_register(base / "secrets.registered")
     with _own_log(base / "in-process.gateway.log"):
@@ -39,7 +39,7 @@ def no_secret_leaks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @contextmanager
 def _own_log(file: Path) -> Iterator[None]:
-    """What the gateway's and its plugins' loggers say in this process, from warnings upwards."""
+    """Write the warnings and errors of the gateway and its plugins in this process to a file."""
     handler = logging.FileHandler(file)
     handler.addFilter(lambda record: record.name.startswith("sluicegate"))
     logging.getLogger().addHandler(handler)

@@ -1,4 +1,4 @@
-"""Object names that a signer gets wrong first: compare its URLs for them with a cloud's own library."""
+"""Object names that are difficult to sign. Compare URLs for them with those of a cloud's library."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ NAMES_TO_SIGN = (
     "\u2028\ufeff\uffff",
     "x" * 1024,
 )
-"""Not every store holds all of them."""
+"""Some stores don't support all of them."""

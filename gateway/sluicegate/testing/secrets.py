@@ -1,9 +1,9 @@
-"""Looks for the secrets of a test run in all that the gateway and its plugins wrote.
+"""Searches the output of the gateway and its plugins for secrets of a test run.
 
-Test servers and suites register each secret when they learn it (`keep_secret`), and keep what is
-written nowhere else, such as the bodies of errors (`keep_written`). At the end of the run
-`sluicegate.testing.leaks` searches logs, databases and what was kept for all of them. Outside of a run
-nothing is remembered.
+Test servers and suites register each secret (`keep_secret`), and store output that is written nowhere
+else, such as the bodies of errors (`keep_written`). At the end of the run, `sluicegate.testing.leaks`
+searches logs, databases, and the stored output for all secrets. Outside of a run, nothing is
+registered.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-# A shorter text is no secret, and would be found by chance.
+# Shorter texts are not secrets, and could occur by chance.
 _SHORTEST = 8
-# Of servers that tests run beside gateways, logs and databases have other names.
+# Logs and databases of servers that tests run next to gateways have other names.
 _SEARCHED = ("gateway.log", ".db", ".db-wal")
-# Spark's event logs are named after the application, with this before it where they roll.
+# Spark's event logs have the name of the application, with this prefix if they are rolled.
 _EVENTS = re.compile(r"(?:events_\d+_)?(?:local|app)-\d[\w-]*(?:\.inprogress)?")
 _MOST_REPEATS = 5
 _REGISTER = "SLUICEGATE_TEST_SECRETS"
@@ -30,11 +30,11 @@ _SIGNED_BY = ("X-Amz-Signature", "X-Amz-Security-Token", "X-Goog-Signature", "si
 
 @dataclass(frozen=True)
 class Findings:
-    """What a search saw.
+    """The result of a search.
 
     Attributes:
-        files: How many files that are not empty were searched.
-        leaks: Each file that holds a secret, and the secret's first characters.
+        files: Number of non-empty files that were searched.
+        leaks: Each file that contains a secret, with the secret's first characters.
     """
 
     files: int
@@ -42,32 +42,32 @@ class Findings:
 
 
 def keep_secret(*secrets: str) -> None:
-    """Remember secrets until the end of the run, for all of its processes."""
+    """Register secrets until the end of the run, for all of its processes."""
     if register := _register():
         with register.open("a", encoding="utf-8") as file:
             file.writelines(f"{secret}\n" for secret in secrets if len(secret) >= _SHORTEST)
 
 
 def keep_url_secret(*urls: str) -> None:
-    """Remember what signs URLs."""
+    """Register the signatures of URLs."""
     for url in urls:
         query = parse_qs(urlsplit(url).query)
         keep_secret(*(value for name in _SIGNED_BY for value in query.get(name, ())))
 
 
 def keep_credentials(credentials: Mapping[str, Any]) -> None:
-    """Remember the secrets of `TemporaryCredentials`, as the protocol spells them."""
+    """Register the secrets of `TemporaryCredentials`, in the protocol's format."""
     for secret in credentials.values():
         if isinstance(secret, Mapping):
             keep_secret(*(text for name, text in secret.items() if name != "accessKeyId"))
 
 
 def keep_written(what: str, content: bytes) -> None:
-    """Keep something that was written, so that it is searched at the end.
+    """Store output, so that it is searched at the end of the run.
 
     Args:
-        what: Its kind, which names the file: `errors`, `spans`.
-        content: Its bytes.
+        what: Its kind, which is the name of the file: `errors`, `spans`.
+        content: The output.
     """
     if register := _register():
         with register.with_name(f"{what}.gateway.log").open("ab") as file:
@@ -75,23 +75,23 @@ def keep_written(what: str, content: bytes) -> None:
 
 
 def begin_register(file: Path) -> None:
-    """Remember in a file; processes that are started from now on do, too."""
+    """Register secrets in a file, in this process and in those that are started from now on."""
     file.touch()
     os.environ[_REGISTER] = str(file)
 
 
 def registered() -> frozenset[str]:
-    """All secrets of the run."""
+    """Return all secrets of the run."""
     register = _register()
     kept = "" if register is None else register.read_text(encoding="utf-8")
     return frozenset(kept.split("\n")) - {""}
 
 
 def search(folders: Iterable[Path], secrets: Iterable[str]) -> Findings:
-    """Search logs, databases and Spark's event logs below some folders, plain and percent-encoded.
+    """Search logs, databases and Spark's event logs in folders, for plain and percent-encoded secrets.
 
-    A database that is being closed loses its own log: what that held may have moved to a file that was
-    read before, so all is read again.
+    A database that is being closed deletes its write-ahead log. The content may have moved to a file
+    that was read before, so all files are read again.
     """
     wanted = {spelling: secret for secret in secrets for spelling in _spellings(secret)}
     places = list(folders)

@@ -1,7 +1,8 @@
-"""The common shape of a plugin's folder: `python -m sluicegate.testing.shape FOLDER [NAME]`.
+"""Checks the structure of a plugin's folder: `python -m sluicegate.testing.shape FOLDER [NAME]`.
 
-One word everywhere: folder = entry point = distribution suffix = import suffix = registered type.
-In-tree plugins and strangers' are held to the same rules; nothing is imported or run.
+The name must be the same everywhere: folder = entry point = distribution suffix = import suffix =
+registered type. The rules are the same for plugins in and outside of the repository. Nothing is
+imported or run.
 """
 
 from __future__ import annotations
@@ -14,19 +15,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sluicegate.testing.imports import core_imports, registered_names
+from sluicegate.api import API_VERSION
+from sluicegate.testing.imports import assigned_names, core_imports, registered_names
 
 SOURCE_MAY_IMPORT = frozenset({"sluicegate.api", "sluicegate.formats"})
-TESTS_MAY_IMPORT = SOURCE_MAY_IMPORT | {"sluicegate.testing"}
+TESTING = "sluicegate.testing"
+_USAGE = "usage: python -m sluicegate.testing.shape FOLDER [NAME]\n"
+_HELP = f"""{_USAGE}
+Check that the folder of a plugin has the common shape: metadata, files, imports and names.
+NAME is the name of the plugin. By default, it is that of FOLDER without 'sluicegate-'.
+"""
+TESTS_MAY_IMPORT = SOURCE_MAY_IMPORT | {TESTING}
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One way in which a folder differs from the shape.
+    """A difference between a folder and the common structure.
 
     Attributes:
         path: The file or folder, relative to the plugin's folder.
-        message: What is wrong with it, and what to do.
+        message: The problem, and what to do.
     """
 
     path: str
@@ -53,14 +61,14 @@ class _Plugin:
 
 
 def check_shape(folder: Path, name: str | None = None) -> list[Problem]:
-    """What a plugin's folder lacks.
+    """Check a plugin's folder.
 
     Args:
         folder: The folder with the plugin's `pyproject.toml`.
-        name: The plugin's name; by default the folder's, without `sluicegate-` before it.
+        name: The plugin's name. The default is the folder's name without the prefix `sluicegate-`.
 
     Returns:
-        Every problem found; empty for a folder of the common shape.
+        All problems; empty for a folder with the common structure.
     """
     try:
         pyproject = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
@@ -73,17 +81,21 @@ def check_shape(folder: Path, name: str | None = None) -> list[Problem]:
         _check_files,
         _check_imports,
         _check_types,
+        _check_api_version,
     )
     return [problem for check in checks for problem in check(plugin)]
 
 
 def main(arguments: list[str]) -> int:
-    """Print the problems of a folder; 1 if there are any, 2 without a folder."""
+    """Print the problems of a folder. Returns 1 if there are any, and 2 for a usage error."""
+    if {"-h", "--help"} & {*arguments}:
+        sys.stdout.write(_HELP)
+        return 0
     if not 1 <= len(arguments) <= 2:
-        sys.stderr.write("usage: python -m sluicegate.testing.shape FOLDER [NAME]\n")
+        sys.stderr.write(_USAGE)
         return 2
     problems = check_shape(Path(arguments[0]), *arguments[1:])
-    lines = [str(problem) for problem in problems] or ["the folder has the common shape"]
+    lines = [str(problem) for problem in problems] or ["the folder has the common structure"]
     sys.stdout.writelines(f"{line}\n" for line in lines)
     return 1 if problems else 0
 
@@ -99,7 +111,7 @@ def _check_project(plugin: _Plugin) -> Iterator[Problem]:
     entry_points = {plugin.name: f"{plugin.package}.plugin"}
     if plugin.project.get("entry-points", {}).get("sluicegate") != entry_points:
         line = f'{plugin.name} = "{plugin.package}.plugin"'
-        yield Problem("pyproject.toml", f"[project.entry-points.sluicegate] must hold just: {line}")
+        yield Problem("pyproject.toml", f"[project.entry-points.sluicegate] must contain only: {line}")
     if not any(_distribution(text) == "sluicegate" for text in plugin.project.get("dependencies", ())):
         yield Problem("pyproject.toml", "project.dependencies must name 'sluicegate'")
 
@@ -125,7 +137,7 @@ def _check_imports(plugin: _Plugin) -> Iterator[Problem]:
     for part, allowed in (("src", SOURCE_MAY_IMPORT), ("tests", TESTS_MAY_IMPORT)):
         for path, tree in _parsed(plugin.folder / part):
             for line, module in core_imports(tree):
-                if not any(module == known or module.startswith(f"{known}.") for known in allowed):
+                if not _is_public(module, allowed):
                     where = f"{path.relative_to(plugin.folder)}:{line}"
                     yield Problem(
                         where, f"imports {module}; only {', '.join(sorted(allowed))} is stable"
@@ -140,6 +152,17 @@ def _check_types(plugin: _Plugin) -> Iterator[Problem]:
                 yield Problem(where, f"{kind} must be registered as '{plugin.name}', not '{name}'")
 
 
+def _check_api_version(plugin: _Plugin) -> Iterator[Problem]:
+    module = plugin.source / "plugin.py"
+    if not module.is_file():
+        return
+    tree = ast.parse(module.read_text(encoding="utf-8"), str(module))
+    if not any("sluicegate_api_version" in assigned_names(node) for node in tree.body):
+        where = str(module.relative_to(plugin.folder))
+        line = f'sluicegate_api_version = "{API_VERSION}"'
+        yield Problem(where, f"must declare the plugin API that it is written for: {line}")
+
+
 def _parsed(folder: Path) -> Iterator[tuple[Path, ast.Module]]:
     for path in sorted(folder.rglob("*.py")):
         yield path, ast.parse(path.read_text(encoding="utf-8"), str(path))
@@ -149,6 +172,12 @@ def _distribution(requirement: str) -> str:
     return (
         requirement.replace("[", " ").replace(">", " ").replace("=", " ").replace("~", " ").split()[0]
     )
+
+
+def _is_public(module: str, allowed: frozenset[str]) -> bool:
+    """Whether a module is public. Modules in `api` and `formats` aren't, those in `testing` are."""
+    in_kit = TESTING in allowed and module.startswith(f"{TESTING}.")
+    return module in allowed or in_kit
 
 
 if __name__ == "__main__":

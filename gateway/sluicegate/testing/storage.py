@@ -1,4 +1,4 @@
-"""What every storage plugin must do, as a suite that its author's tests inherit.
+"""Tests for every storage plugin. Inherit the suite in the tests of your plugin.
 
 class TestMyStorage(StorageBehaviour):
     @pytest.fixture
@@ -13,6 +13,7 @@ import asyncio
 import time
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from typing import ClassVar
 
 import obstore
@@ -20,7 +21,9 @@ import pytest
 import pytest_asyncio
 from obstore.exceptions import NotFoundError
 
-from sluicegate.api import PermissionDenied, Storage
+from sluicegate.api import CredentialVendor, PermissionDenied, Scope, Storage
+from sluicegate.testing.checks.behaviour import InstanceBehaviour, MakeCalls
+from sluicegate.testing.checks.failures import Call, Calls
 from sluicegate.testing.secrets import keep_url_secret
 from sluicegate.testing.vending import PRINCIPAL, VendingBehaviour, outside_of
 
@@ -44,13 +47,15 @@ AWKWARD_NAMES = (
 
 
 @pytest.mark.asyncio
-class StorageBehaviour(VendingBehaviour):
-    """Inherit it as `Test…`, and give the fixtures `storage` and `put` (and `get`, `secrets`).
+class StorageBehaviour(VendingBehaviour, InstanceBehaviour):
+    """Inherit it as `Test…`, and provide the fixtures `storage`, `put` and `failing`.
+
+    Override `get` and `secrets` if their defaults are not suitable.
 
     Attributes:
-        awkward_names: Object names that must survive signing and reading. Leave out only those that
-            the store itself cannot hold.
-        can_presign: Declare `False` where the storage has no URLs for objects, only credentials.
+        awkward_names: Object names that signing and reading must support. Remove only names that the
+            store itself does not support.
+        can_presign: Set it to `False` if the storage has no URLs for objects, only credentials.
     """
 
     awkward_names: ClassVar[Sequence[str]] = AWKWARD_NAMES
@@ -59,22 +64,17 @@ class StorageBehaviour(VendingBehaviour):
     @pytest.fixture
     def storage(self) -> Storage:
         """The storage under test; the suite closes it."""
-        raise NotImplementedError("give a fixture 'storage'")
+        raise NotImplementedError("provide a fixture 'storage'")
 
     @pytest.fixture
     def put(self) -> Put:
-        """Writes an object at a location, past the storage."""
-        raise NotImplementedError("give a fixture 'put': async (location, content) -> None")
+        """Writes an object to a location without using the storage instance."""
+        raise NotImplementedError("provide a fixture 'put': async (location, content) -> None")
 
     @pytest.fixture
     def get(self) -> Get:
-        """Reads a presigned URL as a recipient does; a plain GET unless the plugin says otherwise."""
+        """Reads a presigned URL as a recipient does. The default is a plain GET."""
         return _http_get
-
-    @pytest.fixture
-    def secrets(self) -> Sequence[str]:
-        """Secrets of the configuration, which no text of the storage may show."""
-        return ()
 
     @pytest_asyncio.fixture
     async def subject(self, storage: Storage) -> AsyncIterator[Storage]:
@@ -84,10 +84,43 @@ class StorageBehaviour(VendingBehaviour):
 
     @pytest.fixture
     def presigning(self, subject: Storage) -> Storage:
-        """The storage, where it declares that it can presign."""
+        """The storage, if it can presign. Otherwise, the test is skipped."""
         if not self.can_presign:
             pytest.skip("this storage declares can_presign = False")
         return subject
+
+    @pytest.fixture
+    def calls(self) -> MakeCalls:
+        """All calls of the gateway for a table below the prefix."""
+
+        def calls(storage: Storage) -> Calls:
+            location = f"{storage.prefix}called"
+            made: dict[str, Call] = {"open": lambda: storage.open(location)}
+            if self.can_presign:
+                made["presign"] = lambda: storage.presign([f"{location}/file"], 600)
+            if isinstance(storage, CredentialVendor):
+                made["vend"] = lambda: storage.vend(Scope((location,), 3600, PRINCIPAL))
+            return made
+
+        return calls
+
+    @pytest.fixture
+    def invalid_calls(self) -> MakeCalls:
+        """Calls with invalid locations, or with locations outside of the prefix."""
+
+        def calls(storage: Storage) -> Calls:
+            above = f"{storage.prefix}a/../../b"
+            locations = [*outside_of(storage.prefix), "", "no location", "://", above]
+            made: dict[str, Call] = {}
+            for each in locations:
+                made[f"open of {each!r}"] = partial(storage.open, each)
+                if self.can_presign:
+                    made[f"presign of {each!r}"] = partial(storage.presign, [each], 600)
+                if isinstance(storage, CredentialVendor):
+                    made[f"vend for {each!r}"] = partial(storage.vend, Scope((each,), 3600, PRINCIPAL))
+            return made
+
+        return calls
 
     async def test_the_prefix_is_a_location_with_a_slash_at_its_end(self, subject: Storage) -> None:
         assert "://" in subject.prefix
@@ -99,8 +132,8 @@ class StorageBehaviour(VendingBehaviour):
         names = ["c", "a", "b"]
         for name in names:
             await put(f"{presigning.prefix}order/{name}", name.encode())
-        asked = [f"{presigning.prefix}order/{name}" for name in [*names, "a"]]
-        presigned = await presigning.presign(asked, 600)
+        locations = [f"{presigning.prefix}order/{name}" for name in [*names, "a"]]
+        presigned = await presigning.presign(locations, 600)
         keep_url_secret(*presigned.urls)
         assert [await get(url) for url in presigned.urls] == [b"c", b"a", b"b", b"a"]
 
@@ -171,14 +204,6 @@ class StorageBehaviour(VendingBehaviour):
             *(obstore.get_async(each.store, each.key("file")) for each in opened)
         )
         assert {bytes(await answer.bytes_async()) for answer in answers} == {b"content"}
-
-    async def test_its_texts_hide_secrets(self, subject: Storage, secrets: Sequence[str]) -> None:
-        shown = f"{subject!r} {subject}"
-        assert [secret for secret in secrets if secret in shown] == []
-
-    async def test_closing_twice_is_harmless(self, subject: Storage) -> None:
-        await subject.aclose()
-        await subject.aclose()
 
 
 async def _http_get(url: str) -> bytes:

@@ -1,7 +1,7 @@
-"""What credentials that a storage vends must open, and what not: shown on the store itself.
+"""Tests the access that vended credentials give, with requests to the store itself.
 
-`StorageBehaviour` inherits these tests. They use the credentials as a recipient does who knows other
-names than those of its table.
+`StorageBehaviour` inherits these tests. They use the credentials as a recipient who also knows names of
+other tables.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sluicegate.testing.secrets import keep_secret
 
 PRINCIPAL = Principal("r-1", "acme", "test")
 BRIEF_SECONDS = 2
-# What a store's clock may be behind, and what it may take to notice.
+# Seconds that a store's clock can be behind, and that it can take to detect the expiry.
 _LATE_SECONDS = 5
 
 _Put = Callable[[str, bytes], Awaitable[None]]
@@ -36,21 +36,22 @@ _Put = Callable[[str, bytes], Awaitable[None]]
 
 @pytest.mark.asyncio
 class VendingBehaviour:
-    """Part of `StorageBehaviour`; skipped where the storage is no `CredentialVendor`.
+    """Part of `StorageBehaviour`. Skipped if the storage is not a `CredentialVendor`.
 
     Attributes:
-        unchecked: What the store under test cannot show, and why: `sibling` (it does not limit
-            credentials to a directory), `write` (nor to reading), `end` (it issues none that end
-            within seconds). Emulators may lack these; show it by other means then.
+        unchecked: Tests that the store under test does not support, with the reason: `sibling` (it does
+            not limit credentials to a directory), `write` (it does not limit them to reading), `end`
+            (it issues none that expire within seconds). Emulators may lack these features. In that
+            case, test them in another way.
     """
 
     unchecked: ClassVar[Mapping[str, str]] = {}
 
     @pytest.fixture
     def vendor(self, subject: Storage) -> CredentialVendor:
-        """The storage, where it vends credentials."""
+        """The storage, if it vends credentials. Otherwise, the test is skipped."""
         if not isinstance(subject, CredentialVendor):
-            pytest.skip("this storage is no CredentialVendor")
+            pytest.skip("this storage is not a CredentialVendor")
         return subject
 
     async def test_credentials_open_what_was_asked_and_end_in_time(
@@ -121,24 +122,24 @@ async def check_end(
     seconds: int = BRIEF_SECONDS,
     wanted: int | None = None,
 ) -> None:
-    """Fail unless the store refuses brief credentials once they have ended.
+    """Fail unless the store rejects short-lived credentials after their expiry.
 
     Args:
-        storage: Opens the store with them.
-        vendor: Vends them.
-        put: Writes an object, past the storage.
-        seconds: How long they live at most.
-        wanted: The life in the scope, where a storage refuses so short a one and the store is
-            configured to end credentials sooner.
+        storage: Opens the store with the credentials.
+        vendor: Vends the credentials.
+        put: Writes an object without using the storage instance.
+        seconds: Maximum lifetime of the credentials.
+        wanted: Requested lifetime, if the storage rejects such a short one and the store is configured
+            to issue shorter ones.
 
     Raises:
-        AssertionError: They live longer, or open something after their end.
+        AssertionError: They are valid for longer, or give access after their expiry.
     """
     location = f"{storage.prefix}brief"
     await put(f"{location}/file", b"content")
     vended = await _vended(vendor, location, wanted or seconds)
-    assert vended.expires_at is not None, "the credentials have no end"
-    assert vended.expires_at <= (time.time() + seconds) * 1000, "the credentials live for too long"
+    assert vended.expires_at is not None, "the credentials do not expire"
+    assert vended.expires_at <= (time.time() + seconds) * 1000, "the credentials are valid for too long"
     opened = await storage.open(location, vended)
     assert await _read(opened) == b"content"
     until = vended.expires_at / 1000 + _LATE_SECONDS
@@ -148,11 +149,11 @@ async def check_end(
         except (BaseError, OSError):
             return
         await asyncio.sleep(0.2)
-    pytest.fail("the store takes credentials after their end")
+    pytest.fail("the store accepts credentials after their expiry")
 
 
 def outside_of(prefix: str) -> list[str]:
-    """Locations that look as if they lay below the prefix."""
+    """Return locations that are similar to the prefix, but not below it."""
     scheme, _, rest = prefix.partition("://")
     return [f"{prefix.rstrip('/')}-other/file", f"other-{scheme}://{rest}file"]
 
@@ -166,9 +167,9 @@ async def _vended(vendor: CredentialVendor, location: str, seconds: int = 3600) 
 async def _beyond(
     storage: Storage, opened: ObjectDirectory, name: str, other: str, vended: TemporaryCredentials
 ) -> ObjectDirectory | None:
-    """Another directory by the same credentials; `None` where the storage cannot even name it.
+    """Open another directory with the same credentials; `None` if the storage cannot address it.
 
-    A store that is rooted at its bucket is used as it is, past what the storage checks itself.
+    A store whose root is the bucket is used directly, without the checks of the storage.
     """
     root = opened.key("").rstrip("/")
     if root.endswith(name):
@@ -185,7 +186,7 @@ async def _read(directory: ObjectDirectory) -> bytes:
 
 
 async def _listed(directory: ObjectDirectory) -> None:
-    """List it; an empty listing, which shows no name, counts as refused."""
+    """List a directory. An empty listing reveals no names and counts as rejected."""
     if not await obstore.list(directory.store, directory.key("")).collect_async():
         raise PermissionError
 

@@ -1,4 +1,4 @@
-"""Whether credentials that a vendor answered may be handed on: an upstream can be wrong."""
+"""Checks the credentials that a vendor returns, because an upstream service can be wrong."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from sluicegate.api import Scope, StorageError, TemporaryCredentials, Unsupporte
 
 _SESSION = ("access_key_id", "secret_access_key", "session_token")
 _SECRETS = {"aws": _SESSION, "r2": _SESSION, "azure": ("sas_token",), "gcp": ("oauth_token",)}
-# The binding that passes long-lived keys on (s3a-delegation-tokens.md): no session, no end.
+# The binding that issues long-lived keys without a session or expiry (S3A token architecture).
 _FULL = "full"
-# Clouds reckon by clocks of their own.
+# The clocks of clouds can differ from the gateway's.
 _SKEW_MS = 60_000
 _OVER = "the vendor's credentials have expired already"
 
@@ -23,22 +23,23 @@ def check_handed_on(
     *,
     may_outlive: bool,
 ) -> None:
-    """Make sure that a recipient may get credentials: complete, temporary, and exactly what was asked.
+    """Check that credentials for a recipient are complete, temporary, and match the requested scope.
 
     Args:
-        credentials: What the vendor answered.
-        scope: What it was asked for.
-        now: Epoch milliseconds, after it answered.
-        canonical: The one spelling of a location.
-        may_outlive: They may live longer than asked: catalogs give lives of their own.
+        credentials: The credentials that the vendor returned.
+        scope: The requested scope.
+        now: Epoch milliseconds, after the vendor responded.
+        canonical: Returns the canonical form of a location.
+        may_outlive: Whether they can be valid for longer than requested, because catalogs choose their
+            own lifetimes.
 
     Raises:
-        StorageError: They are not; the reason is private.
-        UnsupportedOperation: They never end, so asking again will not help.
+        StorageError: They do not match; the reason is private.
+        UnsupportedOperation: They never expire, so a retry doesn't help.
     """
     if credentials.expires_at is None and scope.binding != _FULL:
         raise UnsupportedOperation(
-            "the credentials of this table never expire, so none are handed on: read it by presigned "
+            "the credentials of this table never expire, so none are issued: read it by presigned "
             "URLs (url), or ask its provider",
             detail="the vendor's credentials do not say when they expire",
         )
@@ -54,13 +55,13 @@ def check_handed_on(
 def check_usable(
     credentials: TemporaryCredentials, scope: Scope, now: int, canonical: Callable[[str], str]
 ) -> None:
-    """Make sure that the gateway itself can read and sign with credentials that it keeps to itself.
+    """Check that the gateway itself can read and sign with credentials that recipients never see.
 
-    They may be long-lived keys, and open more than was asked for: what a catalog gives is not always
-    narrow.
+    They can be long-lived keys, and cover more than the requested scope, because not all catalogs limit
+    their credentials.
 
     Raises:
-        StorageError: They are incomplete, over, or for another place; the reason is private.
+        StorageError: They are incomplete, expired, or for another location; the reason is private.
     """
     problem = _lack(credentials, optional={"session_token"}) or _place(
         credentials, scope, canonical, wider=True
@@ -72,18 +73,20 @@ def check_usable(
 
 
 def unusable(reason: str) -> StorageError:
-    """The error that recipients see, whatever an upstream did.
+    """The error that recipients see if an upstream service fails in any way.
 
     Args:
         reason: For the log; never a secret.
     """
-    return StorageError("no credentials for this table can be had now; try again later", detail=reason)
+    return StorageError(
+        "credentials for this table are not available now; try again later", detail=reason
+    )
 
 
 def _lack(credentials: TemporaryCredentials, optional: Set[str]) -> str | None:
     wanted = _SECRETS.get(credentials.kind)
     if wanted is None:
-        return f"the vendor answered credentials of an unknown kind: {credentials.kind}"
+        return f"the vendor returned credentials of an unknown kind: {credentials.kind}"
     missing = [name for name in wanted if name not in optional and not credentials.secret.get(name)]
     return f"the vendor's {credentials.kind} credentials lack {', '.join(missing)}" if missing else None
 
@@ -94,7 +97,7 @@ def _place(
     opened, wanted = canonical(credentials.location), scope.locations[0]
     if opened == wanted or (wider and wanted.startswith(f"{opened.rstrip('/')}/")):
         return None
-    return f"the vendor opened {credentials.location} instead of {wanted}"
+    return f"the vendor's credentials are for {credentials.location} instead of {wanted}"
 
 
 def _end(credentials: TemporaryCredentials, scope: Scope, now: int, *, may_outlive: bool) -> str | None:
@@ -104,5 +107,5 @@ def _end(credentials: TemporaryCredentials, scope: Scope, now: int, *, may_outli
         return _OVER
     if not may_outlive and credentials.expires_at > now + scope.lifetime * 1000 + _SKEW_MS:
         lives = (credentials.expires_at - now) // 1000
-        return f"the vendor's credentials live {lives} s, longer than the {scope.lifetime} s asked for"
+        return f"the vendor's credentials live {lives} s, longer than the requested {scope.lifetime} s"
     return None

@@ -1,4 +1,4 @@
-"""What the ledger says of one issuance. Nothing in it is secret."""
+"""The entries of the ledger, one per issuance. They contain no secrets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, Self, get_args
 from uuid import uuid4
 
-from sluicegate.nouns import Event, Principal, SharedTable
+from sluicegate.api.models import Event, SharedTable
+from sluicegate.api.principals import Principal
 from sluicegate.telemetry import request_id
 
 IssuanceKind = Literal["credentials", "urls", "hadoop-token", "iceberg-config"]
@@ -15,21 +16,21 @@ KINDS: tuple[IssuanceKind, ...] = get_args(IssuanceKind)
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One answer that gave a recipient access to a table's storage.
+    """A response that gave a recipient access to a table's storage.
 
     Attributes:
-        given_at: When it was answered; this and all times in epoch milliseconds.
-        issued_at: When what was given was made: earlier, where credentials are reused.
-        expires_at: Until when it opens anything; `None` where it does not end by itself.
-        kind: What was given.
-        cloud: Whose secret it is (`TemporaryCredentials.kind`); of URLs, `None`.
-        binding: How the credentials were made, where the door asked for one (`Scope.binding`).
-        share: Names as they were spelled then, as are `schema`, `table` and `recipient`.
+        given_at: Time of the response; this and all times are in epoch milliseconds.
+        issued_at: Time of issuance, which is earlier if credentials are reused.
+        expires_at: Time of expiry; `None` if the access does not expire.
+        kind: The kind of access.
+        cloud: The cloud of the credentials (`TemporaryCredentials.kind`); `None` for URLs.
+        binding: The binding that the protocol requested, if any (`Scope.binding`).
+        share: Name at the time of the response, as are `schema`, `table` and `recipient`.
         table_id: `SharedTable.id`.
-        locations: The directories that were opened; of URLs, the table's.
-        files: Of URLs, how many were signed.
-        address: Where the recipient called from.
-        request_id: As in the access log and the response header.
+        locations: Directories that the credentials cover; for URLs, the table's directory.
+        files: Number of signed URLs; `None` for credentials.
+        address: IP address of the recipient.
+        request_id: Request id, as in the access log and the response header.
     """
 
     id: str
@@ -66,7 +67,7 @@ class LedgerEntry:
         files: int | None = None,
         entry_id: str | None = None,
     ) -> Self:
-        """The entry of what the request that is being served is answered with."""
+        """The entry for the response to the current request."""
         return cls(
             id=entry_id or str(uuid4()),
             given_at=given_at,
@@ -93,7 +94,7 @@ class LedgerEntry:
         return f"{self.share}.{self.schema}.{self.table}"
 
     def event(self, principal: Principal) -> Event:
-        """What plugins are told: `issued.credentials`, `issued.urls` and so on."""
+        """The event for plugins: `issued.credentials`, `issued.urls` and so on."""
         told = {
             "issuance": self.id,
             "table": self.table_name,

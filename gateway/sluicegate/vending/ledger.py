@@ -1,4 +1,4 @@
-"""Writes the ledger: what must be recorded first, at once; the rest in batches in the background."""
+"""Writes the ledger: credentials before they are issued, and other entries in background batches."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from dataclasses import asdict
 
 from sqlalchemy import delete
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from sluicegate.clock import epoch_ms
-from sluicegate.errors import Unavailable
-from sluicegate.store import Store
-from sluicegate.store.tables import ledger
+from sluicegate._util.clock import epoch_ms
+from sluicegate.api.errors import Unavailable
+from sluicegate.database import Store
+from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.tables import ledger
 from sluicegate.vending.entries import LedgerEntry
 
 log = logging.getLogger(__name__)
 
 _CAPACITY = 50_000
 _BATCH = 500
-# Seconds: how long entries gather, how soon a failed write is tried again, how often old ones go.
+# Seconds: between batches, before a failed write is retried, and between deletions of old entries.
 _GATHER = 1.0
 _RETRY = 5.0
 _PURGE = 3600.0
@@ -30,13 +30,14 @@ _UPDATED = ("expires_at", "files")
 
 
 class Ledger:
-    """The writing side of the ledger.
+    """Writes entries to the ledger.
 
     Args:
         store: The open database.
-        retention: Seconds for which entries are kept.
+        retention: Seconds for which entries are stored.
         now: Epoch milliseconds.
-        capacity: Entries that wait at most; with a database that is down for long, more are lost.
+        capacity: Maximum number of entries that wait. If the database is down for long, further ones
+            are lost.
     """
 
     def __init__(
@@ -56,15 +57,15 @@ class Ledger:
         self._wake = asyncio.Event()
 
     async def write(self, entry: LedgerEntry) -> None:
-        """Record an entry now.
+        """Record an entry immediately.
 
         Raises:
-            Unavailable: The database does not answer.
+            Unavailable: The database does not respond.
         """
         await self._write_all([entry])
 
     def note(self, entry: LedgerEntry) -> None:
-        """Record an entry soon; one of the same id takes the place of what was noted before."""
+        """Record an entry in the next batch. It replaces a waiting entry with the same id."""
         if len(self._waiting) >= self._capacity and entry.id not in self._waiting:
             self._lost += 1
             return
@@ -73,7 +74,7 @@ class Ledger:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
-        """Write what is noted, and delete what is too old, until the block ends; then all the rest."""
+        """Write batches and delete old entries until the block ends, then write the rest."""
         tasks = [asyncio.ensure_future(self._write_noted()), asyncio.ensure_future(self._purge())]
         try:
             yield
@@ -82,10 +83,10 @@ class Ledger:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             if not await self.flush():
-                log.error("the ledger lost %d entries: the database does not answer", self._unwritten)
+                log.error("the ledger lost %d entries: the database does not respond", self._unwritten)
 
     async def flush(self) -> bool:
-        """Write what is noted so far; whether it could be."""
+        """Write the waiting entries, and return whether this succeeded."""
         writing, self._waiting = self._waiting, {}
         self._wake.clear()
         written = False
@@ -95,10 +96,10 @@ class Ledger:
         except Unavailable as error:
             log.warning("the ledger cannot be written: %s [%s]", error.message, error.detail)
         finally:
-            if not written:  # also where the task was cancelled
+            if not written:  # also if the task was cancelled
                 self._waiting = writing | self._waiting
         if written and self._lost:
-            log.error("the ledger lost %d entries while the database did not answer", self._lost)
+            log.error("the ledger lost %d entries while the database did not respond", self._lost)
             self._lost = 0
         return written
 
@@ -136,7 +137,7 @@ def _row(entry: LedgerEntry) -> dict[str, object]:
 
 
 async def _upsert(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
-    """Insert entries; of one that was written before, only what grows while URLs are signed changes."""
+    """Insert entries. Existing ones are updated only in the columns that grow as URLs are signed."""
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     statement = dialect.insert(ledger)
     grown = {name: statement.excluded[name] for name in _UPDATED}

@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Column, ColumnElement, func, or_, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from sluicegate.store.tables import ledger
+from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.tables import ledger
 from sluicegate.vending.entries import IssuanceKind, LedgerEntry
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerQuery:
-    """Which entries are wanted; what is `None` does not matter.
+    """Selects entries. Attributes that are `None` are ignored.
 
     Attributes:
-        recipient: Its name; upper and lower case mean the same here and below.
+        recipient: Name of the recipient. Names here and below are case-insensitive.
         table: `table`, `schema.table` or `share.schema.table`.
-        since: Given at or after this, epoch milliseconds.
-        until: Given before this, epoch milliseconds.
-        active_at: Still opening something at this moment, epoch milliseconds.
-        limit: Most entries, the newest.
+        since: Vended at or after this time, epoch milliseconds.
+        until: Vended before this time, epoch milliseconds.
+        active_at: Not expired at this time, epoch milliseconds.
+        limit: Maximum number of entries; the newest ones are returned.
     """
 
     recipient: str | None = None
@@ -36,7 +36,7 @@ class LedgerQuery:
 
 
 async def find_entries(connection: AsyncConnection, query: LedgerQuery) -> list[LedgerEntry]:
-    """The entries that a query wants, the newest first."""
+    """The entries that a query selects, newest first."""
     statement = (
         select(ledger)
         .where(*_conditions(query))
@@ -66,7 +66,7 @@ def _conditions(query: LedgerQuery) -> list[ColumnElement[bool]]:
 
 
 def _named(column: Column[str], name: str) -> ColumnElement[bool]:
-    # SQLite's lower() knows ASCII alone, so the exact spelling is asked for as well.
+    # SQLite's lower() supports only ASCII, so the query also compares the exact name.
     return or_(column == name, func.lower(column) == name.lower())
 
 

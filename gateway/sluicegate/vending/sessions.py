@@ -1,4 +1,4 @@
-"""Ends the sessions that a recipient was given, storage by storage."""
+"""Ends the sessions of a recipient in every storage."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from sluicegate.api import CredentialVendor, EndedSessions, Principal, SluicegateError
-from sluicegate.registry import Instances
+from sluicegate.plugins import Instances
 
 
 @dataclass(frozen=True, slots=True)
 class SessionsOutcome:
-    """What became of one storage's sessions: `ended`, or the `error` that prevented it."""
+    """The result for one storage: `ended`, or the `error` that prevented it."""
 
     storage: str
     ended: EndedSessions | None = None
@@ -21,12 +21,12 @@ class SessionsOutcome:
 async def end_sessions(
     instances: Instances, principal: Principal, before: int
 ) -> AsyncIterator[SessionsOutcome]:
-    """Ask every configured storage that vends; one that fails does not keep the others.
+    """End sessions in every configured storage that vends, even if one of them fails.
 
     Args:
-        instances: The configured ones.
-        principal: Whose sessions.
-        before: What was given before this moment (epoch milliseconds) shall end.
+        instances: The configured instances.
+        principal: The recipient.
+        before: End the sessions that were issued before this time (epoch milliseconds).
     """
     for name, storage in instances.storages.items():
         if not isinstance(storage, CredentialVendor) or not storage.vends(storage.prefix):

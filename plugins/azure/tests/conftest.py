@@ -19,7 +19,7 @@ Connect = Callable[..., AzureStorage]
 
 
 class ServerIdentity:
-    """An identity that the server believes in, with the interface of azure-identity's."""
+    """An identity that the server accepts, with the interface of azure-identity."""
 
     def __init__(self, server: Azurite) -> None:
         self._server = server
@@ -44,7 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Azurite]:
 
 @pytest.fixture
 def by_key(server: Azurite) -> Connect:
-    """Storage of the server that uses the account's key; settings may be added."""
+    """Return a storage of the server that uses the account's key, with additional settings."""
 
     def connect(**settings: Any) -> AzureStorage:
         config = _config(server, account_key=server.account_key, **settings)
@@ -55,7 +55,7 @@ def by_key(server: Azurite) -> Connect:
 
 @pytest.fixture
 def by_identity(server: Azurite) -> Connect:
-    """Storage of the server that uses an identity, and so user delegation keys."""
+    """Return a storage of the server that uses an identity, and therefore user delegation keys."""
 
     def connect(**settings: Any) -> AzureStorage:
         config = _config(server, **settings)
@@ -69,7 +69,7 @@ def by_identity(server: Azurite) -> Connect:
 
 @pytest.fixture(params=["by_key", "by_identity"])
 def connect(request: pytest.FixtureRequest) -> Connect:
-    """Storage of the server, once by each of its ways in."""
+    """Return a storage of the server, once for each authentication method."""
     chosen: Connect = request.getfixturevalue(request.param)
     return chosen
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from sluicegate_azure.address import Container, canonical_spelling
+from sluicegate_azure.address import Container, canonical_location
 from sluicegate_azure.config import AzureConfig
 
 LAKE = "abfss://lake@acmelake.dfs.core.windows.net/"
@@ -50,7 +50,7 @@ APPLICATION: dict[str, Any] = {"tenant_id": "t", "client_id": "c", "client_secre
     ],
 )
 def test_a_location_is_spelled_one_way(given: str, canonical: str) -> None:
-    assert canonical_spelling(given) == canonical
+    assert canonical_location(given) == canonical
 
 
 @pytest.mark.parametrize(
@@ -134,21 +134,24 @@ def test_a_whole_container_is_vended_only_by_name(settings: dict[str, Any], vend
         ({**AZURE, "endpoint": "ftp://acmelake.example"}, "https://account.blob.core.windows.net"),
         ({**AZURE, "endpoint": "https://acmelake.example/?sv=1"}, "only scheme, host, port and path"),
         ({**AZURE, "endpoint": "https://user:word@acmelake.example"}, "only scheme, host"),
-        ({**AZURE, "endpoint": "http://acmelake.example"}, "over https only"),
-        ({**AZURE, "account_key": "no base64!"}, "as Azure shows it, in base64"),
-        ({**AZURE, "account_key": ""}, "as Azure shows it, in base64"),
-        ({**AZURE, **KEY, "client_id": "c"}, "account_key and client_id exclude each other"),
-        ({**AZURE, **KEY, "managed_identity": True}, "account_key and managed_identity exclude"),
-        ({**AZURE, **KEY, "delegation_key_lifetime": 7200}, "exclude each other"),
-        ({**AZURE, "client_secret": "hush-hush"}, "client_secret needs tenant_id and client_id"),
-        ({**AZURE, "federated_token_file": "/run/token", "client_id": "c"}, "needs tenant_id"),
-        ({**AZURE, "tenant_id": "t"}, "tenant_id belongs to"),
+        ({**AZURE, "endpoint": "http://acmelake.example"}, "must start with https://"),
+        ({**AZURE, "account_key": "no base64!"}, "an account key in Base64"),
+        ({**AZURE, "account_key": ""}, "an account key in Base64"),
+        ({**AZURE, **KEY, "client_id": "c"}, "account_key and client_id are mutually exclusive"),
+        (
+            {**AZURE, **KEY, "managed_identity": True},
+            "account_key and managed_identity are mutually exclusive",
+        ),
+        ({**AZURE, **KEY, "delegation_key_lifetime": 7200}, "are mutually exclusive"),
+        ({**AZURE, "client_secret": "hush-hush"}, "client_secret requires tenant_id and client_id"),
+        ({**AZURE, "federated_token_file": "/run/token", "client_id": "c"}, "requires tenant_id"),
+        ({**AZURE, "tenant_id": "t"}, "tenant_id requires client_secret or"),
         ({**AZURE, **APPLICATION, "managed_identity": True}, "client_secret and managed_identity"),
-        ({**AZURE, **APPLICATION, "federated_token_file": "/run/token"}, "exclude each other"),
+        ({**AZURE, **APPLICATION, "federated_token_file": "/run/token"}, "are mutually exclusive"),
         ({**AZURE, "authority_host": "login.example"}, "authority_host"),
         ({**AZURE, "delegation_key_lifetime": 60}, "delegation_key_lifetime"),
         ({**AZURE, "delegation_key_lifetime": 604_801}, "delegation_key_lifetime"),
-        ({**AZURE, "vending": "directory"}, "set hierarchical: true if it has one"),
+        ({**AZURE, "vending": "directory"}, "if the account has one, set hierarchical: true"),
         ({**AZURE, "vending": "file"}, "vending"),
         ({**AZURE, "connection_string": "AccountKey=hush-hush"}, "connection_string"),
     ],

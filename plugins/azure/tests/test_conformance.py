@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
+from urllib.parse import urlsplit
 
 import anyio.to_thread
 import pytest
@@ -13,10 +14,12 @@ from sluicegate.testing.storage import Put, StorageBehaviour
 from sluicegate_azure.config import AzureConfig
 from sluicegate_azure.storage import AzureStorage
 
+from .conftest import Connect
+
 
 class TestAzure(StorageBehaviour):
     unchecked: ClassVar[Mapping[str, str]] = {
-        "sibling": "Azurite has no hierarchical namespace: credentials are for the whole container"
+        "sibling": "Azurite has no hierarchical namespace: credentials are for the entire container"
     }
 
     @pytest.fixture
@@ -30,6 +33,17 @@ class TestAzure(StorageBehaviour):
             }
         )
         return AzureStorage.configured(config, FakeContext())
+
+    @pytest.fixture
+    def failing(
+        self, server: Azurite, by_identity: Connect, failing_servers: Mapping[str, str]
+    ) -> Mapping[str, Storage]:
+        """With an identity, because the account's key signs without a server. Tokens require HTTPS."""
+        account = urlsplit(server.endpoint).path
+        return {
+            how: by_identity(endpoint=f"https{url[4:]}{account}", vending="container")
+            for how, url in failing_servers.items()
+        }
 
     @pytest.fixture
     def put(self, server: Azurite) -> Put:

@@ -103,10 +103,10 @@ class Failing:
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (ClientAuthenticationError("AADSTS7000215: hush"), "no valid identity"),
-        (CredentialUnavailableError("nothing found: hush"), "no valid identity"),
-        (ValueError("a bad tenant: hush"), "does not work"),
-        (FileNotFoundError("hush"), "does not work"),
+        (ClientAuthenticationError("AADSTS7000215: hush"), "no valid Azure identity"),
+        (CredentialUnavailableError("nothing found: hush"), "no valid Azure identity"),
+        (ValueError("a bad tenant: hush"), "cannot authenticate to Azure"),
+        (FileNotFoundError("hush"), "cannot authenticate to Azure"),
     ],
 )
 async def test_what_entra_says_is_kept_from_recipients(error: Exception, message: str) -> None:
@@ -145,7 +145,7 @@ async def test_an_account_that_does_not_answer_is_told_so() -> None:
         credential: TokenCredential = Token(AssertionError())
         access = IdentityAccess(lambda: credential, endpoint, 3600)
 
-        with anyio.fail_after(15), pytest.raises(StorageError, match="does not answer"):
+        with anyio.fail_after(15), pytest.raises(StorageError, match="does not respond"):
             await access.signing_key()
 
 

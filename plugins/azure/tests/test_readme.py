@@ -19,7 +19,7 @@ def samples() -> list[str]:
 
 
 def resolved(value: Any) -> Any:
-    """What the gateway puts in the place of `{env: NAME}` and `{file: PATH}`."""
+    """Replace `{env: NAME}` and `{file: PATH}`, as the gateway does."""
     return KEY if isinstance(value, dict) else value
 
 

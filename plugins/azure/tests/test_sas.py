@@ -42,7 +42,7 @@ def delegation_key(value: str = ACCOUNT_KEY) -> UserDelegationKey:
     return key
 
 
-# What azure-storage-blob takes, and the same key in our form.
+# The arguments of azure-storage-blob, and the same key in the plugin's form.
 SDK_AND_OURS: list[tuple[dict[str, Any], SigningKey]] = [
     ({"account_key": ACCOUNT_KEY}, SigningKey(base64.b64decode(ACCOUNT_KEY))),
     ({"account_key": LONG_KEY}, SigningKey(base64.b64decode(LONG_KEY))),
@@ -56,7 +56,7 @@ either_protocol = pytest.mark.parametrize("https_only", [True, False])
 
 @pytest.fixture(autouse=True)
 def same_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The library signs with its newest version; the string to sign is the same since ours."""
+    """The library signs with its newest version. The string to sign hasn't changed since ours."""
     monkeypatch.setattr(_shared_access_signature, "X_MS_VERSION", VERSION)
 
 

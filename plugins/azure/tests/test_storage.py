@@ -46,7 +46,7 @@ FIRST = f"{LAKE}sales/a"
 
 
 class Offline(Access):
-    """A key that ends, and nothing to read with."""
+    """A key that expires, without credentials for reading."""
 
     def __init__(self, ends: int | None) -> None:
         self._key = SigningKey(b"hush", None, ends)
@@ -131,7 +131,7 @@ async def test_any_other_use_of_a_presigned_url_is_refused(
 
     assert (await fetch(lake, signed.urls[0])).status_code == 200
     assert method != "GET" or changed != signed.urls[0]
-    # Without any signature Azure says that there is no such blob.
+    # Without a signature, Azure returns that the blob doesn't exist.
     refusals = (403,) if "sig=" in changed else (403, 404)
     assert (await fetch(lake, changed, method, **headers)).status_code in refusals
 
@@ -388,7 +388,7 @@ async def test_a_whole_container_can_be_opened(by_key: Connect, server: Azurite)
 async def test_a_dead_store_is_an_error_soon(by_key: Connect, server: Azurite, listening: bool) -> None:
     with socket.socket() as dead:
         dead.bind(("127.0.0.1", 0))
-        if listening:  # connections are made, and never answered
+        if listening:  # connections are accepted, but get no response
             dead.listen()
         storage = by_key(endpoint=f"http://127.0.0.1:{dead.getsockname()[1]}/{server.account}")
         opened = await storage.open(f"{server.prefix}table")

@@ -1,4 +1,4 @@
-"""Nothing outside of the root is opened, whichever way leads there."""
+"""Nothing outside the root is opened, by any kind of path."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Build = Callable[[Path], Storage]
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """A table beside the root, whose name even begins like the root's."""
+    """Create a table next to the root, whose name starts with the root's name."""
     log = tmp_path / "root-of-others" / "_delta_log"
     log.mkdir(parents=True)
     (log / "0.json").write_text("{}")
@@ -92,7 +92,7 @@ async def test_a_symbolic_link_does_not_lead_out(
 ) -> None:
     (root / link).parent.mkdir(parents=True, exist_ok=True)
     (root / link).symlink_to(target.format(outside=outside))
-    with pytest.raises(PermissionDenied, match="leaves the directory"):
+    with pytest.raises(PermissionDenied, match="outside the directory"):
         await storage.open(storage.prefix + opened)
 
 
@@ -175,6 +175,9 @@ async def test_a_symbolic_link_does_not_lead_to_another_table(
     (root / link).symlink_to(target)
     with pytest.raises(PermissionDenied):
         await storage.open(storage.prefix + opened)
+    if opened.endswith(("parquet", "link")):
+        with pytest.raises(PermissionDenied, match="a location outside of it"):
+            await storage.presign([f"{storage.prefix}table/part.parquet", storage.prefix + opened], 60)
 
 
 async def test_a_name_that_no_link_could_lead_to_is_not_signed(storage: Storage) -> None:

@@ -87,7 +87,7 @@ async def test_names_that_the_store_cannot_address_are_refused_as_such(
     storage: Storage, root: Path, name: str
 ) -> None:
     (root / name).write_bytes(b"x")
-    with pytest.raises(UnsupportedOperation, match="cannot be read"):
+    with pytest.raises(UnsupportedOperation, match="cannot read a file"):
         await storage.open(storage.prefix + name)
 
 
@@ -106,5 +106,5 @@ def test_a_root_that_is_no_directory_is_refused_at_start(
     build: Build, tmp_path: Path, make: Callable[[Path], None]
 ) -> None:
     make(tmp_path / "srv")
-    with pytest.raises(ConfigurationError, match=r"there is no directory .*/srv: create it"):
+    with pytest.raises(ConfigurationError, match=r"the directory .*/srv does not exist: create it"):
         build(tmp_path / "srv")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sluicegate.testing.leaks import no_secret_leaks
-from sluicegate.testing.servers.fake_gcs import FakeGCS
+from sluicegate.testing.servers.google.fake_gcs import FakeGCS
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.storage import GCSStorage
 
@@ -25,8 +25,8 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FakeGCS]:
 
 @pytest.fixture
 def server(started: FakeGCS) -> FakeGCS:
-    """The store, whose token services have not been asked for anything yet."""
-    started.apis.asked.clear()
+    """Return the store, whose token services have received no request yet."""
+    started.apis.requests.clear()
     started.apis.refuses.clear()
     started.apis.token_seconds = 3600
     return started
@@ -34,7 +34,7 @@ def server(started: FakeGCS) -> FakeGCS:
 
 @pytest.fixture
 def connected(server: FakeGCS) -> Connected:
-    """Makes a storage over the store, as its service account unless told otherwise."""
+    """Creates a storage of the store, by default with its service account."""
 
     def connected(**settings: Any) -> GCSStorage:
         return GCSStorage(
@@ -58,7 +58,7 @@ def connected(server: FakeGCS) -> Connected:
 def default_credentials(
     server: FakeGCS, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., None]:
-    """Makes application default credentials: a workload's federated identity, or another document."""
+    """Creates application default credentials: a workload's federated identity, or another document."""
 
     def set_them(document: dict[str, Any] | None = None) -> None:
         subject = tmp_path / "subject-token"

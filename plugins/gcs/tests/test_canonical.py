@@ -9,7 +9,7 @@ from google.cloud.storage import _signing
 from google.oauth2.service_account import Credentials
 
 from sluicegate.testing.object_names import NAMES_TO_SIGN
-from sluicegate.testing.servers.fake_gcs import FakeGCS
+from sluicegate.testing.servers.google.fake_gcs import FakeGCS
 from sluicegate_gcs.canonical import SignedUrls
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.storage import GCSStorage

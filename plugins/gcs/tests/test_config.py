@@ -65,14 +65,14 @@ def test_recipients_are_told_the_endpoint_that_they_reach(
         ({"prefix": "gs://La ke/"}, "not the name of a bucket"),
         ({**LAKE, "endpoint": "emulator:4443"}, "https://storage.example.com:4443"),
         ({**LAKE, "endpoint": "https://storage.example/storage/v1"}, "only scheme, host and port"),
-        ({**LAKE, "hmac_access_id": "GOOG1E"}, "are set together"),
-        ({**LAKE, "hmac_secret": "hush-hush"}, "are set together"),
+        ({**LAKE, "hmac_access_id": "GOOG1E"}, "set both"),
+        ({**LAKE, "hmac_secret": "hush-hush"}, "set both"),
         ({**LAKE, "service_account_email": "reader"}, "service_account_email"),
         (
             {**LAKE, "service_account_key": json.dumps(KEY), "service_account_email": "a@b"},
-            "remove one of them",
+            "are mutually exclusive",
         ),
-        ({**LAKE, "service_account_key": "hush-hush"}, "to read it from a file, write {file: PATH}"),
+        ({**LAKE, "service_account_key": "hush-hush"}, "to read it from a file, set {file: PATH}"),
         ({**LAKE, "service_account_key": '["hush-hush"]'}, "JSON of a service account key"),
         (
             {**LAKE, "service_account_key": json.dumps({**KEY, "type": "authorized_user"})},

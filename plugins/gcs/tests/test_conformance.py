@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -8,10 +9,26 @@ import pytest
 
 from sluicegate.api import Storage
 from sluicegate.testing.fakes import FakeContext
-from sluicegate.testing.servers.fake_gcs import FakeGCS
+from sluicegate.testing.servers.google.fake_gcs import FakeGCS
 from sluicegate.testing.storage import Put, StorageBehaviour
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.storage import GCSStorage
+
+
+def connected(server: FakeGCS, endpoint: str, signing: Mapping[str, Any]) -> GCSStorage:
+    key = json.loads(server.service_account_key)
+    config = GCSConfig.model_validate(
+        {
+            "prefix": f"gs://{server.bucket}/conformance/",
+            "endpoint": endpoint,
+            "iam_endpoint": endpoint,
+            "sts_endpoint": endpoint,
+            "service_account_key": json.dumps({**key, "token_uri": f"{endpoint}/token"}),
+            "vending": True,
+            **signing,
+        }
+    )
+    return GCSStorage.configured(config, FakeContext())
 
 
 class TestGCS(StorageBehaviour):
@@ -26,18 +43,15 @@ class TestGCS(StorageBehaviour):
 
     @pytest.fixture
     def storage(self, server: FakeGCS, signing: dict[str, Any]) -> Storage:
-        config = GCSConfig.model_validate(
-            {
-                "prefix": f"gs://{server.bucket}/conformance/",
-                "endpoint": server.endpoint,
-                "iam_endpoint": server.endpoint,
-                "sts_endpoint": server.endpoint,
-                "service_account_key": server.service_account_key,
-                "vending": True,
-                **signing,
-            }
-        )
-        return GCSStorage.configured(config, FakeContext())
+        return connected(server, server.endpoint, signing)
+
+    @pytest.fixture
+    def failing(
+        self, server: FakeGCS, signing: dict[str, Any], failing_servers: Mapping[str, str]
+    ) -> Mapping[str, Storage]:
+        if signing:  # the same as without an HMAC key
+            return {}
+        return {how: connected(server, url, signing) for how, url in failing_servers.items()}
 
     @pytest.fixture
     def put(self, server: FakeGCS) -> Put:

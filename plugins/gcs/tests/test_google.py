@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from sluicegate.api import Principal, Scope, SecretStr, StorageError
-from sluicegate.testing.servers.fake_gcs import FakeGCS
+from sluicegate.testing.servers.google.fake_gcs import FakeGCS
 from sluicegate_gcs.google import GoogleClient, Identity
 from sluicegate_gcs.storage import GCSStorage
 from sluicegate_gcs.tokens import AccessToken
@@ -33,7 +33,7 @@ async def test_a_key_in_the_environment_signs_by_itself(
     signed = await connected(service_account_key=None).presign(["gs://lake/a"], 60)
 
     assert server.email.replace("@", "%40") in signed.urls[0]
-    assert server.apis.asked == []
+    assert server.apis.requests == []
 
 
 async def test_a_federated_workload_lets_google_sign_each_url(
@@ -44,7 +44,7 @@ async def test_a_federated_workload_lets_google_sign_each_url(
 
     signed = await storage.presign([f"gs://lake/{name}" for name in "abc"], 60)
 
-    calls = [path for path, _ in server.apis.asked if path.endswith(":signBlob")]
+    calls = [path for path, _ in server.apis.requests if path.endswith(":signBlob")]
     assert (len(signed.urls), len(calls)) == (3, 3)
 
 
@@ -64,7 +64,7 @@ anyio.run(main, *sys.argv[1:])
 async def test_a_machine_of_googles_signs_as_its_own_service_account(
     server: FakeGCS, tmp_path: Path
 ) -> None:
-    """google-auth reads where the metadata server is when it is imported: so in a new process."""
+    """google-auth reads the address of the metadata server at import, so a new process is needed."""
     server.put("machine/a", b"a")
     address = server.endpoint.removeprefix("http://")
     environment = {
@@ -82,7 +82,7 @@ async def test_a_machine_of_googles_signs_as_its_own_service_account(
 
     async with httpx.AsyncClient() as client:
         assert (await client.get(done.stdout.decode().strip())).content == b"a"
-    assert [path for path, _ in server.apis.asked if path.endswith(":signBlob")]
+    assert [path for path, _ in server.apis.requests if path.endswith(":signBlob")]
 
 
 async def test_a_workload_without_an_account_is_told_to_name_one(
@@ -103,11 +103,11 @@ async def test_a_refused_signature_fails_the_whole_batch(
     server.apis.refuses.add(":signBlob")
     storage = connected(service_account_key=None, service_account_email=server.email)
 
-    with pytest.raises(StorageError, match="refuses the gateway's identity") as refused:
+    with pytest.raises(StorageError, match="rejects the gateway's identity") as refused:
         await storage.presign([f"gs://lake/{number}" for number in range(200)], 60)
 
     assert "403" in str(refused.value.detail)
-    assert len(server.apis.asked) < 100
+    assert len(server.apis.requests) < 100
 
 
 async def test_without_credentials_nothing_is_signed_or_opened(
@@ -129,7 +129,7 @@ async def test_a_broken_key_is_an_error_that_does_not_quote_it(
     key = json.loads(server.service_account_key)
     broken = json.dumps({**key, "private_key": "hush-hush"})
 
-    with pytest.raises(StorageError, match="cannot be read") as refused:
+    with pytest.raises(StorageError, match="are not readable") as refused:
         await connected(service_account_key=broken).presign(["gs://lake/a"], 60)
 
     assert "hush" not in f"{refused.value} {refused.value.detail}"

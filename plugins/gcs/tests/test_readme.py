@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from sluicegate.testing.servers.fake_gcs import FakeGCS
+from sluicegate.testing.servers.google.fake_gcs import FakeGCS
 from sluicegate_gcs.config import GCSConfig
 
 README = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
-SETTINGS = README[README.index("| setting |") : README.index("## What signs")]
+SETTINGS = README[README.index("| setting |") :].split("\n\n")[0]  # only the table
 
 
 @pytest.mark.parametrize("sample", re.findall(r"```yaml\n(.*?)```", README, re.DOTALL))
 def test_each_sample_is_a_valid_configuration(sample: str, server: FakeGCS) -> None:
     def resolved(value: Any) -> Any:
-        """What the gateway puts in the place of `{env: NAME}` and `{file: PATH}`."""
+        """Replace `{env: NAME}` and `{file: PATH}`, as the gateway does."""
         return server.service_account_key if isinstance(value, dict) else value
 
     for entry in YAML(typ="safe").load(sample)["storage"]:

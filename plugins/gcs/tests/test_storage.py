@@ -21,7 +21,7 @@ from sluicegate.api import (
     TemporaryCredentials,
     UnsupportedOperation,
 )
-from sluicegate.testing.servers.fake_gcs import FakeGCS
+from sluicegate.testing.servers.google.fake_gcs import FakeGCS
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.storage import GCSStorage
 
@@ -89,7 +89,7 @@ def storage(
     connected: Connected,
     default_credentials: Callable[..., None],
 ) -> GCSStorage:
-    """One that signs by each of the three ways."""
+    """Return a storage for each of the three signing methods."""
     if request.param == "key":
         return connected()
     if request.param == "hmac":
@@ -282,7 +282,7 @@ async def test_a_given_token_reads(lake: FakeGCS, connected: Connected) -> None:
     assert await names_in(good) == set(KEYS)
     with pytest.raises(BaseError, match="403"):
         await names_in(bad)
-    assert lake.apis.asked == []
+    assert lake.apis.requests == []
 
 
 async def test_a_given_token_cannot_sign() -> None:

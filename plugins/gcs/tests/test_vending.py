@@ -15,7 +15,7 @@ from sluicegate.api import (
     TemporaryCredentials,
     UnsupportedOperation,
 )
-from sluicegate.testing.servers.fake_gcs import FakeGCS
+from sluicegate.testing.servers.google.fake_gcs import FakeGCS
 from sluicegate_gcs.storage import GCSStorage
 
 Connected = Callable[..., GCSStorage]
@@ -28,13 +28,13 @@ def scope(*locations: str, lifetime: int = 3600, binding: str | None = None) -> 
 
 
 def asked_of(server: FakeGCS, path: str) -> list[dict[str, Any]]:
-    return [body for where, body in server.apis.asked if where.endswith(path)]
+    return [body for where, body in server.apis.requests if where.endswith(path)]
 
 
 async def test_a_token_is_exchanged_for_one_within_the_tables_boundary(
     server: FakeGCS, connected: Connected
 ) -> None:
-    """The fields of "Exchange the token" in Google's documentation; nothing here enforces them."""
+    """The fields of "Exchange the token" in the Google Cloud documentation; not enforced here."""
     vended = await connected().vend(scope(f"gs://{server.bucket}/sales/orders"))
 
     (asked,) = asked_of(server, "/v1/token")
@@ -77,7 +77,7 @@ async def test_each_directory_has_a_rule(server: FakeGCS, connected: Connected) 
 
 
 def lives(vended: TemporaryCredentials, server: FakeGCS) -> tuple[float, float]:
-    """Seconds that are left, as the credentials say, and as the one who gave them knows."""
+    """Return the remaining seconds, according to the credentials and to the server that issued them."""
     assert vended.expires_at is not None
     known = server.apis.tokens[vended.secret["oauth_token"]]
     return vended.expires_at / 1000 - time.time(), known - time.time()
@@ -120,7 +120,7 @@ async def test_the_gateways_own_token_is_asked_for_once(server: FakeGCS, connect
         await storage.vend(scope(f"gs://lake/{name}"))
 
     assert len(asked_of(server, "/v1/token")) == 3
-    assert [path for path, _ in server.apis.asked].count("/token") == 1
+    assert [path for path, _ in server.apis.requests].count("/token") == 1
 
 
 async def test_a_vended_token_reads_the_table(server: FakeGCS, connected: Connected) -> None:
@@ -150,7 +150,7 @@ async def test_what_cannot_be_limited_is_refused_before_google_is_asked(
     with pytest.raises(refusal):
         await connected().vend(wanted)
 
-    assert server.apis.asked == []
+    assert server.apis.requests == []
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ async def test_a_refusal_of_google_is_an_error_without_a_secret(
         await connected().vend(scope("gs://lake/a", lifetime=900))
 
     told = f"{refused.value} {refused.value.detail}"
-    assert "ask its operator" in refused.value.message
+    assert "ask the gateway's operator" in refused.value.message
     assert "Permission denied" in str(refused.value.detail)
     assert [token for token in server.apis.tokens if token in told] == []
 

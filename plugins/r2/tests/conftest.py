@@ -26,8 +26,8 @@ API_TOKEN = "cloudflare-token"
 class CloudflareApi:
     """A stand-in for Cloudflare's API, whose credentials are sessions of a real store.
 
-    It keeps what it was asked for. The sessions are limited to the prefixes by the store's own
-    policies: that Cloudflare does the same is not shown by it. The first `busy` answers are 503.
+    It records requests. The store's own policies limit the sessions to the prefixes, which doesn't
+    show that Cloudflare does the same. The first `busy` responses have status 503.
     """
 
     store: SeaweedFS
@@ -103,7 +103,7 @@ def api(server: SeaweedFS) -> Iterator[CloudflareApi]:
             self.wfile.write(content)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Stay quiet."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
         threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True).start()
@@ -114,7 +114,7 @@ def api(server: SeaweedFS) -> Iterator[CloudflareApi]:
 
 @pytest_asyncio.fixture
 async def connected(server: SeaweedFS, api: CloudflareApi) -> AsyncIterator[Callable[..., R2Storage]]:
-    """Makes storages over the store that let Cloudflare vend, unless told otherwise; closes them."""
+    """Creates and closes storages of the store, by default with credentials from Cloudflare."""
     made: list[R2Storage] = []
 
     def connected(**settings: Any) -> R2Storage:

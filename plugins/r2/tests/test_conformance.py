@@ -16,12 +16,18 @@ BUCKET = "r2://lake@0123456789abcdef0123456789abcdef.r2.cloudflarestorage.com/"
 
 class TestR2(StorageBehaviour):
     unchecked: ClassVar[Mapping[str, str]] = {
-        "end": "what stands in for Cloudflare gives sessions of at least 15 minutes"
+        "end": "the stand-in for Cloudflare issues sessions of at least 15 minutes"
     }
 
     @pytest.fixture
     def storage(self, connected: Callable[..., R2Storage]) -> Storage:
         return connected(prefix=f"{BUCKET}conformance/")
+
+    @pytest.fixture
+    def failing(
+        self, connected: Callable[..., R2Storage], failing_servers: Mapping[str, str]
+    ) -> Mapping[str, Storage]:
+        return {how: connected(api_endpoint=url) for how, url in failing_servers.items()}
 
     @pytest.fixture
     def put(self, server: SeaweedFS) -> Put:

@@ -10,11 +10,11 @@ from ruamel.yaml import YAML
 from sluicegate_r2.config import R2Config
 
 README = Path(__file__).parents[1].joinpath("README.md").read_text(encoding="utf-8")
-SETTINGS = README[README.index("| setting |") : README.index("The region is `auto`")]
+SETTINGS = README[README.index("| setting |") :].split("\n\n")[0]  # only the table
 
 
 def resolved(value: Any) -> Any:
-    """What the gateway puts in the place of `{env: NAME}` and `{file: PATH}`."""
+    """Replace `{env: NAME}` and `{file: PATH}`, as the gateway does."""
     return "resolved" if isinstance(value, dict) else value
 
 

@@ -80,7 +80,7 @@ async def test_urls_equal_those_of_boto3_for_the_accounts_endpoint(
         config=Config(signature_version="s3v4", s3={"addressing_style": "path"}),
     )
 
-    while True:  # both sign for the same second, but for a rare turn of it between them
+    while True:  # both usually sign in the same second
         before = int(time.time())
         signed = await offline(f"r2://lake@{host}/").presign([f"r2://lake@{host}/{key}"], 900)
         expected = client.generate_presigned_url(

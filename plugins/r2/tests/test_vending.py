@@ -102,7 +102,7 @@ async def test_the_local_token_equals_an_independent_librarys(connected: Connect
 
 
 async def test_cloudflare_is_asked_for_what_it_documents(connected: Connected, api: Any) -> None:
-    """Field by field; what Cloudflare makes of it is not shown here."""
+    """Compares each field. Whether Cloudflare accepts the credentials is not tested."""
     storage = connected()
     vended = await storage.vend(scope(f"{LAKE}/sales/orders", f"{LAKE}/more", lifetime=1800))
     await storage.vend(scope(LAKE))
@@ -194,17 +194,17 @@ async def test_what_cannot_be_vended_is_refused_before_cloudflare_is_asked(
     [
         (
             (403, {"errors": [{"code": 10000, "message": f"no: {API_TOKEN}"}], "result": None}),
-            "Cloudflare refuses",
+            "Cloudflare rejects",
             "10000",
         ),
-        ((200, {"success": False, "errors": [], "result": {}}), "Cloudflare refuses", "200"),
-        ((200, ["unexpected"]), "Cloudflare refuses", "200"),
-        ((502, b"<html>bad gateway</html>"), "does not answer", "status 502"),
-        ((500, {"success": False, "errors": []}), "does not answer", "status 500"),
-        ((200, b"<html>welcome</html>"), "does not answer", "JSONDecodeError"),
-        ((200, b"[" * 60_000), "does not answer", "RecursionError"),
-        ((200, b" " * 70_000), "does not answer", "more than 65536 bytes"),
-        ((301, {}), "Cloudflare refuses", "301"),
+        ((200, {"success": False, "errors": [], "result": {}}), "Cloudflare rejects", "200"),
+        ((200, ["unexpected"]), "Cloudflare rejects", "200"),
+        ((502, b"<html>bad gateway</html>"), "does not respond", "status 502"),
+        ((500, {"success": False, "errors": []}), "does not respond", "status 500"),
+        ((200, b"<html>welcome</html>"), "does not respond", "JSONDecodeError"),
+        ((200, b"[" * 60_000), "does not respond", "RecursionError"),
+        ((200, b" " * 70_000), "does not respond", "more than 65536 bytes"),
+        ((301, {}), "Cloudflare rejects", "301"),
     ],
 )
 async def test_a_failure_of_the_api_is_an_error_without_a_secret(
@@ -236,7 +236,7 @@ async def test_an_api_that_is_busy_is_asked_again(connected: Connected, api: Any
 async def test_a_dead_api_is_an_error_soon(connected: Connected) -> None:
     storage = connected(api_endpoint="http://127.0.0.1:9/client/v4")
 
-    with pytest.raises(StorageError, match="does not answer"):
+    with pytest.raises(StorageError, match="does not respond"):
         await storage.vend(scope(f"{LAKE}/a"))
 
 

@@ -21,7 +21,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
 
 @pytest.fixture(scope="session")
 def moto() -> Iterator[str]:
-    """The endpoint of moto's server."""
+    """Return the endpoint of moto's server."""
     with moto_server() as endpoint:
         yield endpoint
 
@@ -34,7 +34,7 @@ def service() -> Iterator[ScriptedAWS]:
 
 @pytest.fixture
 def no_ambient_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """An environment in which botocore finds nothing; the folder holds its shared files."""
+    """Hide credentials from botocore, and return the folder of its shared files."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")

@@ -1,6 +1,7 @@
-"""The issuance rules of s3a-delegation-tokens.md ("Token issuing"), before real token services.
+"""The rules of the S3A token architecture, "Token issuing", with real token services.
 
-`GetSessionToken` and tags need moto, which SeaweedFS has not; limits are tested in test_vending.py.
+`GetSessionToken` and tags need moto, because SeaweedFS doesn't support them. test_vending.py tests the
+limits of sessions.
 """
 
 from __future__ import annotations
@@ -203,7 +204,7 @@ async def test_an_external_id_is_told_to_its_own_role_only(service: ScriptedAWS)
     ("status", "code", "error", "words", "attempts"),
     [
         (400, "PackedPolicyTooLarge", UnsupportedOperation, "session policy", 1),
-        (403, "AccessDenied", StorageError, "refuses", 1),
+        (403, "AccessDenied", StorageError, "rejects", 1),
         (400, "Throttling", StorageError, "busy", 3),
         (400, "ThrottlingException", StorageError, "busy", 3),
     ],

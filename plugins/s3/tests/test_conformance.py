@@ -14,23 +14,31 @@ from sluicegate_s3.config import S3Config
 from sluicegate_s3.storage import S3Storage
 
 
+def connected(server: SeaweedFS, endpoint: str) -> S3Storage:
+    config = S3Config.model_validate(
+        {
+            "prefix": f"s3://{server.bucket}/conformance/",
+            "endpoint": endpoint,
+            "access_key_id": server.signer.access_key_id,
+            "secret_access_key": server.signer.secret_access_key,
+            "sts_endpoint": endpoint,
+            "vending": {"role_arn": server.role_arn},
+        }
+    )
+    return S3Storage.configured(config, FakeContext())
+
+
 class TestS3(StorageBehaviour):
-    # tests/test_vending.py shows the end, with a store that ends sessions sooner than AWS does.
+    # tests/test_vending.py tests expiry, with a store whose sessions can be shorter than those of AWS.
     unchecked: ClassVar[Mapping[str, str]] = {"end": "sessions live for at least 15 minutes"}
 
     @pytest.fixture
     def storage(self, server: SeaweedFS) -> Storage:
-        config = S3Config.model_validate(
-            {
-                "prefix": f"s3://{server.bucket}/conformance/",
-                "endpoint": server.endpoint,
-                "access_key_id": server.signer.access_key_id,
-                "secret_access_key": server.signer.secret_access_key,
-                "sts_endpoint": server.endpoint,
-                "vending": {"role_arn": server.role_arn},
-            }
-        )
-        return S3Storage.configured(config, FakeContext())
+        return connected(server, server.endpoint)
+
+    @pytest.fixture
+    def failing(self, server: SeaweedFS, failing_servers: Mapping[str, str]) -> Mapping[str, Storage]:
+        return {how: connected(server, url) for how, url in failing_servers.items()}
 
     @pytest.fixture
     def put(self, server: SeaweedFS) -> Put:

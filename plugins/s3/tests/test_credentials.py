@@ -16,7 +16,7 @@ from sluicegate_s3.sts import AssumedRole, Role, TokenService
 
 
 class Rotated(CredentialSource):
-    """A file that holds another key each time, without an end."""
+    """A source that returns another key each time, without an expiry."""
 
     def __init__(self) -> None:
         self.given = 0
@@ -123,8 +123,8 @@ async def test_a_refused_role_is_an_error_without_upstream_words(server: Seaweed
 
 async def test_a_dead_token_service_is_an_error(server: SeaweedFS) -> None:
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
+        taken.bind(("127.0.0.1", 0))  # bound, but not listening, so that connections are refused
         endpoint = f"http://127.0.0.1:{taken.getsockname()[1]}"
 
-        with pytest.raises(StorageError, match="does not answer"):
+        with pytest.raises(StorageError, match="does not respond"):
             await role_of(server, server.signer, endpoint).load()

@@ -17,7 +17,7 @@ KEY = "arn:aws:kms:eu-west-1:123456789012:key/1"
 
 
 def matches(pattern: str, text: str) -> bool:
-    """IAM's wildcards and escapes, read anew from its documentation; variables match nothing."""
+    """IAM's wildcards and escapes, implemented from its documentation. Variables match nothing."""
     parts = re.findall(r"\$\{([*?$])\}|(\$\{)|(\*)|(\?)|(.)", pattern, re.DOTALL)
     if any(variable for _, variable, *_ in parts):
         return False

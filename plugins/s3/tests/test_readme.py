@@ -19,7 +19,7 @@ def blocks(language: str) -> list[str]:
 
 
 def resolved(value: Any) -> Any:
-    """What the gateway puts in the place of `{env: NAME}` and `{file: PATH}`."""
+    """Replace `{env: NAME}` and `{file: PATH}`, as the gateway does."""
     references = ({"env"}, {"file"})
     return "resolved" if isinstance(value, dict) and set(value) in references else value
 

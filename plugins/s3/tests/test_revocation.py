@@ -1,6 +1,6 @@
-"""Ending sessions, before moto's identity service: it keeps role policies, which SeaweedFS does not.
+"""Ending sessions, with moto's identity service, because SeaweedFS doesn't support role policies.
 
-Whether a role's policy ends its sessions is AWS's to keep; here the policy itself is tested.
+The tests check the policy itself, but not that AWS enforces it.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ async def test_what_cannot_be_ended_is_told(moto: str, role: str) -> None:
     ended = await end(storage_of(moto, role, allowed_bindings=["session", "full"]))
 
     assert ended.applied
-    assert "full or session only end by themselves" in ended.instructions
+    assert "the binding full or session" in ended.instructions
 
 
 @pytest.mark.parametrize("vending", [{"binding": "session"}, None])

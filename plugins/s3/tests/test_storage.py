@@ -387,7 +387,7 @@ async def test_without_credentials_nothing_is_signed_or_opened(no_ambient_creden
 async def test_a_dead_store_is_an_error_soon(server: SeaweedFS, listening: bool) -> None:
     with socket.socket() as dead:
         dead.bind(("127.0.0.1", 0))
-        if listening:  # connections are made, and never answered
+        if listening:  # connections are accepted, but get no response
             dead.listen()
         storage = connected(server, endpoint=f"http://127.0.0.1:{dead.getsockname()[1]}")
         opened = await storage.open(f"s3://{server.bucket}/table")

@@ -134,7 +134,7 @@ def test_obstore_lists_and_reads_the_table(lake: SeaweedFS, vended: TemporaryCre
 
 @pytest.mark.parametrize("missing", ["tables/sales", "tables/sales/no/such"])
 def test_what_is_not_there_is_missing_and_not_forbidden(s3: Any, lake: SeaweedFS, missing: str) -> None:
-    """Hadoop asks whether a directory is a file, and takes anything but 404 as an error."""
+    """Hadoop checks whether a directory is a file, and treats any status other than 404 as an error."""
     with pytest.raises(ClientError) as refused:
         s3.head_object(Bucket=lake.bucket, Key=missing)
 

@@ -1,6 +1,6 @@
-"""Whose Spark it is: what an engine started it stops and starts again, what others started it does not.
+"""An engine stops and restarts the Spark that it started, and no other.
 
-`test_engine.py` runs them in a process of their own: they stop Spark, which a process has once.
+`test_engine.py` runs these tests in a separate process: they stop Spark, and a process has only one.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import anyio
 import anyio.to_thread
 import pytest
 import pytest_asyncio
-from support.spark import QUIET, SMALL_TABLES
 
 from sluicegate.api import SecretStr
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.engine import Engine
+
+from .spark_requirements import SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -29,8 +30,8 @@ Started = Callable[[], Engine]
 
 @pytest_asyncio.fixture
 async def started(tmp_path: Path) -> AsyncIterator[Started]:
-    """Makes engines, and closes them."""
-    conf = SMALL_TABLES | QUIET | {"spark.local.dir": str(tmp_path)}
+    """Return a function that creates engines, which are closed at the end."""
+    conf = SETTINGS | {"spark.local.dir": str(tmp_path)}
     config = SparkConfig.model_validate({"master": "local[1]", "conf": conf})
     made: list[Engine] = []
 
@@ -44,7 +45,7 @@ async def started(tmp_path: Path) -> AsyncIterator[Started]:
 
 
 async def ran(engine: Engine) -> SparkSession:
-    """Runs something, in a session that is the answer."""
+    """Run a query in a session, and return the session."""
     async with engine.session("t-1", {}) as session:
         assert await session.run(lambda spark: spark.range(3).count()) == 3
         return session.spark

@@ -7,18 +7,14 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from support.iceberg_rest import WAREHOUSE, written_by
-from support.purged_tables import make
-from support.spark import require_spark
-from support.spark_tasks import CATALOG, executor_section
 
 from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity, TaskExecutor
 from sluicegate.testing.executors import TaskExecutorBehaviour
-from sluicegate.testing.fakes import FakeContext
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate_spark.config import SparkConfig
-from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.plugin import sluicegate_register_task_executors
+
+from .lake import CATALOG, WAREHOUSE, executor_for, make_table, written_by
+from .spark_requirements import require_jars
 
 GRANT = RealmGrant(operations=None, catalogs=frozenset({CATALOG}), locations=(f"s3://{WAREHOUSE}/eu/",))
 
@@ -34,7 +30,7 @@ def test_the_plugin_registers_one_executor_with_operations_of_its_own() -> None:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
-    require_spark()
+    require_jars()
     folder = tmp_path_factory.mktemp("seaweedfs")
     with SeaweedFS.start(folder, warehouse=WAREHOUSE) as running:
         written_by(running).create_namespace_if_not_exists("eu")
@@ -42,20 +38,19 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
 
 
 def task_for(server: SeaweedFS, operation: str) -> DelegatedTask:
-    """A task for a table of its own."""
+    """Return a task for a new table."""
     name = f"t{uuid4().hex}"
-    make(written_by(server), name)
+    make_table(server, name)
     table = TableIdentity("7", CATALOG, ("eu",), name)
     return DelegatedTask(name, operation, "prod", table, grant=GRANT)
 
 
+@pytest.mark.jvm
 class OnSpark(TaskExecutorBehaviour):
     @pytest.fixture
     def executor(self, server: SeaweedFS, tmp_path: Path) -> TaskExecutor:
-        """Spark starts with each test's first task, and stops with its executor."""
-        section = executor_section(server, tmp_path)
-        del section["type"]
-        return SparkExecutor.configured(SparkConfig.model_validate(section), FakeContext())
+        """Spark starts with the first task of each test, and stops with its executor."""
+        return executor_for(server, tmp_path)
 
 
 class TestPurge(OnSpark):

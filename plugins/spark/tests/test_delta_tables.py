@@ -1,4 +1,4 @@
-"""Delta tables of tasks: what says that they are some, and what opens them."""
+"""Delta tables of tasks: how they are recognized, and which credentials open them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FILE_IO = {"s3.access-key-id": "of-the-catalog", "s3.secret-access-key": "key"}
 
 @contextmanager
 def polaris(generic: Mapping[str, str]) -> Iterator[str]:
-    """A catalog without Iceberg tables and with one generic one; its address."""
+    """Serve a catalog with one generic table and no Iceberg tables, and return its address."""
     addresses: list[str] = []
 
     def answer(request: Request) -> Reply:
@@ -67,8 +67,12 @@ async def test_a_generic_table_of_the_catalog_is_a_delta_table() -> None:
 @pytest.mark.parametrize(
     ("generic", "table", "message"),
     [
-        ({"format": "csv", "base-location": "s3://lake/orders"}, "orders", "no Delta table"),
-        ({"format": "delta"}, "orders", "no Delta table with a location"),
+        (
+            {"format": "csv", "base-location": "s3://lake/orders"},
+            "orders",
+            "neither an Iceberg table nor a Delta table",
+        ),
+        ({"format": "delta"}, "orders", "nor a Delta table with a location"),
         ({"format": "delta"}, "others", "shows no such table"),
     ],
 )
@@ -110,12 +114,12 @@ async def test_disks_are_opened_only_where_they_are_granted() -> None:
 async def test_a_catalogs_configured_credentials_open_its_tables() -> None:
     with polaris({"format": "delta", "base-location": "s3://lake/orders"}) as uri:
         section = {"catalogs": {"lake": {"uri": uri, "file_io": FILE_IO}}}
-        own = await (await acquired(section, task())).handed_over()
-        given = await (await acquired(section, task(config=KEYS))).handed_over()
+        own = await (await acquired(section, task())).credentials_of_task()
+        given = await (await acquired(section, task(config=KEYS))).credentials_of_task()
         # An endpoint without keys is no credential: keys that are configured do not go there.
         allowed = {**section, "endpoints": ["127.0.0.1"]}
         told = {"s3.endpoint": "http://127.0.0.1:9"}
-        kept = await (await acquired(allowed, task(config=told))).handed_over()
+        kept = await (await acquired(allowed, task(config=told))).credentials_of_task()
     keys = [each and each.secret["access_key_id"] for each in (own, given, kept)]
     assert keys == ["of-the-catalog", "id", "of-the-catalog"]
     assert kept == own

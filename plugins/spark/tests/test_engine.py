@@ -4,13 +4,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.spark import require_spark
+import pytest
+
+from .spark_requirements import require_java
 
 CASES = Path(__file__).with_name("engine_cases.py")
 
 
+@pytest.mark.jvm
 def test_an_engine_stops_and_restarts_the_spark_that_it_started_and_no_other() -> None:
-    require_spark()
+    require_java()
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(CASES)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

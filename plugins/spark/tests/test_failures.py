@@ -46,6 +46,13 @@ def test_a_wrong_statement_is_terminal_and_the_rest_is_tried_again(
     assert (detail in failure.message) is not retryable
 
 
+def test_a_commit_that_the_catalog_did_not_confirm_has_its_own_code() -> None:
+    thrown = "org.apache.iceberg.exceptions.CommitStateUnknownException: Service failed: 502"
+    failure = failed_on_spark(Py4JError(f"An error occurred while calling o57.sql.\n: {thrown}"))
+    assert failure is not None
+    assert (failure.error_code, failure.retryable) == ("COMMIT_STATE_UNKNOWN", True)
+
+
 def test_a_failure_tells_no_secret_and_no_signature() -> None:
     said = "GET https://store/key?X-Amz-Signature=abc with a-secret was refused"
     failure = failed_on_spark(AnalysisException(said), {"a-secret"})
@@ -58,7 +65,7 @@ def test_a_spark_that_does_not_start_leads_to_javas_own_words() -> None:
         PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})
     )
     assert failure is not None
-    assert failure.message.startswith("Spark did not start; what Java printed is in the worker's log")
+    assert failure.message.startswith("Spark did not start; the worker's log contains Java's output")
     assert failure.retryable
 
 

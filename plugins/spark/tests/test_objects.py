@@ -1,4 +1,4 @@
-"""Objects are opened with the table's credentials alone, at the host that these are for."""
+"""Objects are opened only with the table's credentials, on the host that they are for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from sluicegate.api import RealmGrant, TemporaryCredentials, UnsupportedOperation
 from sluicegate.testing.servers.catalog_http import Reply, Request, serve
-from sluicegate_spark.granted import GrantedLocations
+from sluicegate_spark.granted_locations import GrantedLocations
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.purge.deletion import delete_objects
 
@@ -27,7 +27,7 @@ AMBIENT: Final = {
 
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, list[Request]]]:
-    """A store that notes requests, on a machine with credentials of its own."""
+    """A store that records requests, on a machine with ambient credentials."""
     for name, value in AMBIENT.items():
         monkeypatch.setenv(name, value)
     asked: list[Request] = []

@@ -1,4 +1,4 @@
-"""What of a payload's `config` has an effect, and the hosts that it may name."""
+"""Keys of a payload's `config` that have an effect, and hosts that it can name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GRANT = RealmGrant(None, None, ("s3://lake/", "abfs://"))
 async def opened(
     config: dict[str, str], *endpoints: str, location: str = "s3://lake/t"
 ) -> TemporaryCredentials:
-    """The credentials of a task whose payload has some `config`."""
+    """Return the credentials of a task whose payload has a `config`."""
     identity = TableIdentity("7", "unknown", ("eu",), "t")
     told = {"format": "delta", "location": location}
     task = DelegatedTask(
@@ -30,7 +30,7 @@ async def opened(
     executor = SparkExecutor(SparkConfig.model_validate({"endpoints": endpoints}))
     try:
         access = await executor.acquire(task)
-        found = None if access is None else await access.handed_over()
+        found = None if access is None else await access.credentials_of_task()
     finally:
         await executor.aclose()
     assert found is not None
@@ -92,7 +92,7 @@ async def test_a_listed_name_that_leads_inside_is_refused(host: str) -> None:
     ],
 )
 async def test_parts_of_a_host_are_only_names(wrong: dict[str, str]) -> None:
-    with pytest.raises(TaskFailed, match="has no valid value"):
+    with pytest.raises(TaskFailed, match="has an invalid value"):
         await opened({**KEYS, **wrong})
 
 
@@ -139,7 +139,7 @@ async def test_newer_credentials_of_a_repeated_request_name_no_other_host_either
     table = Table(TableName(("eu",), "t"), None, "s3://lake/t", None, {}, "delta")
     task = DelegatedTask("t", "TABLE_COMPACTION", "prod", identity, config=KEYS, grant=GRANT)
     access = TableAccess(table, task)
-    assert await access.handed_over() is not None
+    assert await access.credentials_of_task() is not None
     access.during(RecordedRun(renewed={**KEYS, "s3.endpoint": METADATA}))
     with pytest.raises(TaskFailed, match=r"'s3\.endpoint' names the host '169\.254\.169\.254'"):
         await access.objects()

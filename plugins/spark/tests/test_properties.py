@@ -1,4 +1,4 @@
-"""Properties of tasks: typed, and unknown ones named with the nearest that is known."""
+"""Properties of tasks: types, and messages about unknown names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_texts_become_typed_values() -> None:
     [
         (
             {"older-then": "3"},
-            "'older-then' is not known to this operation; the nearest that is known is 'older_than'",
+            "'older-then' is not a property of this operation; the most similar one is 'older_than'",
         ),
         ({"older_than": "soon"}, "'older_than': input should be a valid integer"),
         ({"older_than": "-1"}, "'older_than': input should be greater than or equal to 0"),

@@ -1,4 +1,4 @@
-"""What a worker's machine lacks is told when the worker starts."""
+"""Missing requirements of Spark are reported when the worker starts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def start(**section: object) -> None:
 
 @pytest.fixture
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that looks like a JDK, as the one that Spark would take."""
+    """Configure a folder that looks like a JDK."""
     program = tmp_path / "jdk" / "bin" / "java"
     program.parent.mkdir(parents=True)
     program.touch()
@@ -29,9 +29,11 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("java")
 def test_a_folder_of_jars_that_is_none_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match=f"jars: there is no folder '{tmp_path}/nowhere'"):
+    with pytest.raises(
+        ConfigurationError, match=f"jars: the folder '{tmp_path}/nowhere' does not exist"
+    ):
         start(jars=f"{tmp_path}/nowhere")
-    with pytest.raises(ConfigurationError, match=f"there is no jar in the folder '{tmp_path}'"):
+    with pytest.raises(ConfigurationError, match=f"the folder '{tmp_path}' contains no jars"):
         start(jars=str(tmp_path))
     (tmp_path / "iceberg.jar").touch()
     start(jars=str(tmp_path))
@@ -41,11 +43,13 @@ def test_java_that_is_missing_is_told(
     java: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     java.unlink()
-    with pytest.raises(ConfigurationError, match=rf"no bin/java in JAVA_HOME \('{tmp_path}/jdk'\)"):
+    with pytest.raises(
+        ConfigurationError, match=rf"JAVA_HOME \('{tmp_path}/jdk'\) contains no bin/java"
+    ):
         start()
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ConfigurationError, match="install a JDK 17, or set JAVA_HOME"):
+    with pytest.raises(ConfigurationError, match="install JDK 17, or set JAVA_HOME"):
         start()
     monkeypatch.setattr(requirements, "find_spec", lambda name: name)
     start(remote="sc://spark:15002")

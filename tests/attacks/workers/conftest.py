@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from support.databases import database_url, postgres, store
-from support.delegation import Desk, RunningClock
+from support.servers.databases import database_url, postgres, store
+from support.servers.delegation import Desk, RunningClock
 
 from sluicegate.config.delegation import DelegationSettings
-from sluicegate.store import Store
+from sluicegate.database import Store
 
 __all__ = ["database_url", "desk", "postgres", "store"]
 
 _SETTINGS = {
-    "lease": {"heartbeat": 1, "lost_timeout": 5},
+    "lease": {"heartbeat": 1, "ttl": 5},
     "retry": {"initial_backoff": 0, "max_attempts": 2},
     "worker": {"poll_interval": 1},
 }

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from support.delegation import PURGE, Desk, RunningClock, body, payload
+from support.servers.delegation import PURGE, Desk, RunningClock, body, payload
 
 from sluicegate.config.delegation import DelegationSettings
-from sluicegate.store import Store
-from sluicegate.store.clock import NOW
+from sluicegate.database import Store
+from sluicegate.database.clock import NOW
 
 HOURS = 7200
 SHIFTED = """
@@ -25,24 +25,24 @@ time.time = lambda: time.time_ns() / 10**9
 
 import asyncio, json
 from sluicegate.config.delegation import DelegationSettings
-from sluicegate.delegation.failures import Failure
-from sluicegate.delegation.leases import Leases
-from sluicegate.delegation.payload import TaskPayload
-from sluicegate.delegation.queue import TaskQueue
-from sluicegate.delegation.sealing import Seal
-from sluicegate.keyring import KeyRing
-from sluicegate.store import Store
+from sluicegate.delegation.queue.failures import AttemptFailure
+from sluicegate.delegation.queue.leases import Leases
+from sluicegate.delegation.payloads.task_payload import TaskPayload
+from sluicegate.delegation.queue.tasks import TaskQueue
+from sluicegate.delegation.queue.encryption import PayloadCipher
+from sluicegate.signing.keyring import KeyRing
+from sluicegate.database import Store
 
 async def main():
     store = await Store.open(url)
     leases = Leases(store, DelegationSettings.model_validate({"retry": {"jitter": 0}}))
     if part == "submit":
-        queue = TaskQueue(store, Seal(KeyRing((b"a key of the tests with many bytes",))))
+        queue = TaskQueue(store, PayloadCipher(KeyRing((b"a key of the tests with many bytes",))))
         task = await queue.submit(TaskPayload.parse(sys.stdin.buffer.read()), "polaris")
     else:
         task = await leases.acquire("the shifted worker", ["TABLE_PURGE"])
     if part == "fail":
-        task = await leases.fail(task, Failure("STORAGE_FAILED", "busy", retryable=True))
+        task = await leases.fail(task, AttemptFailure("STORAGE_FAILED", "busy", retryable=True))
     print(json.dumps(task and [task.id, task.leased_by, task.due_at]))
     await store.aclose()
 
@@ -89,7 +89,7 @@ async def test_a_lost_task_is_taken_over_at_once_by_a_worker_with_another_time(
     task = await desk.queue.submit(payload(), "polaris")
     leased = await desk.leases.acquire("the lost worker", [PURGE])
     assert leased is not None
-    desk.clock.advance(-desk.settings.lease.lost_timeout - 1)
+    desk.clock.advance(-desk.settings.lease.ttl - 1)
     assert await desk.leases.beat(leased) == "held"  # for the last time, and so long ago
     taken_id, holder, due_at = await shifted(database_url, shift, "acquire")
     assert (taken_id, holder) == (task.id, "the shifted worker")

@@ -11,10 +11,10 @@ from pathlib import Path
 import anyio
 import httpx
 import pytest
-from support.delegation import KEY, Desk, payload
-from support.delegation_processes import DelegationProcess, delegation_process
-from support.installed import Site
-from support.stubborn_plugin import STUBBORN
+from support.process.installed import Site
+from support.servers.delegation import KEY, Desk, payload
+from support.servers.delegation_processes import DelegationProcess, delegation_process
+from support.tasks.stubborn_plugin import STUBBORN
 
 from sluicegate.testing.secrets import keep_secret
 
@@ -78,7 +78,7 @@ async def test_a_signal_ends_a_worker_whose_executors_ignore_it(lake: Lake) -> N
         await lake.begun("swallow", "thread")
         assert await asyncio.to_thread(worker.stop, signal.SIGTERM) == 0
     assert await lake.became("swallow") == await lake.became("thread") == RELEASED
-    assert "an executor does not end; it is left behind" in worker.said()
+    assert "an executor does not end; it is abandoned" in worker.said()
 
 
 async def test_a_service_answers_and_ends_while_an_executor_blocks(lake: Lake) -> None:

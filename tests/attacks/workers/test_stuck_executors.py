@@ -10,16 +10,16 @@ from typing import Any
 
 import anyio
 import pytest
-from support.delegation import Desk, payload
-from support.signals import Signal
+from support.servers.delegation import Desk, payload
+from support.tasks.signals import Signal
 
 from sluicegate.api import DelegatedTask, TaskExecutor, TaskProgress, TaskResult, TaskRun
+from sluicegate.api.errors import Unavailable
 from sluicegate.config.delegation import DelegationSettings
-from sluicegate.delegation.leases import Leases
-from sluicegate.delegation.records import TaskRecord
-from sluicegate.errors import Unavailable
+from sluicegate.delegation.queue.leases import Leases
+from sluicegate.delegation.queue.records import TaskRecord
 
-SETTINGS = {"lease": {"heartbeat": 1, "lost_timeout": 5}}
+SETTINGS = {"lease": {"heartbeat": 1, "ttl": 5}}
 
 
 @dataclass
@@ -110,7 +110,7 @@ async def test_what_an_executor_starts_cannot_end_the_worker(
     async with desk.working(Exiting()):
         for task in tasks:
             assert (await desk.ended(task.id)).status == "SUCCESS"
-    assert "an executor's task ended by SystemExit; others go on" in caplog.text
+    assert "an executor's task ended with SystemExit; others continue" in caplog.text
 
 
 @pytest.mark.parametrize("kind", [Blocking, Swallowing])

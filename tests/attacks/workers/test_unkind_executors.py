@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.delegation import Desk, payload
-from support.unkind_executors import EXPECTED, Unkind
+from support.servers.delegation import Desk, payload
+from support.tasks.unkind_executors import EXPECTED, Unkind
 
 LINE = 40_000
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from support.hadoop_lake import HadoopLake, hadoop_lake, vending_storage
-from support.s3_lake import write_table
+from support.gateways.hadoop_lake import HadoopLake, hadoop_lake, vending_storage
+from support.gateways.s3_lake import write_table
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 

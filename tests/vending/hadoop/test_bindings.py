@@ -13,7 +13,7 @@ from sluicegate.api import (
     TokenBinding,
     UnsupportedOperation,
 )
-from sluicegate.delegation_tokens import FULL_KIND, ROLE_KIND, SESSION_KIND
+from sluicegate.api.hadoop_tokens import FULL_KIND, ROLE_KIND, SESSION_KIND
 from sluicegate.vending.hadoop.bindings import FullBinding, SessionBinding, TokenBindings
 from sluicegate.vending.hadoop.buckets import TableDirectories, by_bucket
 from sluicegate.vending.hadoop.configuration import hadoop_configuration
@@ -108,7 +108,7 @@ def test_each_bucket_gets_all_directories_that_lie_in_it() -> None:
 
 
 def test_tables_elsewhere_have_no_tokens() -> None:
-    with pytest.raises(UnsupportedOperation, match=r"lake\.sales\.a lies elsewhere"):
+    with pytest.raises(UnsupportedOperation, match=r"lake\.sales\.a is not in S3"):
         by_bucket([table("a", "abfss://container@account/a")])
 
 

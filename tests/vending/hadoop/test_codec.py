@@ -6,29 +6,29 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.hadoop_tokens import IDENTIFIER, made_up_token
+from support.clients.hadoop_tokens import IDENTIFIER, made_up_token
 
-from sluicegate.delegation_tokens import (
+from sluicegate.api.errors import InvalidRequest
+from sluicegate.api.hadoop_tokens import (
     SESSION_KIND,
     EncryptionSecrets,
     MarshalledCredentials,
     S3ATokenIdentifier,
 )
-from sluicegate.errors import InvalidRequest
 from sluicegate.vending.hadoop.identifier import (
     Layout,
     decode_identifier,
     encode_identifier,
     guarded_created,
 )
-from sluicegate.vending.hadoop.token import Token, from_url, to_url
+from sluicegate.vending.hadoop.token import HadoopToken, from_url, to_url
 from sluicegate.vending.hadoop.token_file import FORMATS, FileFormat, TokenFile
 from sluicegate.vending.hadoop.wire import Input, MalformedToken, text, vint
 
 int32 = st.integers(-(2**31), 2**31 - 1)
 int64 = st.integers(-(2**63), 2**63 - 1)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
-tokens = st.builds(Token, st.binary(max_size=300), texts, texts, st.binary(max_size=20))
+tokens = st.builds(HadoopToken, st.binary(max_size=300), texts, texts, st.binary(max_size=20))
 files = st.builds(
     TokenFile,
     st.dictionaries(texts, tokens, max_size=4),
@@ -110,7 +110,7 @@ def test_files_come_back(file: TokenFile) -> None:
 
 
 @given(tokens)
-def test_url_forms_come_back(token: Token) -> None:
+def test_url_forms_come_back(token: HadoopToken) -> None:
     assert from_url(to_url(token)) == token
     assert not set(to_url(token)) & set("+/=")
 
@@ -157,17 +157,17 @@ def test_damaged_identifiers_are_malformed_or_read(noise: bytes, at: int) -> Non
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"", "it is no Hadoop token file"),
-        (b"HDFS\0\0\0", "it is no Hadoop token file"),
+        (b"", "it is not a Hadoop token file"),
+        (b"HDFS\0\0\0", "it is not a Hadoop token file"),
         (b"HDTS", "1 bytes are announced, 0 are left"),
         (b"HDTS\x02", "format 2 is unknown"),
         (b"HDTS\0" + vint(2**31 - 1), "2147483647 entries are announced, 0 bytes are left"),
         (b"HDTS\0" + vint(-1), "-1 entries are announced"),
         (b"HDTS\0" + b"\x87\xff" * 4, "-256 entries are announced"),
-        (b"HDTS\0\x01" + vint(2**20 + 1), "a text of 1048577 bytes, where 1048576 are the most"),
-        (b"HDTS\0\x01\x02\xff\xfe", "a text that is no UTF-8"),
+        (b"HDTS\0\x01" + vint(2**20 + 1), "a text of 1048577 bytes, but at most 1048576 are allowed"),
+        (b"HDTS\0\x01\x02\xff\xfe", "a text that is not UTF-8"),
         (b"HDTS\0\x80" + b"\xff" * 8, "a number of more than 32 bits"),
-        (b"HDTS\x01" + b"\xff" * 12, "a protobuf number without an end"),
+        (b"HDTS\x01" + b"\xff" * 12, "a truncated protobuf number"),
         (b"HDTS\x01\x01\x0b", "a protobuf field of an unknown type"),
         (b"HDTS\x01\x02\x0a\x00", "an entry without a name"),
         (b"HDTS\x01\x05\x0a\x03\x0a\x01a", "a token without identifier"),

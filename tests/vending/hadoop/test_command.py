@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from support.hadoop_lake import HadoopLake
-from support.hadoop_tokens import made_up_token
+from support.clients.hadoop_tokens import made_up_token
+from support.gateways.hadoop_lake import HadoopLake
 
+from sluicegate.api.hadoop_tokens import SESSION_KIND
 from sluicegate.cli.main import build_cli
-from sluicegate.delegation_tokens import SESSION_KIND
 from sluicegate.vending.hadoop.identifier import Layout, decode_identifier
-from sluicegate.vending.hadoop.token import Token
+from sluicegate.vending.hadoop.token import HadoopToken
 from sluicegate.vending.hadoop.token_file import TokenFile
 
 ORDERS, VISITS = "lake.sales.orders", "lake.sales.visits"
@@ -48,7 +48,7 @@ def test_a_file_is_not_overwritten_by_accident(lake: HadoopLake, tmp_path: Path)
     path = tmp_path / "token.hdts"
     path.write_text("precious")
     done = lake.command(ORDERS, "-o", str(path))
-    assert done.stderr == f"error: {path} exists already; choose another file or give --force\n"
+    assert done.stderr == f"error: {path} already exists; choose another file or use --force\n"
     assert path.read_text() == "precious"
     assert lake.command(ORDERS, "-o", str(path), "--force").returncode == 0
     assert TokenFile.decode(path.read_bytes()).tokens
@@ -56,7 +56,7 @@ def test_a_file_is_not_overwritten_by_accident(lake: HadoopLake, tmp_path: Path)
 
 def test_appending_keeps_what_the_file_has(lake: HadoopLake, tmp_path: Path) -> None:
     path = tmp_path / "token.hdts"
-    other = Token(b"identifier", "HDFS_DELEGATION_TOKEN", "127.0.0.1:8020", b"password")
+    other = HadoopToken(b"identifier", "HDFS_DELEGATION_TOKEN", "127.0.0.1:8020", b"password")
     path.write_bytes(TokenFile({"ha-hdfs:lake": other}, {"key": b"secret"}, "protobuf").encode())
     assert lake.command(ORDERS, "-o", str(path), "--append").returncode == 0
     first = TokenFile.decode(path.read_bytes())
@@ -64,7 +64,7 @@ def test_appending_keeps_what_the_file_has(lake: HadoopLake, tmp_path: Path) -> 
     assert (first.secrets, first.format) == ({"key": b"secret"}, "protobuf")
     again = lake.command(ORDERS, "-o", str(path), "--append")
     assert "expires" in again.stdout
-    assert ", kept" in again.stdout
+    assert ", reused" in again.stdout
     assert TokenFile.decode(path.read_bytes()) == first
 
 
@@ -72,16 +72,22 @@ def test_a_token_that_is_replaced_is_told(lake: HadoopLake, tmp_path: Path) -> N
     path = tmp_path / "token.hdts"
     assert lake.command(ORDERS, "-o", str(path)).returncode == 0
     done = lake.command(VISITS, "-o", str(path), "--append")
-    assert done.stderr == "note: the token for s3a://lake was replaced; Hadoop takes one a bucket\n"
+    assert done.stderr == "note: the token for s3a://lake was replaced; Hadoop uses one per bucket\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["lake.sales.absent"], "the gateway refused: there is no table 'absent' in lake.sales"),
-        (["orders"], "'orders' is no table: name it like share.schema.table"),
-        ([ORDERS, "--hadoop", "2.7"], "the gateway refused: hadoop-aws 2.7 does not read these tokens"),
-        ([ORDERS, "--binding", "full"], "the gateway refused: tokens of kind"),
+        (
+            ["lake.sales.absent"],
+            "the gateway returned an error: there is no table 'absent' in lake.sales",
+        ),
+        (["orders"], "'orders' is not the name of a table: write share.schema.table"),
+        (
+            [ORDERS, "--hadoop", "2.7"],
+            "the gateway returned an error: hadoop-aws 2.7 does not read these tokens",
+        ),
+        ([ORDERS, "--binding", "full"], "the gateway returned an error: tokens of kind"),
     ],
 )
 def test_a_refusal_is_one_line_and_leaves_no_file(
@@ -97,11 +103,14 @@ def test_a_refusal_is_one_line_and_leaves_no_file(
 @pytest.mark.parametrize(
     ("profile", "said"),
     [
-        ("[]", "is no profile file: it holds no JSON object"),
-        ("{", "is no profile file: it holds no JSON object"),
-        ('{"endpoint": ""}', "is no profile file: endpoint is missing"),
-        ('{"endpoint": "http://127.0.0.1:9", "type": "basic"}', "profiles with a bearer token or of"),
-        ('{"endpoint": "http://127.0.0.1:9", "bearerToken": "secret"}', "does not answer: Client"),
+        ("[]", "is not a profile file: it is not a JSON object"),
+        ("{", "is not a profile file: it is not a JSON object"),
+        ('{"endpoint": ""}', "is not a profile file: endpoint is missing"),
+        (
+            '{"endpoint": "http://127.0.0.1:9", "type": "basic"}',
+            "use a profile with a bearer token or of",
+        ),
+        ('{"endpoint": "http://127.0.0.1:9", "bearerToken": "secret"}', "does not respond: Client"),
     ],
 )
 def test_a_profile_that_does_not_serve_is_one_line(

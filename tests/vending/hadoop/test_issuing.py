@@ -12,24 +12,24 @@ from typing import Any
 
 import httpx
 import pytest
-from support.hadoop_lake import HadoopLake
-from support.hadoop_tokens import made_up_token
+from support.clients.hadoop_tokens import made_up_token
+from support.gateways.hadoop_lake import HadoopLake
 
-from sluicegate.clock import epoch_ms
-from sluicegate.delegation_tokens import (
+from sluicegate._util.clock import epoch_ms
+from sluicegate.api.hadoop_tokens import (
     FULL_KIND,
     ROLE_KIND,
     SESSION_KIND,
     S3ATokenIdentifier,
 )
 from sluicegate.vending.hadoop.identifier import Layout, decode_identifier
-from sluicegate.vending.hadoop.token import NO_PASSWORD, Token, from_url, to_url
+from sluicegate.vending.hadoop.token import NO_PASSWORD, HadoopToken, from_url, to_url
 from sluicegate.vending.hadoop.token_file import TokenFile
 
 HOUR = 3_600_000
 
 
-def issued(answer: httpx.Response) -> tuple[dict[str, Any], Token, S3ATokenIdentifier, Layout]:
+def issued(answer: httpx.Response) -> tuple[dict[str, Any], HadoopToken, S3ATokenIdentifier, Layout]:
     """The one token of an answer."""
     assert answer.status_code == 200, answer.text
     (told,) = answer.json()["tokens"]
@@ -180,8 +180,8 @@ class TestBonded:
         _, token, *_ = issued(lake.ask("orders", recipient="trusted", binding="role"))
         answer = lake.ask("orders", recipient="trusted", tokens=[to_url(token)])
         assert refused(answer, 400, "INVALID_PARAMETER_VALUE") == (
-            f"token mismatch: expected a token for s3a://lake of kind {SESSION_KIND}, but the one that "
-            f"is shown is of kind {ROLE_KIND}"
+            f"token mismatch: expected a token for s3a://lake of kind {SESSION_KIND}, but the one in "
+            f"the request is of kind {ROLE_KIND}"
         )
 
 
@@ -198,7 +198,7 @@ class TestBonded:
         ({"tables": "lake.sales.visits"}, "tables must be an array of strings"),
         ({"tables": ["visits"]}, "tables must be named like share.schema.table"),
         ({"tables": ["lake.sales.visits"] * 101}, "tables must have at most 100 members"),
-        ({"tokens": ["?"]}, "the token is no base64url text"),
+        ({"tokens": ["?"]}, "the token is not base64url text"),
         ({"tokens": ["AAAA"]}, "the token is malformed at byte"),
     ],
 )
@@ -213,7 +213,7 @@ def test_tables_without_directory_access_have_no_tokens(
     lake: HadoopLake, table: str, others: list[str]
 ) -> None:
     message = refused(lake.ask(table, tables=others), 400, "UNSUPPORTED_OPERATION")
-    assert "lake.sales.urls_only is not offered by directory access" in message
+    assert "lake.sales.urls_only does not offer directory access" in message
 
 
 def test_what_was_not_granted_does_not_exist(lake: HadoopLake) -> None:

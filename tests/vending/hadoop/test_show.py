@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from support.hadoop_tokens import (
+from support.clients.hadoop_tokens import (
     EXPIRES,
     IDENTIFIER,
     KINDS,
@@ -13,14 +13,14 @@ from support.hadoop_tokens import (
     made_up_token,
 )
 
-from sluicegate.delegation_tokens import SESSION_KIND
+from sluicegate.api.hadoop_tokens import SESSION_KIND
 from sluicegate.vending.hadoop.identifier import Layout, encode_identifier
 from sluicegate.vending.hadoop.show import describe
-from sluicegate.vending.hadoop.token import Token
+from sluicegate.vending.hadoop.token import HadoopToken
 from sluicegate.vending.hadoop.token_file import TokenFile
 
 
-def shown(*tokens: Token, now: int = NOW) -> str:
+def shown(*tokens: HadoopToken, now: int = NOW) -> str:
     return "\n".join(describe(TokenFile({token.service: token for token in tokens}), now))
 
 
@@ -61,7 +61,7 @@ def test_what_has_expired_is_told() -> None:
 
 
 def test_tokens_of_other_services_are_only_named() -> None:
-    token = Token(b"whatever", "HDFS_DELEGATION_TOKEN", "127.0.0.1:8020", b"password")
+    token = HadoopToken(b"whatever", "HDFS_DELEGATION_TOKEN", "127.0.0.1:8020", b"password")
     assert shown(token).splitlines()[2:] == [
         "service:    127.0.0.1:8020",
         "kind:       HDFS_DELEGATION_TOKEN",
@@ -69,7 +69,7 @@ def test_tokens_of_other_services_are_only_named() -> None:
 
 
 def test_an_identifier_that_cannot_be_read_is_a_problem_of_its_token_alone() -> None:
-    broken = Token(b"\0\1", SESSION_KIND, "s3a://broken")
+    broken = HadoopToken(b"\0\1", SESSION_KIND, "s3a://broken")
     lines = shown(broken, made_up_token(SESSION_KIND, Layout.A))
     assert "problem:    the token's identifier fits neither layout" in lines
     assert "service:    s3a://lake" in lines
@@ -77,7 +77,7 @@ def test_an_identifier_that_cannot_be_read_is_a_problem_of_its_token_alone() -> 
 
 def test_foreign_text_moves_no_cursor() -> None:
     identifier = replace(IDENTIFIER, origin="\x1b[2Jcleared\nsecret key: none", issue_date=2**62)
-    token = Token(encode_identifier(identifier, Layout.A), SESSION_KIND, "s3a://lake")
+    token = HadoopToken(encode_identifier(identifier, Layout.A), SESSION_KIND, "s3a://lake")
     lines = shown(token)
     assert "origin:     \\x1b[2Jcleared\\x0asecret key: none" in lines
     assert f"issued:     {2**62} ms after 1970" in lines

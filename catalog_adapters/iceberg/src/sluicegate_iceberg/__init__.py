@@ -1,1 +1,1 @@
-"""Iceberg REST catalogs, and tables in the Iceberg format, for Sluicegate."""
+"""Supports Iceberg REST catalogs and tables in the Iceberg format."""

@@ -1,31 +1,37 @@
-"""Who the gateway is to the catalog: nobody, a given bearer token, or an OAuth client."""
+"""Authenticates the gateway to the catalog: anonymously, with a bearer token, or as OAuth client."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Final
 
-from sluicegate.api import AccessTokens, AuthorizedClient, HttpClient, HttpRequest
+from sluicegate.api import AccessTokens, AuthorizedClient, HttpClient, HttpRequest, SecretStr
 from sluicegate_iceberg.config import IcebergConfig, OAuth2Config
+from sluicegate_iceberg.settings import origin
 
 _MARGIN_SECONDS: Final = 60
-# 419 is Iceberg's own: the token has timed out.
+# 419 is specific to Iceberg: the token has expired.
 _REFUSALS: Final = frozenset((401, 419))
 
 
 def authorized(config: IcebergConfig, http: HttpClient, catalog: str) -> AuthorizedClient:
-    """The configured way to ask.
+    """Return a client that authenticates as configured.
 
     Args:
         config: The catalog's section.
-        http: Reaches the catalog and the token endpoint.
+        http: Sends requests to the catalog and the token endpoint.
         catalog: The catalog's name, for messages.
     """
     if config.oauth2 is None:
         return AuthorizedClient(http, config.token, _REFUSALS)
     uri = config.oauth2.token_uri or f"{config.uri}/v1/oauth/tokens"
-    return AuthorizedClient(http, client_tokens(config.oauth2, uri, http, catalog), _REFUSALS)
+    # Headers might contain secrets of the catalog, so no other server receives them.
+    headers = config.headers if origin(uri) == origin(config.uri) else {}
+    tokens = client_tokens(config.oauth2, uri, http, catalog, headers=headers)
+    return AuthorizedClient(http, tokens, _REFUSALS)
 
 
 def client_tokens(
@@ -34,19 +40,23 @@ def client_tokens(
     http: HttpClient,
     catalog: str,
     clock: Callable[[], float] = time.time,
+    headers: Mapping[str, SecretStr] = MappingProxyType({}),
 ) -> AccessTokens:
-    """The access tokens of a client (RFC 6749, section 4.4).
+    """Return the source of a client's access tokens (RFC 6749, section 4.4).
 
     Args:
-        client: Who asks.
+        client: The client's credentials.
         uri: The token endpoint.
-        http: Reaches it.
+        http: Sends requests to it.
         catalog: The catalog's name, for messages.
-        clock: Epoch seconds.
+        clock: Returns epoch seconds.
+        headers: Headers for the token endpoint, such as the one that selects a realm of Polaris.
     """
 
     async def grant() -> HttpRequest:
-        return client.grant(uri)
+        request = await client.grant(uri)
+        own = {name: value.get_secret_value() for name, value in headers.items()}
+        return replace(request, headers={**own, **request.headers})
 
     server = f"the catalog '{catalog}'"
     return AccessTokens(http, grant, server, margin=_MARGIN_SECONDS, clock=clock)

@@ -1,4 +1,4 @@
-"""An Iceberg REST catalog as the gateway's `Catalog`."""
+"""Implements the gateway's `Catalog` for Iceberg REST catalogs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sluicegate.api import (
     Unavailable,
     UnsupportedOperation,
 )
-from sluicegate_iceberg.answers import GenericTable, LoadedTable
 from sluicegate_iceberg.client import IcebergClient
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.generic import GenericTables, is_delta
 from sluicegate_iceberg.names import Levels, TableName, joined, parse_levels
 from sluicegate_iceberg.refusal import Refused
+from sluicegate_iceberg.responses import GenericTable, LoadedTable
 from sluicegate_iceberg.vendor import Delegation, TableVendor
 
 _MOST_NAMESPACES = 100_000
@@ -27,13 +27,13 @@ _DEEPEST = 50  # levels
 
 
 class IcebergCatalog(Catalog):
-    """Namespaces as schemas, Iceberg tables and Polaris' generic Delta tables as tables.
+    """Shows namespaces as schemas, and Iceberg tables and Polaris' generic Delta tables as tables.
 
     Args:
         name: The catalog's name in the configuration.
-        client: Asks it.
-        generic: Its generic tables.
-        vends: Whether tables are read with credentials that it vends.
+        client: Sends requests to the catalog.
+        generic: The catalog's generic tables.
+        vends: Whether tables are read with credentials that the catalog vends.
     """
 
     def __init__(
@@ -46,16 +46,16 @@ class IcebergCatalog(Catalog):
 
     @classmethod
     def configured(cls, config: IcebergConfig, context: PluginContext) -> IcebergCatalog:
-        """The catalog that a section describes; nothing is asked yet."""
+        """Return the catalog of a configuration section, without connecting to it."""
         client = IcebergClient.configured(context.name, config)
         generic = GenericTables(client, patience=config.timeout / 2)
         return cls(context.name, client, generic, vends=config.credentials == "catalog")
 
     async def list_schemas(self) -> list[str]:
-        """Names of all namespaces, those within others with a dot between the levels, sorted.
+        """Return names of all namespaces, sorted; levels are separated by dots.
 
         Raises:
-            Unavailable: The catalog does not answer, or lets the gateway list nothing.
+            Unavailable: The catalog doesn't respond, or denies listing to the gateway.
         """
         found = set(await self._client.namespaces())
         unseen = found
@@ -65,17 +65,18 @@ class IcebergCatalog(Catalog):
             found |= unseen
             if len(found) > _MOST_NAMESPACES or any(len(each) > _DEEPEST for each in unseen):
                 raise Unavailable(
-                    f"the catalog '{self._name}' lists namespaces without end; ask its operator",
+                    f"the catalog '{self._name}' lists too many or too deeply nested namespaces; "
+                    "ask the catalog's operator",
                     detail=f"{len(found)} namespaces, up to {max(map(len, found))} levels",
                 )
         return sorted(map(joined, found))
 
     async def list_tables(self, schema: str) -> list[str]:
-        """Names of the tables of a namespace, sorted.
+        """Return names of the tables in a namespace, sorted.
 
         Raises:
-            NotFound: There is no such namespace, or the gateway may not list it.
-            Unavailable: The catalog does not answer.
+            NotFound: The namespace doesn't exist, or the gateway can't list it.
+            Unavailable: The catalog doesn't respond.
         """
         try:
             namespace = parse_levels(schema)
@@ -90,15 +91,18 @@ class IcebergCatalog(Catalog):
             raise
 
     def identifier(self, schema: str, table: str) -> str:
-        """Schema and table with a dot between them; a dot or percent sign in a name is encoded."""
+        """Return schema and table joined by a dot.
+
+        Dots and percent signs in names are percent-encoded.
+        """
         return f"{schema}.{joined((table,))}"
 
     async def load_table(self, identifier: str) -> CatalogTable:
-        """Look a table up; see `Catalog.load_table`.
+        """Look up a table; see `Catalog.load_table`.
 
         Raises:
-            TableUnreadable: The catalog does not say where its metadata is.
-            UnsupportedOperation: It is of a format that is not served.
+            TableUnreadable: The catalog doesn't provide the location of the metadata.
+            UnsupportedOperation: The table's format is not supported.
         """
         try:
             name = TableName.parse(identifier)
@@ -115,11 +119,11 @@ class IcebergCatalog(Catalog):
             return self._delta_table(name, generic)
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close connections."""
         await self._client.aclose()
 
     async def _below(self, namespace: Levels) -> list[Levels]:
-        """What is in a namespace; nothing if it was dropped meanwhile, or may not be listed."""
+        """Return nested namespaces; none if the namespace was dropped meanwhile, or can't be listed."""
         try:
             return await self._client.namespaces(namespace)
         except Refused as refused:
@@ -132,7 +136,9 @@ class IcebergCatalog(Catalog):
         table_id = loaded.metadata.identity
         if loaded.metadata_location is None:
             raise TableUnreadable(
-                "the table's catalog does not say where the table's metadata is", detail=str(name)
+                "the table's catalog does not report the location of the table's metadata; ask the "
+                "catalog's operator",
+                detail=str(name),
             )
         return CatalogTable(
             id=table_id,
@@ -148,7 +154,7 @@ class IcebergCatalog(Catalog):
         return TableVendor(self._name, self._delegation, name, table_id, loaded.config)
 
     def _delta_table(self, name: TableName, table: GenericTable) -> CatalogTable:
-        """Polaris vends nothing for generic tables: the storage's own credentials open them."""
+        """Use the storage's credentials: Polaris vends none for generic tables."""
         if not is_delta(table):
             raise UnsupportedOperation(
                 "the table is neither an Iceberg nor a Delta table", detail=f"{name}: {table.format}"

@@ -1,6 +1,6 @@
-"""What the gateway asks an Iceberg REST catalog about namespaces and tables.
+"""Reads and changes namespaces and tables of an Iceberg REST catalog.
 
-Source: Iceberg's REST catalog specification; Polaris' specification of generic tables.
+Source: Iceberg REST specification; Polaris generic tables API.
 """
 
 from __future__ import annotations
@@ -8,74 +8,69 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from cachetools import LRUCache
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 from sluicegate.api import HttpClient, Unavailable
-from sluicegate_iceberg.answers import (
-    ConfigAnswer,
+from sluicegate_iceberg.auth import authorized
+from sluicegate_iceberg.commits import PAUSES, CommitMarks, CommittedTable, once
+from sluicegate_iceberg.config import IcebergConfig
+from sluicegate_iceberg.lookups import Lookups
+from sluicegate_iceberg.names import Levels, TableName, joined, segment, servable
+from sluicegate_iceberg.refusal import Refused
+from sluicegate_iceberg.responses import (
+    ConfigResponse,
     GenericTable,
     LoadedGenericTable,
     LoadedTable,
     NamespacesPage,
     TablesPage,
 )
-from sluicegate_iceberg.auth import authorized
-from sluicegate_iceberg.config import IcebergConfig
-from sluicegate_iceberg.names import Levels, TableName, segment, servable
-from sluicegate_iceberg.properties import public
 from sluicegate_iceberg.rest import Rest
 from sluicegate_iceberg.settings import Settings
 
 log = logging.getLogger(__name__)
 
 _SETTINGS_SECONDS = 600.0
+_SHOWN_NAMES = 10
 # Metadata of tables with very many columns and snapshots has some megabytes.
 _LONGEST = 64 << 20
-_REMEMBERED_TABLES = 10_000
-_LONGEST_KEPT = 16_384  # characters of what is remembered of a table
-# Where a table is takes no list of all its snapshots, which may be long.
-_BRIEF = "?snapshots=refs"
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """The last answer about a table, without secrets, and its entity tag."""
-
-    url: str
-    etag: str
-    table: LoadedTable
 
 
 class IcebergClient:
-    """Asks one catalog.
+    """A client of one catalog.
 
     Args:
-        rest: Sends the questions.
-        config: The catalog's section.
-        clock: Seconds, monotonic.
+        rest: Sends requests to the catalog.
+        config: The catalog's section of the configuration.
+        clock: Returns seconds, monotonic.
+        pauses: Seconds to wait before each check of whether a change with an unknown outcome was
+            applied.
 
     Attributes:
-        rest: Sends the questions.
+        rest: Sends requests to the catalog.
     """
 
     def __init__(
-        self, rest: Rest, config: IcebergConfig, clock: Callable[[], float] = time.monotonic
+        self,
+        rest: Rest,
+        config: IcebergConfig,
+        clock: Callable[[], float] = time.monotonic,
+        pauses: Sequence[float] = PAUSES,
     ) -> None:
         self.rest = rest
         self._uri = config.uri
         self._warehouse = config.warehouse
         self._clock = clock
+        self._pauses = pauses
         self._settings: Settings | None = None
         self._settings_until = 0.0
-        self._asking_settings = asyncio.Lock()
-        self._kept: LRUCache[TableName, _Kept] = LRUCache(_REMEMBERED_TABLES)
+        self._settings_lock = asyncio.Lock()
+        self._lookups = Lookups(rest)
 
     @classmethod
     def configured(cls, name: str, config: IcebergConfig) -> IcebergClient:
-        """The client that a section describes; nothing is asked yet.
+        """Return the client for a section of the configuration, without connecting to the catalog.
 
         Args:
             name: The catalog's name in the configuration.
@@ -85,25 +80,29 @@ class IcebergClient:
         return cls(Rest(name, authorized(config, http, name), config.headers), config)
 
     async def settings(self) -> Settings:
-        """The catalog's own settings, asked for now and then; the last ones while it does not answer.
+        """Return the catalog's own settings, which are refreshed every ten minutes.
+
+        While the catalog does not respond, the last known settings are returned.
 
         Raises:
-            Unavailable: It has never answered.
+            Unavailable: The catalog does not respond, and no settings are known.
         """
-        if self._settings is not None and self._asking_settings.locked():
+        if self._settings is not None and self._settings_lock.locked():
             return self._settings
-        async with self._asking_settings:
+        async with self._settings_lock:
             if self._settings is None or self._clock() >= self._settings_until:
-                self._settings = await self._asked_settings(self._settings)
+                self._settings = await self._loaded_settings(self._settings)
                 self._settings_until = self._clock() + _SETTINGS_SECONDS
             return self._settings
 
     async def namespaces(self, parent: Levels = ()) -> list[Levels]:
-        """Namespaces below another one, or at the top; some catalogs list them with all below them.
+        """Return the namespaces below `parent`, or the top-level ones.
+
+        For catalogs that list namespaces recursively, nested ones are included.
 
         Raises:
-            Refused: There is no such parent, or it may not be listed.
-            Unavailable: The catalog does not answer.
+            Refused: The parent doesn't exist, or the gateway can't list it.
+            Unavailable: The catalog does not respond.
         """
         settings = await self.settings()
         url = settings.namespaces() + (f"?{settings.parent(parent)}" if parent else "")
@@ -113,20 +112,20 @@ class IcebergClient:
         return [levels for levels in found if _is_below(levels, parent)]
 
     async def tables(self, namespace: Levels) -> list[str]:
-        """Names of the Iceberg tables of a namespace.
+        """Return the names of the Iceberg tables in a namespace.
 
         Raises:
-            Refused: There is no such namespace, or it may not be listed.
-            Unavailable: The catalog does not answer.
+            Refused: The namespace doesn't exist, or the gateway can't list it.
+            Unavailable: The catalog does not respond.
         """
         return await self._names((await self.settings()).tables(namespace), namespace)
 
     async def generic_tables(self, namespace: Levels) -> list[str]:
-        """Names of the generic tables of a namespace; none where the catalog knows none.
+        """Return the names of the generic tables in a namespace; none if they are not supported.
 
         Raises:
-            Refused: There is no such namespace, or it may not be listed.
-            Unavailable: The catalog does not answer.
+            Refused: The namespace doesn't exist, or the gateway can't list it.
+            Unavailable: The catalog does not respond.
         """
         settings = await self.settings()
         if not settings.generic_tables:
@@ -134,72 +133,137 @@ class IcebergClient:
         return await self._names(settings.generic(namespace), namespace)
 
     async def load(self, table: TableName) -> LoadedTable:
-        """What the catalog says of an Iceberg table, without credentials.
+        """Return the catalog's description of an Iceberg table, without credentials.
 
         Raises:
-            Refused: There is no such table, or it may not be read.
-            Unavailable: The catalog does not answer.
+            Refused: The table doesn't exist, or the gateway can't read it.
+            Unavailable: The catalog does not respond.
         """
-        url = (await self.settings()).table(table) + _BRIEF
-        kept = self._kept.get(table)
-        # The tag is the same with credentials and without: it is sent only here, where none are wanted.
-        headers = {"If-None-Match": kept.etag} if kept is not None and kept.url == url else {}
-        answer = await self.rest.get(url, headers)
-        if answer.status == 304 and kept is not None:
-            return kept.table
-        loaded = await self.rest.read(url, answer, LoadedTable)
-        known = loaded.model_copy(update={"config": public(loaded.config), "storage_credentials": ()})
-        etag = answer.headers.get("ETag")
-        if etag and known.length + len(etag) <= _LONGEST_KEPT:
-            self._kept[table] = _Kept(url, etag, known)
-        return known
+        return await self._lookups.load(table, (await self.settings()).table(table))
 
     async def load_generic(self, table: TableName) -> GenericTable | None:
-        """A generic table; `None` where the catalog knows none.
+        """Return a generic table; `None` if the catalog has no generic tables.
 
         Raises:
-            Refused: There is no such table, or it may not be read.
-            Unavailable: The catalog does not answer.
+            Refused: The table doesn't exist, or the gateway can't read it.
+            Unavailable: The catalog does not respond.
         """
         settings = await self.settings()
         if not settings.generic_tables:
             return None
         return (await self.rest.ask(settings.generic_table(table), LoadedGenericTable)).table
 
-    async def drop(self, table: TableName) -> None:
-        """Take an Iceberg table out of the catalog, which is told to keep its files.
+    async def commit(
+        self,
+        table: TableName,
+        requirements: Sequence[Mapping[str, Any]],
+        updates: Sequence[Mapping[str, Any]],
+    ) -> None:
+        """Create or change an Iceberg table. All updates are applied exactly once, or none is.
+
+        Args:
+            table: The table.
+            requirements: Conditions on the table. They must make a second application fail
+                (`assert-create` or `assert-ref-snapshot-id`).
+            updates: Changes that create the table or add a snapshot.
 
         Raises:
-            Refused: There is no such table, or it may not be dropped.
-            Unavailable: The catalog does not answer.
+            Refused: Another writer changed the table first, or the catalog rejects the commit.
+            CommitStateUnknown: It is unknown whether the catalog applied the commit.
+            Unavailable: The catalog does not respond, and did not apply the commit.
+            ValueError: The updates neither create a table nor add a snapshot.
         """
+        marks = CommitMarks.of(updates)
         url = (await self.settings()).table(table)
-        await self.rest.delete(f"{url}?purgeRequested=false")
-        self._kept.pop(table, None)
+        document = {
+            "identifier": {"namespace": list(table.namespace), "name": table.name},
+            "requirements": list(requirements),
+            "updates": list(updates),
+        }
+
+        async def has_landed() -> bool:
+            return marks.are_on(await self._committed(url))
+
+        try:
+            await once(lambda: self.rest.post(url, document), has_landed, self._pauses)
+        finally:
+            self._lookups.forget(table)
+
+    async def drop(self, table: TableName, is_there: Callable[[], Awaitable[bool]]) -> None:
+        """Remove an Iceberg table from the catalog, without its files.
+
+        If the table no longer exists, nothing happens.
+
+        Args:
+            table: Its name.
+            is_there: Returns whether the name still belongs to the table to drop, as read from the
+                catalog. Called before the request is sent again.
+
+        Raises:
+            Refused: The gateway can't drop the table.
+            CommitStateUnknown: It is unknown whether the catalog dropped the table.
+            Unavailable: The catalog does not respond, and did not drop the table.
+        """
+        url = f"{(await self.settings()).table(table)}?purgeRequested=false"
+
+        async def drop() -> None:
+            try:
+                await self.rest.delete(url)
+            except Refused as refused:
+                if not refused.says_dropped:
+                    raise
+
+        async def has_landed() -> bool:
+            return not await is_there()
+
+        try:
+            await once(drop, has_landed, self._pauses)
+        finally:
+            self._lookups.forget(table)
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close connections."""
         await self.rest.aclose()
 
-    async def _asked_settings(self, known: Settings | None) -> Settings:
+    async def _committed(self, url: str) -> CommittedTable | None:
+        try:
+            return await self.rest.ask(url, CommittedTable)
+        except Refused as refused:
+            if refused.says_dropped:
+                return None
+            raise
+
+    async def _loaded_settings(self, known: Settings | None) -> Settings:
         url = f"{self._uri}/v1/config"
         if self._warehouse is not None:
             url += f"?warehouse={segment((self._warehouse,), '')}"
         try:
-            return Settings.of(self._uri, await self.rest.ask(url, ConfigAnswer))
+            return Settings.of(self._uri, await self.rest.ask(url, ConfigResponse))
         except Unavailable as error:
             if known is None:
-                # Never as a refusal: without its warehouse, nobody knows that a table is gone.
+                # Not as `Refused`: if the warehouse is missing, it is unknown whether a table exists.
                 raise Unavailable(error.message, detail=error.detail) from error
-            log.warning("the settings of a catalog are kept a little longer: %s", error.detail)
+            log.warning(
+                "could not refresh the settings of a catalog, so the cached settings remain in use: %s",
+                error.detail,
+            )
             return known
 
     async def _names(self, url: str, namespace: Levels) -> list[str]:
         found: dict[str, None] = {}
         async for page in self.rest.pages(url, TablesPage):
             own = (each.name for each in page.identifiers if each.namespace == namespace)
-            found |= dict.fromkeys(filter(servable, own))
-        return list(found)
+            found |= dict.fromkeys(own)
+        unservable = [name for name in found if not servable(name)]
+        if unservable:
+            log.warning(
+                "omitted %d tables of the namespace %s from the listing, because no URL can contain "
+                "their names: %s",
+                len(unservable),
+                joined(namespace),
+                ", ".join(map(ascii, unservable[:_SHOWN_NAMES])),
+            )
+        return [name for name in found if servable(name)]
 
 
 def _is_below(levels: Levels, parent: Levels) -> bool:

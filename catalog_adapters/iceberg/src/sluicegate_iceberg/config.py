@@ -8,16 +8,16 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from sluicegate.api import CatalogConfig, OAuth2Client, SecretStr
+from sluicegate.api import CatalogConfig, OAuth2Client, RotatableSecret, SecretStr
 
 _URL = re.compile(r"https?://[^/?#@\s][^?#@\s]*")
 
 
 def _plain_url(text: str) -> str:
-    """An address without a slash at its end.
+    """Return a URL without its trailing slash.
 
     Raises:
-        ValueError: It is no `http` or `https` URL, or has a user, query or fragment.
+        ValueError: It is not an `http` or `https` URL, or has a user, query or fragment.
     """
     if not _URL.fullmatch(text):
         raise ValueError(
@@ -31,26 +31,26 @@ Url = Annotated[str, AfterValidator(_plain_url)]
 
 
 class OAuth2Config(OAuth2Client):
-    """OAuth 2.0 client credentials, exchanged for access tokens that are renewed before they expire."""
+    """OAuth 2.0 client credentials. Access tokens are renewed before they expire."""
 
     token_uri: Url | None = Field(
         default=None,
-        description="URL of the token endpoint; by default the catalog's own, `v1/oauth/tokens`.",
+        description="URL of the token endpoint. Default: the catalog's own, `v1/oauth/tokens`.",
     )
     scope: str | None = Field(
-        default="catalog", description="Scope to ask for; Polaris wants `PRINCIPAL_ROLE:ALL`."
+        default="catalog", description="Scope to request. Polaris requires `PRINCIPAL_ROLE:ALL`."
     )
     client_authentication: Literal["header", "body"] = Field(
         default="body",
-        description="How the client shows id and secret: by HTTP Basic, or in the form.",
+        description="How the client sends its id and secret: with HTTP Basic, or in the form.",
     )
 
 
 class IcebergConfig(CatalogConfig):
-    """An Iceberg REST catalog, and how the gateway shows it who it is.
+    """An Iceberg REST catalog, and how the gateway authenticates to it.
 
-    What the catalog vends is what signs URLs, and what recipients with directory access get: give the
-    gateway a principal that may read only.
+    Credentials that the catalog vends are used to sign URLs and are issued to recipients with
+    directory access. Therefore, configure a principal with read-only access.
     """
 
     uri: Url = Field(
@@ -63,21 +63,22 @@ class IcebergConfig(CatalogConfig):
     oauth2: OAuth2Config | None = Field(
         default=None, description="OAuth 2.0 client credentials of the gateway."
     )
-    token: SecretStr | None = Field(
-        default=None, description="A bearer token, instead of `oauth2`; it is never renewed."
+    token: RotatableSecret | None = Field(
+        default=None, description="A bearer token, instead of `oauth2`. It is never renewed."
     )
     headers: Mapping[str, SecretStr] = Field(
         default_factory=dict,
-        description="Headers to send with each request, such as `Polaris-Realm`.",
+        description="Headers to send with each request to the catalog, and to a token endpoint on "
+        "the same host. `Polaris-Realm` selects a realm of Polaris.",
     )
     credentials: Literal["catalog", "storage"] = Field(
         default="catalog",
-        description="Whose credentials read Iceberg tables, sign their URLs and are vended: those that "
-        "the catalog vends, or those of the configured storage.",
+        description="Which credentials are used to read Iceberg tables and to sign URLs, and are "
+        "vended: those that the catalog vends, or those of the configured storage.",
     )
 
     @model_validator(mode="after")
     def _refuse_two_ways_to_authenticate(self) -> Self:
         if self.oauth2 is not None and self.token is not None:
-            raise ValueError("oauth2 and token exclude each other: set one of them")
+            raise ValueError("oauth2 and token are mutually exclusive: remove one")
         return self

@@ -1,6 +1,6 @@
-"""From Iceberg's storage credentials to the gateway's: every cloud's spelling, longest prefix first.
+"""Translates Iceberg's storage credentials to the gateway's model. The longest prefix wins.
 
-Source: iceberg-credentials-refresh.md, "JSON representation"; Iceberg's REST catalog specification,
+Source: credentials refresh proposal, "JSON representation"; Iceberg REST specification,
 `StorageCredential`.
 """
 
@@ -14,8 +14,8 @@ from typing import Literal
 from urllib.parse import parse_qs
 
 from sluicegate.api import TemporaryCredentials
-from sluicegate_iceberg.answers import StorageCredential
 from sluicegate_iceberg.properties import connection
+from sluicegate_iceberg.responses import StorageCredential
 
 Cloud = Literal["aws", "azure", "gcp"]
 
@@ -24,7 +24,7 @@ _CLOUDS: Mapping[str, Cloud] = {
     **dict.fromkeys(("abfs", "abfss", "wasb", "wasbs"), "azure"),
     **dict.fromkeys(("gs", "gcs"), "gcp"),
 }
-# Up to the year 5138: what lies beyond is no time, and some clients could not say it.
+# The year 5138. Later values are not plausible times, and some clients couldn't represent them.
 _TIME = re.compile(r"[0-9]{1,14}")
 _AUTHORITY = re.compile(r"[^/]*")
 _AZURE_ACCOUNT = re.compile(r"[^@/]+@(?P<host>(?P<account>[^./]+)[^/]*)")
@@ -32,7 +32,7 @@ _AZURE_ACCOUNT = re.compile(r"[^@/]+@(?P<host>(?P<account>[^./]+)[^/]*)")
 
 @dataclass(frozen=True, slots=True)
 class _Secret:
-    """One cloud's secret, and when it ends (epoch milliseconds) if that is known."""
+    """One cloud's secret and, if known, its expiry (epoch milliseconds)."""
 
     fields: Mapping[str, str] = field(repr=False)
     expires_at: int | None
@@ -44,14 +44,14 @@ def chosen(
     locations: Sequence[str],
     properties: Mapping[str, str],
 ) -> TemporaryCredentials | None:
-    """The credentials of the longest prefix that holds some directories; `None` where none were vended.
+    """Return credentials of the longest prefix that contains some directories, or `None`.
 
-    Their `location` is what they are for: the first directory, or the prefix where that is wider.
+    Their `location` is what they cover: the first directory, or the prefix if that is wider.
 
     Args:
-        offered: What the catalog answered; entries without a complete secret do not count.
+        offered: The catalog's response. Entries without a complete secret are ignored.
         locations: Directories, without trailing slashes.
-        properties: How storage is reached, where a credential's own properties do not say.
+        properties: Storage properties, used if a credential's own properties lack them.
     """
     for credential in sorted(offered, key=lambda each: len(each.prefix), reverse=True):
         if all(_holds(credential.prefix, location) for location in locations):
@@ -83,7 +83,10 @@ def _cloud(location: str) -> Cloud | None:
 
 
 def _holds(prefix: str, location: str) -> bool:
-    """Whether a prefix holds a directory: `s3://b/t` holds no `s3://b/t2`, and `gs` all of Google's."""
+    """Return whether a prefix contains a directory.
+
+    `s3://b/t` doesn't contain `s3://b/t2`, and `gs` contains all of Google's storage.
+    """
     start, directory = _comparable(prefix), f"{_comparable(location)}/"
     if not directory.startswith(start):
         return False
@@ -91,7 +94,7 @@ def _holds(prefix: str, location: str) -> bool:
 
 
 def _opened(prefix: str, location: str) -> str:
-    """The directory, or the wider one that the prefix names, at most the whole bucket."""
+    """Return the directory, or the wider one that the prefix names; at most the entire bucket."""
     if _comparable(prefix.rstrip("/")) == _comparable(location):
         return location
     scheme, separator, rest = location.partition("://")
@@ -102,7 +105,7 @@ def _opened(prefix: str, location: str) -> str:
 
 
 def _comparable(location: str) -> str:
-    """One spelling for the schemes of a cloud, and for Azure's two hosts of an account."""
+    """Normalize the schemes of a cloud, and Azure's two hosts of an account."""
     scheme, separator, rest = location.partition(":")
     cloud = _CLOUDS.get(scheme.lower())
     if cloud == "azure":
@@ -144,13 +147,13 @@ def _gcs(config: Mapping[str, str], location: str) -> _Secret | None:
 
 
 def _first_time(config: Mapping[str, str], *names: str) -> int | None:
-    """Epoch milliseconds."""
+    """Return epoch milliseconds of the first valid time."""
     values = (config.get(name, "") for name in names)
     return next((int(value) for value in values if _TIME.fullmatch(value)), None)
 
 
 def _signed_expiry(token: str) -> int | None:
-    """Epoch milliseconds of a shared access signature's own end, `se`."""
+    """Return epoch milliseconds of the expiry in a shared access signature, `se`."""
     try:
         ends = datetime.fromisoformat(parse_qs(token.removeprefix("?"))["se"][0])
     except (KeyError, ValueError):

@@ -1,7 +1,7 @@
-"""Which of Polaris' generic tables are Delta tables: their list does not tell, so each is asked for.
+"""Finds Delta tables among Polaris' generic tables. A listing lacks the format, so each is loaded.
 
-A table that does not answer hides no other one, and is listed as it was known. What was learnt is
-believed for a while, so that a warm listing asks for no table.
+A table that doesn't respond doesn't hide others, and is listed according to its last known format.
+Formats are cached for a while, so that a warm listing loads no tables.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import anyio
 from cachetools import LRUCache
 
 from sluicegate.api import Unavailable
-from sluicegate_iceberg.answers import GenericTable
 from sluicegate_iceberg.client import IcebergClient
 from sluicegate_iceberg.names import Levels, TableName
 from sluicegate_iceberg.refusal import Refused
+from sluicegate_iceberg.responses import GenericTable
 
 log = logging.getLogger(__name__)
 
 _DELTA: Final = "delta"
 _REMEMBERED_TABLES: Final = 10_000
-# Seconds that an answer is believed, and that a table which did not answer is left alone.
+# Seconds for which a format is cached, and for which a table that didn't respond is not retried.
 _BELIEVED: Final = 600.0
 _RETRY_AFTER: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What was learnt of a table (`None`: nothing yet), and when to ask again."""
+    """The known format of a table (`None`: not known yet), and when to load it again."""
 
     is_delta: bool | None
     due_at: float
@@ -42,9 +42,9 @@ class GenericTables:
     """The generic tables of one catalog.
 
     Args:
-        client: Asks the catalog.
-        patience: Seconds that a listing waits for what its tables are.
-        clock: Seconds, monotonic.
+        client: Sends requests to the catalog.
+        patience: Seconds that a listing waits for formats of its tables.
+        clock: Returns seconds, monotonic.
     """
 
     def __init__(
@@ -59,10 +59,10 @@ class GenericTables:
         self._known: LRUCache[TableName, _Known] = LRUCache(_REMEMBERED_TABLES)
 
     async def find(self, name: TableName) -> GenericTable | None:
-        """A generic table; `None` where there is none, or the catalog knows none at all.
+        """Return a generic table; `None` if it doesn't exist, or the catalog has no generic tables.
 
         Raises:
-            Unavailable: The catalog does not answer.
+            Unavailable: The catalog doesn't respond.
         """
         try:
             return await self._client.load_generic(name)
@@ -72,10 +72,10 @@ class GenericTables:
             raise
 
     async def delta_tables(self, namespace: Levels) -> list[str]:
-        """Names of the Delta tables in a namespace, as far as they are known.
+        """Return names of the Delta tables in a namespace, as far as they are known.
 
         Raises:
-            Unavailable: The catalog does not answer which generic tables there are.
+            Unavailable: The catalog doesn't list its generic tables.
         """
         try:
             names = await self._client.generic_tables(namespace)
@@ -96,15 +96,16 @@ class GenericTables:
         return None if known is None else known.is_delta
 
     async def _learn(self, tables: Sequence[TableName]) -> None:
-        for table in tables:  # if nothing comes of it, what was known stays
+        for table in tables:  # if loading fails, the cached format remains
             self._known[table] = _Known(self._was_delta(table), self._clock() + _RETRY_AFTER)
-        silent: dict[TableName, str | None] = dict.fromkeys(tables, "no answer in time")
+        silent: dict[TableName, str | None] = dict.fromkeys(tables, "no response in time")
         with anyio.move_on_after(self._patience):
             async with anyio.create_task_group() as asking:
                 for table in tables:
                     asking.start_soon(self._ask, table, silent)
         for table, reason in silent.items():
-            known = "not listed" if self._was_delta(table) is None else "listed as it was known"
+            listed = "listed according to its last known format"
+            known = "not listed" if self._was_delta(table) is None else listed
             log.warning("the generic table %s is %s: %s", table, known, reason)
 
     async def _ask(self, table: TableName, silent: dict[TableName, str | None]) -> None:
@@ -118,5 +119,5 @@ class GenericTables:
 
 
 def is_delta(table: GenericTable) -> bool:
-    """Whether a generic table is a Delta table."""
+    """Return whether a generic table is a Delta table."""
     return table.format.lower() == _DELTA

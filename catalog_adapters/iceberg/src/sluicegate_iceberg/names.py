@@ -1,4 +1,4 @@
-"""Names of namespaces and tables: one text in the gateway, path segments in the catalog's URLs."""
+"""Parses names of namespaces and tables: strings in the gateway, path segments in URLs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote
 _ESCAPED = {"%": "%25", ".": "%2E"}
 _TO_ESCAPE = re.compile(r"[%.]")
 _ESCAPE = re.compile(r"%(25|2[Ee])")
-# Separators of levels (0x1F by default) and other control characters are in no name.
+# Names can't contain separators of levels (0x1F by default) or other control characters.
 _UNSERVABLE = re.compile(r"[\x00-\x1f\x7f]")
 
 Levels = tuple[str, ...]
@@ -25,50 +25,50 @@ class TableName:
 
     @classmethod
     def parse(cls, identifier: str) -> TableName:
-        """The table that an identifier names, as `joined` writes it.
+        """Parse an identifier in the form that `joined` returns.
 
         Raises:
-            ValueError: It names no table: there is no namespace, or an empty or impossible level.
+            ValueError: The namespace is missing, or a level is empty or impossible.
         """
         *namespace, name = parse_levels(identifier)
         if not namespace:
-            raise ValueError("the table's identifier needs a namespace: namespace.table")
+            raise ValueError("the table's identifier must contain a namespace: namespace.table")
         return cls(tuple(namespace), name)
 
     def __str__(self) -> str:
-        """The identifier."""
+        """Return the identifier."""
         return joined((*self.namespace, self.name))
 
 
 def joined(levels: Sequence[str]) -> str:
-    """Levels with dots between them; a dot or percent sign of a level itself is percent-encoded."""
+    """Join levels with dots. Dots and percent signs in a level are percent-encoded."""
     return ".".join(_TO_ESCAPE.sub(lambda found: _ESCAPED[found[0]], level) for level in levels)
 
 
 def parse_levels(text: str) -> Levels:
-    """The levels that `joined` was given.
+    """Return the levels that were passed to `joined`.
 
     Raises:
-        ValueError: A level is empty, or none that a catalog could have.
+        ValueError: A level is empty, or impossible in a catalog.
     """
     levels = tuple(
         _ESCAPE.sub(lambda found: "%" if found[1] == "25" else ".", part) for part in text.split(".")
     )
     if not all(map(servable, levels)):
-        raise ValueError("a name is empty, is '.' or '..', or holds control characters")
+        raise ValueError("a name is empty, is '.' or '..', or contains control characters")
     return levels
 
 
 def servable(level: str) -> bool:
-    """Whether a level can be named in a URL's path."""
+    """Return whether a level can be part of a URL's path."""
     return level not in ("", ".", "..") and not _UNSERVABLE.search(level)
 
 
 def segment(levels: Sequence[str], separator: str) -> str:
-    """Levels as one segment of a path, or value of a parameter.
+    """Return levels as one segment of a path, or as the value of a parameter.
 
     Args:
-        levels: Of a namespace; a table's name is one level.
-        separator: What the catalog puts between them, percent-encoded.
+        levels: Levels of a namespace; a table's name is one level.
+        separator: The catalog's separator of levels, percent-encoded.
     """
     return separator.join(quote(level, safe="") for level in levels)

@@ -1,4 +1,4 @@
-"""What the adapter offers to the gateway."""
+"""Registers the adapter with the gateway."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from sluicegate_iceberg.catalog import IcebergCatalog
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.format.table_format import IcebergFormat
 
+sluicegate_api_version = "1.0"
+
 
 @hookimpl
 def sluicegate_register_catalogs() -> Sequence[CatalogType]:
-    """The catalog type `iceberg`."""
+    """Return the catalog type `iceberg`."""
     return [CatalogType("iceberg", IcebergConfig, IcebergCatalog.configured)]
 
 
 @hookimpl
 def sluicegate_register_formats() -> Sequence[FormatType]:
-    """The table format `iceberg`."""
+    """Return the table format `iceberg`."""
     return [FormatType("iceberg", IcebergFormat)]

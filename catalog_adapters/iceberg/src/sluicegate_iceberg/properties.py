@@ -1,6 +1,7 @@
-"""Iceberg's property names: which tell how storage is reached, and which are secrets.
+"""Classifies Iceberg's property names: connection settings of storage, and secrets.
 
-Source: Iceberg's documentation, "FileIO" properties of AWS, Azure and Google; observed catalogs.
+Source: Iceberg documentation, "FileIO" properties of AWS, Azure and Google. Others were observed in
+catalogs.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-# Of several names for one thing, the first that is set.
+# Of several names for one setting, the first that is set is used.
 _CONNECTION: Final = {
     "region": ("client.region", "s3.region"),
     "endpoint": ("s3.endpoint",),
@@ -23,12 +24,12 @@ _PUBLIC: Final = frozenset((*_REFRESH, *(name for names in _CONNECTION.values() 
 
 
 def public(properties: Mapping[str, str]) -> dict[str, str]:
-    """The properties that are kept: none of them is a secret."""
+    """Return the properties to keep, which contain no secrets."""
     return {name: value for name, value in properties.items() if name in _PUBLIC}
 
 
 def connection(properties: Mapping[str, str]) -> dict[str, str]:
-    """How an S3 store is reached, as `TemporaryCredentials.connection` spells it."""
+    """Return connection settings of an S3 store, as in `TemporaryCredentials.connection`."""
     found = {
         ours: next((properties[name] for name in names if properties.get(name)), None)
         for ours, names in _CONNECTION.items()
@@ -40,5 +41,5 @@ def connection(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def refresh_endpoint(properties: Mapping[str, str]) -> str | None:
-    """Where the catalog says that a table's credentials are renewed."""
+    """Return the catalog's URL for renewal of a table's credentials."""
     return next((properties[name] for name in _REFRESH if properties.get(name)), None)

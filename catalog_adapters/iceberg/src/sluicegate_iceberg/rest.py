@@ -1,4 +1,4 @@
-"""Questions to an Iceberg REST catalog: authorized, checked for their shape, page after page."""
+"""Sends requests to an Iceberg REST catalog, and validates its responses."""
 
 from __future__ import annotations
 
@@ -9,25 +9,33 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 
-from sluicegate.api import AuthorizedClient, HttpAnswer, HttpRequest, NoAnswer, SecretStr, Unavailable
-from sluicegate_iceberg.answers import CatalogAnswer, Page
-from sluicegate_iceberg.refusal import Refused
+from sluicegate.api import (
+    AuthorizedClient,
+    HttpRequest,
+    HttpResponse,
+    NoResponse,
+    OutcomeUnknown,
+    SecretStr,
+    Unavailable,
+)
+from sluicegate_iceberg.refusal import CommitStateUnknown, Refused
+from sluicegate_iceberg.responses import CatalogResponse, Page
 
-_Model = TypeVar("_Model", bound=CatalogAnswer)
+_Model = TypeVar("_Model", bound=CatalogResponse)
 _PageModel = TypeVar("_PageModel", bound=Page)
 
 _MAX_PAGES = 10_000
-_MAX_BYTES = 256 << 20  # of all pages of a listing; a million tables have some hundred megabytes
-_LONGEST_TOKEN = 8192  # characters: URLs cannot carry longer ones
+_MAX_BYTES = 256 << 20  # of all pages of a listing; a million tables take some hundred megabytes
+_LONGEST_TOKEN = 8192  # characters; URLs can't contain longer tokens
 
 
 class Rest:
-    """Asks one catalog.
+    """Sends requests to one catalog.
 
     Args:
-        catalog: Its name in the configuration, for messages.
-        http: Reaches it, and shows who asks.
-        headers: To send with each request.
+        catalog: The catalog's name in the configuration, for messages.
+        http: Sends authenticated requests.
+        headers: Headers to send with each request.
     """
 
     def __init__(
@@ -40,12 +48,12 @@ class Rest:
         self._http = http
         self._headers = headers
 
-    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> HttpAnswer:
-        """One answer, with status 200 or 304.
+    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> HttpResponse:
+        """Return the response to a GET request, with status 200 or 304.
 
         Raises:
-            Refused: The catalog answers another status.
-            Unavailable: It does not answer.
+            Refused: The catalog returns another status.
+            Unavailable: The catalog does not respond.
         """
         answer = await self._send(HttpRequest("GET", url, headers or {}))
         conditional = headers is not None and "If-None-Match" in headers
@@ -54,49 +62,55 @@ class Rest:
         raise Refused(self._catalog, url, answer)
 
     async def post(self, url: str, document: Mapping[str, Any]) -> None:
-        """Change something; it may be sent twice where an answer is lost.
+        """Send a change, without retries. For changes that must be applied, see `commits.once`.
 
         Raises:
-            Refused: The catalog answers another status than 200 or 204.
-            Unavailable: It does not answer.
+            Refused: The catalog returns a status other than 200 and 204, and did not apply the change.
+            CommitStateUnknown: It is unknown whether the catalog applied the change.
+            Unavailable: The catalog does not respond, and did not apply the change.
         """
-        await self._change(HttpRequest("POST", url, json=document))
+        await self._change(HttpRequest("POST", url, json=document, idempotent=False))
 
     async def delete(self, url: str) -> None:
-        """Delete something; raises as `post` does."""
-        await self._change(HttpRequest("DELETE", url))
+        """Send a DELETE request, without retries. Raises the same errors as `post`.
+
+        A second request could delete an object that was created under the same name in between.
+        """
+        await self._change(HttpRequest("DELETE", url, idempotent=False))
 
     async def ask(
         self, url: str, model: type[_Model], headers: Mapping[str, str] | None = None
     ) -> _Model:
-        """One answer of a shape.
+        """Return the response to a GET request, parsed as `model`.
 
         Raises:
-            Refused: The catalog refuses.
-            Unavailable: It does not answer, or nothing of that shape.
+            Refused: The catalog returns an error.
+            Unavailable: The catalog does not respond, or its response is invalid.
         """
         return await self.read(url, await self.get(url, headers), model)
 
-    async def read(self, url: str, answer: HttpAnswer, model: type[_Model]) -> _Model:
-        """The body of an answer.
+    async def read(self, url: str, answer: HttpResponse, model: type[_Model]) -> _Model:
+        """Return the body of a response, parsed as `model`.
 
         Raises:
-            Unavailable: It has not that shape, or is too large.
+            Unavailable: The body is invalid or too large.
         """
         try:
             return await answer.parsed(model.model_validate_json)
-        except NoAnswer as error:
+        except NoResponse as error:
             raise self._unavailable(str(error)) from error
         except ValidationError as error:
             wrong = "; ".join(f"{_place(each['loc'])}: {each['type']}" for each in error.errors()[:5])
-            raise self._unavailable(f"{url}: no {model.__name__}: {wrong}") from None
+            raise self._unavailable(
+                f"{url}: the response is not a valid {model.__name__}: {wrong}"
+            ) from None
 
     async def pages(self, url: str, model: type[_PageModel]) -> AsyncIterator[_PageModel]:
-        """The pages of a listing: one, unless the catalog offers another.
+        """Yield the pages of a listing.
 
         Raises:
-            Refused: The catalog refuses.
-            Unavailable: It does not answer, or its pages have no end.
+            Refused: The catalog returns an error.
+            Unavailable: The catalog does not respond, or the listing never ends.
         """
         seen: set[str] = set()
         mark, asked, left = "&" if "?" in url else "?", url, _MAX_BYTES
@@ -107,7 +121,7 @@ class Rest:
             token = page.next_page_token
             endless = token in seen or len(seen) == _MAX_PAGES or left < 0
             if endless or len(token or "") > _LONGEST_TOKEN:
-                raise self._unavailable(f"{url}: the pages of the listing have no end")
+                raise self._unavailable(f"{url}: the listing never ends")
             yield page
             if not token:
                 return
@@ -115,24 +129,30 @@ class Rest:
             asked = f"{url}{mark}pageToken={quote(token, safe='')}"
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close connections."""
         await self._http.aclose()
 
     async def _change(self, request: HttpRequest) -> None:
         answer = await self._send(request)
-        if answer.status not in (200, 204):
-            raise Refused(self._catalog, request.url, answer)
+        if answer.status in (200, 204):
+            return
+        refused = Refused(self._catalog, request.url, answer)
+        if refused.leaves_unknown:
+            raise CommitStateUnknown(self._catalog, refused.detail or "") from refused
+        raise refused
 
-    async def _send(self, request: HttpRequest) -> HttpAnswer:
+    async def _send(self, request: HttpRequest) -> HttpResponse:
         own = {name: value.get_secret_value() for name, value in self._headers.items()}
         try:
             return await self._http.send(replace(request, headers={**own, **request.headers}))
-        except NoAnswer as error:
+        except OutcomeUnknown as error:
+            raise CommitStateUnknown(self._catalog, str(error)) from error
+        except NoResponse as error:
             raise self._unavailable(str(error)) from error
 
     def _unavailable(self, detail: str) -> Unavailable:
         return Unavailable(
-            f"the catalog '{self._catalog}' does not answer now; try again later", detail=detail
+            f"the catalog '{self._catalog}' does not respond now; try again later", detail=detail
         )
 
 

@@ -1,6 +1,6 @@
-"""Credentials of one table, as its catalog vends them.
+"""Vends credentials of one table from its catalog.
 
-Source: iceberg-credentials-refresh.md, "Table credentials endpoint".
+Source: credentials refresh proposal, "Table credentials endpoint".
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from sluicegate.api import (
     TemporaryCredentials,
     UnsupportedOperation,
 )
-from sluicegate_iceberg.answers import LoadedCredentials, LoadedTable, StorageCredential
 from sluicegate_iceberg.client import IcebergClient
 from sluicegate_iceberg.credentials import chosen
 from sluicegate_iceberg.names import TableName
 from sluicegate_iceberg.properties import refresh_endpoint
 from sluicegate_iceberg.refusal import Refused
+from sluicegate_iceberg.responses import LoadedCredentials, LoadedTable, StorageCredential
 
 log = logging.getLogger(__name__)
 
@@ -36,11 +36,11 @@ _REMEMBERED_TABLES = 10_000
 
 
 class Delegation:
-    """Asks a catalog for the credentials of its tables: at their own endpoint, or with the whole table.
+    """Requests credentials from a catalog: at the credentials endpoint, or by loading the table.
 
     Args:
-        client: Asks the catalog.
-        clock: Seconds, monotonic.
+        client: Sends requests to the catalog.
+        clock: Returns seconds, monotonic.
     """
 
     def __init__(self, client: IcebergClient, clock: Callable[[], float] = time.monotonic) -> None:
@@ -50,28 +50,29 @@ class Delegation:
         self._kept_until: LRUCache[str, float] = LRUCache(_REMEMBERED_TABLES)
 
     def keeps(self, table_id: str) -> bool:
-        """Whether what was vended for a table lately is for the gateway alone."""
+        """Return whether the table's recently vended credentials are for the gateway alone."""
         return self._clock() < self._kept_until.get(table_id, 0.0)
 
     def note(self, table_id: str, *, kept: bool) -> None:
-        """Remember whether what was vended for a table is for the gateway alone, for ten minutes."""
+        """Record, for ten minutes, whether a table's vended credentials are for the gateway alone."""
         self._kept_until[table_id] = self._clock() + _LOOK_AGAIN_SECONDS if kept else 0.0
 
     async def credentials(
         self, table: TableName, table_id: str, locations: tuple[str, ...], properties: Mapping[str, str]
     ) -> TemporaryCredentials | None:
-        """Credentials for directories of a table; `None` where the catalog vends none.
+        """Return credentials for directories of a table; `None` if the catalog vends none.
 
         Args:
             table: The table.
-            table_id: Tells it from another one of its name, which gets no credentials for it.
+            table_id: Distinguishes it from others with the same name, which get no credentials for
+                it.
             locations: Directories, without trailing slashes.
-            properties: What the catalog last said of the table's storage.
+            properties: Storage properties from the catalog's last response about the table.
 
         Raises:
-            StorageError: The table was created anew since it was looked up.
-            Refused: There is no such table, or the gateway may have no credentials.
-            Unavailable: The catalog does not answer.
+            StorageError: Another table has taken the name since this one was looked up.
+            Refused: The table doesn't exist, or the gateway can't get credentials.
+            Unavailable: The catalog doesn't respond.
         """
         settings = await self._client.settings()
         known = {**settings.properties, **properties}
@@ -79,16 +80,18 @@ class Delegation:
             url = settings.credentials(table, refresh_endpoint(properties))
             found = chosen(await self._at_endpoint(url), locations, known)
             if found is not None:
+                # Compared after the credentials were issued, because they might belong to a later
+                # table.
+                _check_same(table, table_id, await self._client.load(table))
                 return found
         loaded = await self._client.rest.ask(settings.table(table), LoadedTable, _DELEGATION)
-        if loaded.metadata.identity != table_id:
-            raise _none_now(f"{table} was created anew since it was looked up")
+        _check_same(table, table_id, loaded)
         everywhere = StorageCredential(prefix=loaded.metadata.location, config=loaded.config)
         offered = (*loaded.storage_credentials, everywhere)
         return chosen(offered, locations, {**known, **loaded.config})
 
     async def _at_endpoint(self, url: str) -> tuple[StorageCredential, ...]:
-        """What the endpoint offers; nothing where the catalog has no such endpoint."""
+        """Return credentials from the endpoint; none if the catalog has no such endpoint."""
         try:
             return (await self._client.rest.ask(url, LoadedCredentials)).storage_credentials
         except Refused as refused:
@@ -101,14 +104,14 @@ class Delegation:
 
 @dataclass(frozen=True, slots=True)
 class TableVendor(CredentialVendor):
-    """Vends what the catalog vends; equal for all answers about one table.
+    """Vends a catalog's credentials. Vendors for the same table are equal.
 
     Attributes:
         catalog: The catalog's name in the configuration, for messages.
-        delegation: Asks the catalog.
+        delegation: Requests credentials from the catalog.
         table: The table.
-        table_id: Tells it from another one of its name, before or after it.
-        properties: How its storage is reached, none of it secret.
+        table_id: Distinguishes it from earlier or later tables with the same name.
+        properties: Connection settings of its storage; no secrets.
     """
 
     catalog: str
@@ -117,41 +120,57 @@ class TableVendor(CredentialVendor):
     table_id: str
     properties: Mapping[str, str] = field(compare=False)
 
-    def hands_on(self, location: str) -> bool:
-        """Whether the last credentials ended, and opened the table alone; see `CredentialVendor`."""
+    def can_delegate(self, location: str) -> bool:
+        """Return whether the last credentials expire and cover only the table.
+
+        See `CredentialVendor`.
+        """
         return not self.delegation.keeps(self.table_id)
 
     async def vend(self, scope: Scope) -> TemporaryCredentials:
-        """Credentials as the catalog gives them; see `CredentialVendor.vend`.
+        """Return credentials as vended by the catalog; see `CredentialVendor.vend`.
 
         Raises:
-            NotFound: The table is not there any more.
-            Unavailable: The catalog does not answer.
+            NotFound: The table no longer exists.
+            Unavailable: The catalog doesn't respond.
         """
         if scope.binding is not None:
-            raise UnsupportedOperation(f"the table's catalog knows no binding '{scope.binding}'")
+            raise UnsupportedOperation(
+                f"the table's catalog has no credential binding '{scope.binding}'; request "
+                "credentials without a binding"
+            )
         try:
             found = await self.delegation.credentials(
                 self.table, self.table_id, scope.locations, self.properties
             )
         except Refused as refused:
             if refused.says_dropped:
-                raise NotFound("the table is not there any more", detail=refused.detail) from refused
+                raise NotFound("the table no longer exists", detail=refused.detail) from refused
             if refused.http_status == 403:
                 raise PermissionDenied(
-                    "the gateway may not have credentials for this table; ask the gateway's operator",
+                    "the table's catalog denies the gateway credentials for this table; ask the "
+                    "gateway's operator",
                     detail=refused.detail,
                 ) from refused
             raise
         if found is None:
             raise _none_now(
-                f"the catalog '{self.catalog}' vended none for {', '.join(scope.locations)}: let it "
-                "vend, or set credentials: storage"
+                f"the catalog '{self.catalog}' vended no credentials for "
+                f"{', '.join(scope.locations)}: enable credential vending in the catalog, or set "
+                "credentials: storage"
             )
         wider = found.location != scope.locations[0]
         self.delegation.note(self.table_id, kept=wider or found.expires_at is None)
         return found
 
 
+def _check_same(table: TableName, table_id: str, loaded: LoadedTable) -> None:
+    """Reject credentials if another table has taken the name, and perhaps the location."""
+    if loaded.metadata.identity != table_id:
+        raise _none_now(f"{table} was dropped and created again since it was looked up")
+
+
 def _none_now(detail: str) -> StorageError:
-    return StorageError("no credentials for this table can be had now; try again later", detail=detail)
+    return StorageError(
+        "credentials for this table are not available now; try again later", detail=detail
+    )

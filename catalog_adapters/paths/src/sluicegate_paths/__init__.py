@@ -1,1 +1,1 @@
-"""Tables that lie as raw paths in storage, for Sluicegate."""
+"""Shares tables by their storage location, without a catalog service."""

@@ -1,4 +1,4 @@
-"""Tables named by their location; folders of tables as schemas."""
+"""A catalog of tables that are named by location, with folders of tables as schemas."""
 
 from __future__ import annotations
 
@@ -38,20 +38,20 @@ _CONCURRENT_PROBES = 16
 
 
 class PathsCatalog(Catalog):
-    """A catalog without a service: an identifier is a table's location."""
+    """A catalog without a service. A table's identifier is its location."""
 
     def __init__(self, config: PathsConfig, context: PluginContext) -> None:
         self._entries = [SchemaFolders.parse(*entry) for entry in config.schemas.items()]
-        # A schema that is named in full is what its own entry says.
+        # For a schema that is configured by its full name, only its own entry applies.
         self._entries.sort(key=lambda entry: "*" in entry.name)
         self._context = context
         self._delta = KnownDelta()
 
     async def list_schemas(self) -> list[str]:
-        """Names of the configured folders, and of those that a `*` stands for now, sorted.
+        """Return names of the configured folders, and of those that currently match a `*`, sorted.
 
         Raises:
-            Unavailable: The store does not answer, or no configured storage serves the folder.
+            Unavailable: The store doesn't respond, or no configured storage covers the folder.
         """
         found: set[str] = set()
         for entry in self._entries:
@@ -65,11 +65,11 @@ class PathsCatalog(Catalog):
         return sorted(found)
 
     async def list_tables(self, schema: str) -> list[str]:
-        """Names of the folder's sub-folders that hold a table, sorted.
+        """Return names of the folder's subfolders that contain a table, sorted.
 
         Raises:
-            NotFound: There is no such schema.
-            Unavailable: The store does not answer, or no configured storage serves the folder.
+            NotFound: The schema doesn't exist.
+            Unavailable: The store doesn't respond, or no configured storage covers the folder.
         """
         folders = self._tables(schema)
         with self._listing(f"schema '{schema}'"):
@@ -81,37 +81,37 @@ class PathsCatalog(Catalog):
         return [name for name, is_one in zip(names, found, strict=True) if is_one]
 
     def identifier(self, schema: str, table: str) -> str:
-        """The location of a listed table.
+        """Return the location of a listed table.
 
         Raises:
-            NotFound: There is no such schema.
+            NotFound: The schema doesn't exist.
         """
         return self._tables(schema).location(table)
 
     async def load_table(self, identifier: str) -> CatalogTable:
-        """The table of a location: a directory, or an Iceberg metadata file.
+        """Return the table at a location: a directory, or an Iceberg metadata file.
 
-        A location that was seen to hold a Delta log is not looked at again for some minutes. Where
-        nothing is found, reading the log tells so.
+        After a Delta log was seen at a location, the check is skipped for some minutes. If no table
+        is found, the error is raised when the log is read.
 
         Raises:
-            NotFound: The identifier is no location.
-            ConfigurationError: No configured storage serves it.
-            TableUnreadable: It is an Iceberg table, and which metadata file counts cannot be told.
-            Unavailable: The store does not answer.
+            NotFound: The identifier is not a location.
+            ConfigurationError: No configured storage covers it.
+            TableUnreadable: It is an Iceberg table whose current metadata file is ambiguous.
+            Unavailable: The store doesn't respond.
         """
         try:
             location = normalised(identifier)
             root = root_of(location)
         except ValueError as error:
             raise NotFound(
-                f"the table's identifier is no location of one: {error}", detail=identifier
+                f"the table's identifier is not a valid location: {error}", detail=identifier
             ) from error
         if root is not None:
             return pinned_table(root, location)
         if location in self._delta:
             return delta_table(location)
-        with _store_errors("the table's storage does not answer; try again later"):
+        with _store_errors("the table's storage does not respond; try again later"):
             return await self._found(location)
 
     async def _found(self, location: str) -> CatalogTable:
@@ -139,11 +139,11 @@ class PathsCatalog(Catalog):
     def _listing(self, what: str) -> Iterator[None]:
         place = f"{what} of catalog '{self._context.name}'"
         try:
-            with _store_errors(f"{place} cannot be listed now"):
+            with _store_errors(f"{place} cannot be listed now; try again later"):
                 yield
         except ConfigurationError as error:
             raise Unavailable(
-                f"no configured storage serves {place}: add one whose prefix holds its folder",
+                f"no configured storage serves {place}: add a storage whose prefix contains its folder",
                 detail=error.detail,
             ) from error
 
@@ -161,6 +161,6 @@ def _first(found: Iterable[NamedFolders | None]) -> NamedFolders | None:
 
 
 async def _subfolders(directory: ObjectDirectory) -> list[str]:
-    """Names of the folders directly in a directory, sorted."""
+    """Return names of the folders directly in a directory, sorted."""
     listed = await obstore.list_with_delimiter_async(directory.store, directory.prefix or None)
     return sorted(prefix.rstrip("/").rpartition("/")[2] for prefix in listed["common_prefixes"])

@@ -19,24 +19,26 @@ def _checked(schemas: Mapping[str, str]) -> Mapping[str, str]:
 
 
 class PathsConfig(CatalogConfig):
-    """Tables named by their own location, without any catalog service."""
+    """Tables named by their own location, without a catalog service."""
 
     max_age: Duration = Field(
         default=0,
         ge=0,
-        description="How long a listing, or what was found at a location, is given without looking "
-        "again; by default a new folder is seen at once. Delta tables are looked up once in five "
-        "minutes in any case.",
+        description="How long a listing, or the format found at a location, is cached. By default, a "
+        "new folder is visible immediately. Delta tables are always cached for five "
+        "minutes.",
     )
     stale_while_revalidate: Duration = Field(
-        default=0, ge=0, description="How long beyond `max_age` it is given while the store is asked."
+        default=0,
+        ge=0,
+        description="How long after `max_age` it can still be used while the store is queried.",
     )
     schemas: Annotated[
         Mapping[str, Annotated[str, AfterValidator(normalised)]], AfterValidator(_checked)
     ] = Field(
         default_factory=dict,
-        description="Folders to list as schemas: each sub-folder with a `_delta_log` or Iceberg "
-        "`metadata` is a table. A `*` in name and location makes each folder a schema. Tables need no "
-        "schema here to be shared one by one, by their location.",
+        description="Folders to list as schemas: each subfolder with a `_delta_log` or Iceberg "
+        "`metadata` is a table. A `*` in name and location makes each folder a schema. "
+        "To share single tables by location, no schema is needed.",
         examples=[{"eu": "s3://lake/eu/"}, {"*": "s3://lake/*/"}],
     )

@@ -1,7 +1,7 @@
-"""Folders as schemas: where a schema's tables lie, and where the names of schemas come from.
+"""Maps folders to schemas and tables.
 
-In a location `*` stands for the name of one folder: first that of the schema, where the schema's name
-has a `*` too, then that of the table, which may be left out at the end.
+In a location, `*` matches the name of one folder: first that of the schema, if the schema's name also
+contains a `*`, then that of the table, which can be left out at the end.
 """
 
 from __future__ import annotations
@@ -14,28 +14,29 @@ from sluicegate_paths.locations import normalised
 
 @dataclass(frozen=True, slots=True)
 class NamedFolders:
-    """The folders that a `*` in a location stands for.
+    """The folders that a `*` in a location matches.
 
     Attributes:
-        around: The directory that they lie in.
-        within: What follows in each of them, with its leading slash; empty for the folder itself.
+        around: The directory that contains them.
+        within: The rest of the path in each folder, with a leading slash; empty for the folder
+            itself.
     """
 
     around: str
     within: str
 
     def location(self, name: str) -> str:
-        """What lies in the folder of that name."""
+        """Return the location for the folder of that name."""
         return f"{self.around}/{name}{self.within}"
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaFolders:
-    """One entry of `schemas:`, as `eu: s3://lake/eu/` or `"*": s3://lake/*/`.
+    """One entry of `schemas:`, such as `eu: s3://lake/eu/` or `"*": s3://lake/*/`.
 
     Attributes:
-        name: A schema's name; with a `*` those of several.
-        location: Has a `*` for the schema, if the name has one, and another for the table.
+        name: A schema's name, or a pattern with `*` for several.
+        location: Contains a `*` for the schema if the name does, and another one for the table.
     """
 
     name: str
@@ -43,38 +44,43 @@ class SchemaFolders:
 
     @classmethod
     def parse(cls, name: str, location: str) -> Self:
-        """Read an entry of the configuration.
+        """Parse an entry of the configuration.
 
         Raises:
-            ValueError: The location is none, or its `*` are not as many as they may be.
+            ValueError: The location is invalid, or contains a wrong number of `*`.
         """
         checked = normalised(location)
         _, _, bucket, *folders = checked.split("/")
         if "*" in bucket or any("*" in folder and folder != "*" for folder in folders):
-            raise ValueError("a '*' in a location stands for the whole name of a folder: s3://lake/*/")
+            raise ValueError("in a location, '*' must be the entire name of a folder: s3://lake/*/")
         named, given = name.count("*"), folders.count("*")
         if named > 1:
-            raise ValueError(f"the schema '{name}' may have one '*', for the name of a folder")
+            raise ValueError(
+                f"the schema name '{name}' can contain only one '*', which stands for the name of a "
+                "folder"
+            )
         if given < named:
-            raise ValueError(f"the schema '{name}' needs a location with a '*' for its folder")
+            raise ValueError(
+                f"the schema '{name}' requires a location with a '*' for the schema's folder"
+            )
         if given > named + 1:
             raise ValueError(
-                f"the location of the schema '{name}' has more '*' than one for the table"
+                f"the location of the schema '{name}' has too many '*': use one for the table"
                 + (" and one for the schema" if named else "")
             )
         return cls(name, f"{checked}/*" if given == named else checked)
 
     @property
     def schemas(self) -> NamedFolders | None:
-        """The folders that are schemas; `None` where the entry names just one."""
+        """Return the folders that are schemas; `None` if the entry names just one."""
         return _first_named(self.location) if "*" in self.name else None
 
     def schema(self, folder: str) -> str:
-        """What the schema in a folder is called."""
+        """Return the schema's name for a folder."""
         return self.name.replace("*", folder)
 
     def tables(self, schema: str) -> NamedFolders | None:
-        """The folders that are a schema's tables; `None` where the entry does not name the schema."""
+        """Return the folders that are a schema's tables; `None` if the entry doesn't match it."""
         schemas = self.schemas
         if schemas is None:
             return _first_named(self.location) if schema == self.name else None
@@ -86,7 +92,7 @@ class SchemaFolders:
 
 
 def is_plain_name(folder: str) -> bool:
-    """Whether a folder of that name may be a schema: hidden ones, as `_delta_log`, are not."""
+    """Return whether a folder can be a schema. Hidden folders, such as `_delta_log`, can't."""
     return bool(folder) and not folder.startswith(("_", ".")) and not {"/", "*"} & set(folder)
 
 

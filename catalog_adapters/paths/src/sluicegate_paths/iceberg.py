@@ -1,9 +1,11 @@
-"""Iceberg tables that no catalog keeps: which metadata file in a table's directory is the newest.
+"""Finds the newest metadata file of Iceberg tables without a catalog.
 
-Source: Iceberg table specification, "File System Tables"; Iceberg's `HadoopTableOperations` and
-`TableMetadataParser` for the names. Tables of a file system have `v3.metadata.json` (`.gz` before or
-behind); tables that a catalog wrote have `00003-<uuid>.metadata.json`, where only the catalog knows
-which of two writers' third versions counts.
+Source: Iceberg specification, "File System Tables"; Iceberg documentation and source,
+`HadoopTableOperations` and `TableMetadataParser`, for the names.
+
+File system tables have `v3.metadata.json` (with `.gz` before or after). Tables written through a
+catalog have `00003-<uuid>.metadata.json`; if two writers wrote a third version, only the catalog
+knows which one is current.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ class MetadataFile:
     """A metadata file.
 
     Attributes:
-        name: Relative to the table's directory.
-        tag: Another one where the table was created anew, and its files are numbered from one again.
+        name: Name relative to the table's directory.
+        tag: Changes if the table is dropped and created again, when numbering of its files restarts.
     """
 
     name: str
@@ -37,27 +39,27 @@ class MetadataFile:
 
 
 def root_of(location: str) -> str | None:
-    """The table's directory, where a location is one of a metadata file.
+    """Return the table's directory if a location is that of a metadata file.
 
     Raises:
-        ValueError: The file does not lie where it would tell its table.
+        ValueError: The file is not in a `metadata` folder, so its table is unknown.
     """
     around, _, name = location.rpartition("/")
     if _FILE.fullmatch(name) is None and not name.endswith(".metadata.json"):
         return None
     root, _, folder = around.rpartition("/")
     if folder != _FOLDER or root.count("/") < 3:
-        raise ValueError("an Iceberg metadata file lies in the folder metadata/ of its table")
+        raise ValueError("an Iceberg metadata file must be in the folder metadata/ of its table")
     return root
 
 
 async def newest_metadata(directory: ObjectDirectory) -> MetadataFile | None:
-    """The newest metadata file in a table's directory; `None` if there is none.
+    """Return the newest metadata file in a table's directory; `None` if there is none.
 
     Raises:
-        TableUnreadable: There are several of the highest version.
+        TableUnreadable: Several files have the highest version.
     """
-    # Everything from here on in a table of a file system: manifests and statistics come before "v".
+    # Start of the listing in a file system table: manifests and statistics sort before "v".
     tags = await _listed(directory, offset="v")
     name = _newest(tags, "version")
     if name is None:
@@ -68,7 +70,7 @@ async def newest_metadata(directory: ObjectDirectory) -> MetadataFile | None:
 
 
 async def _listed(directory: ObjectDirectory, offset: str | None = None) -> dict[str, str]:
-    """Names in the metadata folder that matter, and what tells the files from others of these names."""
+    """Return relevant names in the metadata folder, with tags that change when a file is replaced."""
     folder = directory.key(_FOLDER)
     after = f"{folder}/{offset}" if offset else None
     tags: dict[str, str] = {}
@@ -81,7 +83,7 @@ async def _listed(directory: ObjectDirectory, offset: str | None = None) -> dict
 
 
 async def _hinted(directory: ObjectDirectory, names: Iterable[str]) -> str | None:
-    """The file that the hint names, which some writers do in full."""
+    """Return the file that the version hint names; some writers store the full name."""
     answer = await obstore.get_async(directory.store, directory.key(f"{_FOLDER}/{_HINT}"))
     hint = bytes(await answer.bytes_async()).decode(errors="replace").strip()
     named = (match for name in names if (match := _FILE.fullmatch(name)))
@@ -101,8 +103,8 @@ def _newest(names: Iterable[str], numbered_by: str) -> str | None:
     if len(newest) > 1:
         raise TableUnreadable(
             f"the table has {len(newest)} metadata files of version {highest}, and only its catalog "
-            "knows which of them counts: ask the provider to share it through the catalog, or to name "
-            "the metadata file",
+            "knows which of them is current: ask the provider to share the table through the "
+            "catalog, or to share the location of the metadata file",
             detail=", ".join(newest),
         )
     return newest[0]

@@ -1,4 +1,4 @@
-"""The one spelling of a location, so that a table has one id however it is written."""
+"""Normalizes locations, so that a table has one id regardless of how its location is written."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ _URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<authority>[^/]*)(?P<path
 
 
 def normalised(text: str) -> str:
-    """The location that a text names, without a trailing slash: `file:///srv/t` for `/srv//t/`.
+    """Return a location without a trailing slash: `file:///srv/t` for `/srv//t/`.
 
-    Locations are literal: nothing is percent-decoded, and a `?` or `#` is part of the name.
+    Locations are literal: nothing is percent-decoded, and `?` and `#` are part of the name.
 
     Raises:
         ValueError: The text is neither a location nor an absolute path.
     """
     match = _URL.fullmatch(f"file://{text}" if text.startswith("/") else text)
     if match is None:
-        raise ValueError("write a location (s3://bucket/table) or an absolute path (/srv/table)")
+        raise ValueError("must be a location (s3://bucket/table) or an absolute path (/srv/table)")
     scheme, authority, path = match.group("scheme", "authority", "path")
     if scheme == "file":
-        # Only local paths have repeated slashes that mean nothing; elsewhere they are part of the key.
+        # Repeated slashes are redundant only in local paths; elsewhere they are part of the key.
         path = re.sub("/+", "/", path)
     path = path.rstrip("/")
     if {".", ".."} & set(path.split("/")):
-        raise ValueError("a location has no '.' or '..' part: write the plain path")
+        raise ValueError("a location cannot contain the segments '.' and '..': remove them")
     if bool(authority) == (scheme == "file") or (scheme == "file" and not path):
-        raise ValueError("a location names a bucket (s3://bucket/table) or a path (file:///srv/table)")
+        raise ValueError(
+            "a location must contain a bucket (s3://bucket/table) or a path (file:///srv/table)"
+        )
     return f"{scheme}://{authority}{path}"

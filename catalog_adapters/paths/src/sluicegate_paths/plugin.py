@@ -1,4 +1,4 @@
-"""What the adapter offers to the gateway."""
+"""Registers the adapter with the gateway."""
 
 from collections.abc import Sequence
 
@@ -6,10 +6,12 @@ from sluicegate.api import CatalogType, PluginContext, hookimpl
 from sluicegate_paths.catalog import PathsCatalog
 from sluicegate_paths.config import PathsConfig
 
+sluicegate_api_version = "1.0"
+
 
 @hookimpl
 def sluicegate_register_catalogs() -> Sequence[CatalogType]:
-    """The catalog type `paths`."""
+    """Return the catalog type `paths`."""
     return [CatalogType("paths", PathsConfig, _build)]
 
 

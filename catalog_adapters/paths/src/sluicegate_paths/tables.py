@@ -1,4 +1,4 @@
-"""What lies at a location: a Delta table, an Iceberg table, or nothing."""
+"""Detects the table at a location: a Delta table, an Iceberg table, or nothing."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import obstore
 from sluicegate.api import CatalogTable, ObjectDirectory, TableUnreadable
 from sluicegate_paths.iceberg import MetadataFile, newest_metadata
 
-# A table that is created anew in the other format is known as such after this time.
+# After this time, a table that was created again in the other format is detected.
 _DELTA_FOR_SECONDS = 300.0
 _KNOWN = 10_000
 
 
 def delta_table(location: str) -> CatalogTable:
-    """The Delta table at a location."""
+    """Return the Delta table at a location."""
     return CatalogTable(_id(location), "delta", location)
 
 
 def iceberg_table(location: str, newest: MetadataFile) -> CatalogTable:
-    """The Iceberg table at a location."""
+    """Return the Iceberg table at a location."""
     metadata = f"{location}/{newest.name}"
     return CatalogTable(
         _id(location), "iceberg", location, metadata_location=metadata, metadata_tag=newest.tag
@@ -30,19 +30,19 @@ def iceberg_table(location: str, newest: MetadataFile) -> CatalogTable:
 
 
 def pinned_table(location: str, metadata: str) -> CatalogTable:
-    """The Iceberg table at a location as one of its metadata files says, whatever is written later."""
+    """Return the Iceberg table at a location, pinned to one of its metadata files."""
     return CatalogTable(_id(metadata), "iceberg", location, metadata_location=metadata)
 
 
 async def is_delta(directory: ObjectDirectory) -> bool:
-    """Whether a directory holds a Delta log."""
+    """Return whether a directory contains a Delta log."""
     async for _ in obstore.list(directory.store, directory.key("_delta_log"), chunk_size=1):
         return True
     return False
 
 
 async def is_table(directory: ObjectDirectory) -> bool:
-    """Whether a directory holds a table of either format, also an Iceberg table that is ambiguous."""
+    """Return whether a directory contains a table of either format, even an ambiguous Iceberg table."""
     try:
         return await is_delta(directory) or await newest_metadata(directory) is not None
     except TableUnreadable:
@@ -50,10 +50,10 @@ async def is_table(directory: ObjectDirectory) -> bool:
 
 
 class KnownDelta:
-    """Locations that were seen to hold Delta logs: these are not looked at again for a while.
+    """Locations with a known Delta log, which are not checked again for a while.
 
     Args:
-        clock: Seconds, monotonic.
+        clock: Returns seconds, monotonic.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -61,7 +61,7 @@ class KnownDelta:
         self._until: dict[str, float] = {}
 
     def add(self, location: str) -> None:
-        """Remember a location."""
+        """Add a location."""
         if len(self._until) >= _KNOWN:
             self._until.clear()
         self._until[location] = self._clock() + _DELTA_FOR_SECONDS

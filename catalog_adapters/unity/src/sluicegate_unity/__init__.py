@@ -1,1 +1,1 @@
-"""Tables of a Unity Catalog, for Sluicegate."""
+"""Shares tables of a Unity Catalog."""

@@ -1,33 +1,34 @@
-"""The tables of a Unity Catalog."""
+"""Implements the gateway's `Catalog` for Unity Catalog."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
-from sluicegate.api import Catalog, CatalogTable, ListedTable, NotFound, PluginContext
-from sluicegate_unity.answers import Refused
+from sluicegate.api import Catalog, CatalogTable, ListedTable, NotFound, PluginContext, TablePage
 from sluicegate_unity.client import UnityClient
 from sluicegate_unity.commits import Ratified, ratified
 from sluicegate_unity.config import UnityConfig
 from sluicegate_unity.names import Names, is_name
-from sluicegate_unity.paging import listed
+from sluicegate_unity.paging import listed, page_of
+from sluicegate_unity.responses import Refused
 from sluicegate_unity.tables import UnityTable, listed_table, readable, table_of
 from sluicegate_unity.vending import CredentialDesk
-
-log = logging.getLogger(__name__)
 
 
 class UnityCatalog(Catalog):
     """Schemas and Delta tables of one catalog, or of all catalogs of a server.
 
     Args:
-        client: Asks the server.
-        catalog: The one catalog; `None` for all.
-        desk: Asks for credentials; `None` where the storage has its own for all tables.
+        client: Sends requests to the server.
+        catalog: The only catalog; `None` for all.
+        desk: Requests credentials; `None` if the configured storage has credentials for all tables.
     """
+
+    finds_by_name = True
+    # Without grants, the catalog returns an empty list instead of an error.
+    reason_for_none = "the gateway may lack USE SCHEMA or SELECT"
+    reason_for_no_schemas = "the gateway may lack USE CATALOG or USE SCHEMA"
 
     def __init__(self, client: UnityClient, catalog: str | None, desk: CredentialDesk | None) -> None:
         self._client = client
@@ -37,17 +38,17 @@ class UnityCatalog(Catalog):
 
     @classmethod
     def configured(cls, config: UnityConfig, context: PluginContext) -> UnityCatalog:
-        """The catalog of a section."""
+        """Return the catalog of a configuration section."""
         client = UnityClient.configured(context.name, config)
         desk = CredentialDesk(client) if config.credentials == "catalog" else None
         return cls(client, config.catalog, desk)
 
     async def list_schemas(self) -> list[str]:
-        """Names of the schemas, sorted: `schema`, or `catalog.schema` of all catalogs.
+        """Return names of the schemas, sorted: `schema`, or `catalog.schema` for all catalogs.
 
         Raises:
-            NotFound: The configured catalog is not there, or hidden from the gateway.
-            Unavailable: The server does not answer.
+            NotFound: The configured catalog doesn't exist, or is hidden from the gateway.
+            Unavailable: The server doesn't respond.
         """
         if self._catalog is not None:
             return sorted(await self._schemas(self._catalog))
@@ -60,71 +61,92 @@ class UnityCatalog(Catalog):
             try:
                 found += await self._schemas(str(catalog))
             except NotFound:
-                continue  # dropped meanwhile, or hidden from the gateway
+                continue  # dropped in the meantime, or hidden from the gateway
         return sorted(found)
 
     async def list_tables(self, schema: str) -> list[str]:
-        """Names of the readable Delta tables in a schema, sorted; see `listed_tables`.
+        """Return names of the readable Delta tables in a schema, sorted; see `listed_tables`.
 
         Raises:
-            NotFound: There is no such schema, or it is hidden from the gateway.
-            Unavailable: The server does not answer.
+            NotFound: The schema doesn't exist, or is hidden from the gateway.
+            Unavailable: The server doesn't respond.
         """
         return [table.name for table in await self.listed_tables(schema)]
 
     async def listed_tables(self, schema: str) -> list[ListedTable]:
-        """The readable Delta tables in a schema, sorted by name.
-
-        Of tables whose names differ in upper and lower case alone, the oldest is listed: recipients
-        cannot tell them apart, and a newer one must not take its place.
+        """Return the readable Delta tables in a schema, sorted by name; see `table_page`.
 
         Raises:
-            NotFound: There is no such schema, or it is hidden from the gateway.
-            Unavailable: The server does not answer.
+            NotFound: The schema doesn't exist.
+            Unavailable: The server doesn't respond.
         """
+        with self._told(f"schema '{schema}'"):
+            entries = listed(self._client, "/tables", "tables", self._tables_of(schema))
+            found = [listed_table(entry) async for entry in entries if readable(entry)]
+        return sorted(found, key=lambda table: table.name)
+
+    async def table_page(self, schema: str, token: str | None) -> TablePage:
+        """Return a page of the readable Delta tables in a schema.
+
+        Raises:
+            NotFound: The schema doesn't exist.
+            Unavailable: The server doesn't respond.
+        """
+        query = self._tables_of(schema)
+        with self._told(f"schema '{schema}'"):
+            entries, following = await page_of(self._client, "/tables", "tables", query, token)
+        return TablePage([listed_table(entry) for entry in entries if readable(entry)], following)
+
+    def _tables_of(self, schema: str) -> Mapping[str, str]:
         name = self._names.schema(schema)
-        query = {
+        return {
             "catalog_name": name.catalog,
             "schema_name": name.schema,
             "omit_columns": "true",
             "omit_properties": "true",
         }
-        with self._told(f"schema '{schema}'"):
-            entries = listed(self._client, "/tables", "tables", query)
-            found = [entry async for entry in entries if readable(entry)]
-        oldest: dict[str, ListedTable] = {}
-        for entry in sorted(found, key=_age):
-            table = listed_table(entry)
-            known = oldest.setdefault(table.name.casefold(), table)
-            if known.name != table.name:
-                log.warning("%s.%s hides '%s', which is newer", schema, known.name, table.name)
-        return sorted(oldest.values(), key=lambda table: table.name)
 
     def identifier(self, schema: str, table: str) -> str:
-        """`schema.table`, with the catalog before it where the schema's name has it.
+        """Return `schema.table`, with the catalog in front if the schema's name contains it.
 
         Raises:
-            NotFound: The schema's name is none.
+            NotFound: The schema's name is invalid.
         """
         self._names.schema(schema)
         return f"{schema}.{table}"
 
+    def canonical_schema(self, schema: str) -> str:
+        """Return `catalog.schema`."""
+        try:
+            name = self._names.schema(schema)
+        except NotFound:
+            return schema
+        return f"{name.catalog}.{name.schema}"
+
+    def canonical_identifier(self, identifier: str) -> str:
+        """Return `catalog.schema.table`."""
+        try:
+            return str(self._names.table(identifier))
+        except NotFound:
+            return identifier
+
     async def load_table(self, identifier: str) -> CatalogTable:
-        """Look a table up; a managed one with the commits that the catalog has ratified.
+        """Look up a table, including commits ratified by the catalog, and UniForm's metadata.
 
         Raises:
-            NotFound: There is no such table, or it is hidden from the gateway.
-            Unavailable: The server does not answer.
+            NotFound: The table doesn't exist, or is hidden from the gateway.
+            Unavailable: The server doesn't respond.
             UnsupportedOperation: It is a view, or of another format than Delta.
         """
         name = self._names.table(identifier)
         with self._told(f"table '{name}'"):
             table = table_of(name, await self._client.get(name.path))
-            state = await ratified(self._client, table) if table.managed else Ratified()
+            asked = table.managed or table.is_uniform
+            state = await ratified(self._client, table) if asked else Ratified()
         return await self._answer(table, state)
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close connections."""
         await self._client.aclose()
 
     async def _answer(self, table: UnityTable, state: Ratified) -> CatalogTable:
@@ -134,6 +156,7 @@ class UnityCatalog(Catalog):
             location=table.location,
             commits=state.commits,
             latest_version=state.latest_version,
+            metadata_location=state.iceberg_metadata,
             vendor=await self._desk.vendor(table) if self._desk else None,
         )
 
@@ -145,7 +168,7 @@ class UnityCatalog(Catalog):
 
     @contextmanager
     def _told(self, what: str) -> Iterator[None]:
-        """Tell what the server refuses: missing and forbidden are the same to recipients."""
+        """Translate errors of the server. Missing and forbidden objects are the same to recipients."""
         try:
             yield
         except Refused as refused:
@@ -155,8 +178,3 @@ class UnityCatalog(Catalog):
             raise self._client.unavailable(refused.detail) from refused
         except ValueError as error:
             raise self._client.unavailable(f"{what}: {error}") from error
-
-
-def _age(entry: Any) -> tuple[int, str]:
-    created = entry.get("created_at")
-    return (created if isinstance(created, int) else 0, entry["name"])

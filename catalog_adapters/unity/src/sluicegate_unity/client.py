@@ -1,4 +1,4 @@
-"""Questions to the catalog's API, and what its errors mean."""
+"""Sends requests to the catalog's API, and translates its errors."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 from urllib.parse import urlencode
 
-from sluicegate.api import AuthorizedClient, HttpAnswer, HttpClient, HttpRequest, NoAnswer, Unavailable
-from sluicegate_unity.answers import Refused, json_object, refusal
+from sluicegate.api import (
+    AuthorizedClient,
+    HttpClient,
+    HttpRequest,
+    HttpResponse,
+    NoResponse,
+    Unavailable,
+)
 from sluicegate_unity.config import UnityConfig
 from sluicegate_unity.grants import authorized
+from sluicegate_unity.responses import Refused, Verdict, is_conclusive, json_object, refusal, verdict
 
 _LONGEST: Final = 32 << 20
 _PASSING: Final = frozenset((429, 500, 502, 503, 504))
@@ -18,12 +25,12 @@ _PASSING: Final = frozenset((429, 500, 502, 503, 504))
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request to the API. All of them only read, so each may be asked again.
+    """A request to the API. It only reads, so it can be sent again.
 
     Attributes:
-        path: Percent-encoded, below the API's root.
+        path: Path below the API's base URL, percent-encoded.
         query: Parameters.
-        body: Sent as JSON.
+        body: Body, sent as JSON.
     """
 
     method: str
@@ -33,22 +40,22 @@ class Question:
 
     @property
     def route(self) -> str:
-        """Method and path, for the log."""
+        """Return method and path, for the log."""
         return f"{self.method} {self.path}"
 
     @property
     def target(self) -> str:
-        """Path and query."""
+        """Return path and query."""
         return f"{self.path}?{urlencode(self.query)}" if self.query else self.path
 
 
 class UnityClient:
-    """Asks one Unity Catalog.
+    """A client of one Unity Catalog.
 
     Args:
         name: The catalog's name in the configuration, for messages.
-        api: Where its routes begin.
-        http: How it is reached, and who the gateway is to it.
+        api: Base URL of the API.
+        http: Sends authenticated requests.
     """
 
     def __init__(self, name: str, api: str, http: AuthorizedClient) -> None:
@@ -58,7 +65,7 @@ class UnityClient:
 
     @classmethod
     def configured(cls, name: str, config: UnityConfig) -> Self:
-        """The client that a section describes; nothing is asked yet.
+        """Return the client for a section of the configuration, without connecting to the catalog.
 
         Args:
             name: The catalog's name in the configuration.
@@ -69,50 +76,56 @@ class UnityClient:
             connections=config.max_concurrency,
             longest=_LONGEST,
             passing=_PASSING,
+            conclusive=is_conclusive,
         )
         return cls(name, config.api, authorized(config, http, name))
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """What a route answers; see `ask`."""
+        """Return the response of a route; see `ask`."""
         return await self.ask(Question("GET", path, query))
 
     async def ask(self, question: Question) -> dict[str, Any]:
-        """The JSON object that the catalog answers.
+        """Return the JSON object in the catalog's response.
 
         Raises:
-            Refused: It answers with an error of the kind 4xx other than 401.
-            Unavailable: It does not answer, or not as a Unity Catalog does, or does not know the
-                gateway.
+            Refused: The catalog returns a 4xx error that concerns the requested object.
+            Unavailable: The catalog does not respond, its response is invalid, or it rejects the
+                gateway's identity.
         """
-        request = HttpRequest(question.method, f"{self._api}{question.target}", json=question.body)
+        request = HttpRequest(
+            question.method, f"{self._api}{question.target}", json=question.body, idempotent=True
+        )
         try:
             answer = await self._http.send(request)
             document = await answer.parsed(json_object)
-        except NoAnswer as error:
+        except NoResponse as error:
             raise self.unavailable(str(error)) from error
         if answer.status == 200 and document is not None:
             return document
         raise self._error(answer, refusal(question.route, answer, document))
 
     def unavailable(self, detail: str) -> Unavailable:
-        """The error for an answer that cannot be used.
+        """Return the error for an unusable response.
 
         Args:
-            detail: Why, for the log.
+            detail: The reason, only for the log.
         """
         return Unavailable(
-            f"the catalog '{self.name}' does not answer as it should now; try again later",
+            f"the catalog '{self.name}' does not respond as expected; try again later",
             detail=detail,
         )
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close connections."""
         await self._http.aclose()
 
-    def _error(self, answer: HttpAnswer, refused: Refused) -> Exception:
-        if answer.status == 401:
+    def _error(self, answer: HttpResponse, refused: Refused) -> Exception:
+        known = verdict(answer)
+        if known is Verdict.NO_ROUTE:
+            return Refused.because_of_no_route(refused.detail)
+        if known is Verdict.UNKNOWN_IDENTITY:
             return Unavailable(
-                f"the catalog '{self.name}' does not accept the gateway's token; ask its operator",
+                f"the catalog '{self.name}' rejects the gateway's token; ask the gateway's operator",
                 detail=refused.detail,
             )
         meant = 400 <= answer.status <= 501 and answer.status not in _PASSING

@@ -1,6 +1,6 @@
-"""Catalog-managed tables: the commits that the catalog has ratified.
+"""Reads what the Delta API adds to a table: ratified commits, and Iceberg metadata.
 
-Sources: Unity Catalog's Delta API; Delta protocol, "Catalog-managed tables".
+Sources: Unity Catalog API, `delta.yaml`; Delta protocol, "Catalog-managed tables".
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sluicegate.api import CatalogCommit
-from sluicegate_unity.answers import Refused
 from sluicegate_unity.client import Question, UnityClient
 from sluicegate_unity.locations import location_of, same_directory
+from sluicegate_unity.responses import Refused
 from sluicegate_unity.tables import UnityTable
 
-# The second is what the feature was called while it was a preview.
+# The second is the feature's name during its preview.
 _FEATURES: Final = ("delta.feature.catalogManaged", "delta.feature.catalogOwned-preview")
 _FILE_NAME: Final = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z._-]*\.json")
 _PREVIEW: Final = "/delta/preview/commits"
@@ -27,43 +27,57 @@ _LAST: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Ratified:
-    """What the catalog says of a table's log; nothing where the log alone counts.
+    """The catalog's state of a table's log; empty if only the log itself is relevant.
 
     Attributes:
-        commits: Those that are not published yet, maybe some that are; ascending.
-        latest_version: Nothing above it counts.
+        commits: All unpublished commits, and possibly some published ones; ascending.
+        latest_version: The latest valid version.
+        iceberg_metadata: The current Iceberg metadata file of a UniForm table, as a literal location.
     """
 
     commits: tuple[CatalogCommit, ...] = ()
     latest_version: int | None = None
+    iceberg_metadata: str | None = None
 
 
 async def ratified(client: UnityClient, table: UnityTable) -> Ratified:
-    """Ask for the commits of a managed table.
+    """Request the commits of a managed table, and the Iceberg metadata of a UniForm table.
 
     Raises:
-        Refused: The catalog answers with an error.
-        Unavailable: It does not answer.
-        ValueError: What it answers cannot be used.
+        Refused: The catalog responds with an error.
+        Unavailable: It doesn't respond.
+        ValueError: Its response is invalid.
     """
     try:
         answer = await client.get(table.name.delta_path)
     except Refused as refused:
         if not refused.has_no_route:
             raise
-        return await _by_preview(client, table)
+        return await _by_preview(client, table) if table.managed else Ratified()
     metadata = answer.get("metadata")
     if not isinstance(metadata, dict):
-        raise ValueError("the Delta API answers no metadata")
+        raise ValueError("the Delta API returned no metadata")
     _check_same(table, metadata)
+    iceberg = _iceberg_metadata(answer.get("uniform"))
     if not _catalog_managed(metadata.get("properties")):
-        return Ratified()
+        return Ratified(iceberg_metadata=iceberg)
     commits = _commits(answer.get("commits"), "-")
-    return Ratified(commits, _whole(answer.get("latest-table-version"), "latest version"))
+    return Ratified(commits, _whole(answer.get("latest-table-version"), "latest version"), iceberg)
+
+
+def _iceberg_metadata(uniform: object) -> str | None:
+    iceberg = uniform.get("iceberg") if isinstance(uniform, dict) else None
+    location = iceberg.get("metadata-location") if isinstance(iceberg, dict) else None
+    if location is None:
+        return None
+    try:
+        return location_of(str(location))
+    except ValueError as error:
+        raise ValueError(f"the Iceberg metadata {str(location)[:1000]!r}: {error}") from error
 
 
 async def _by_preview(client: UnityClient, table: UnityTable) -> Ratified:
-    """The same from servers of version 0.4, a page of commits at a time."""
+    """Request the same from servers of version 0.4, one page of commits at a time."""
     if not _catalog_managed(table.properties):
         return Ratified()
     commits: dict[int, CatalogCommit] = {}
@@ -79,15 +93,15 @@ async def _by_preview(client: UnityClient, table: UnityTable) -> Ratified:
         start = max((each.version for each in page), default=latest) + 1
         if start > latest:
             return Ratified(tuple(commits[version] for version in sorted(commits)), latest)
-    raise ValueError("the commits have no end")
+    raise ValueError("the list of commits never ends")
 
 
 def _check_same(table: UnityTable, metadata: Mapping[str, Any]) -> None:
-    """Both answers must be about one table: it could have been created anew between them."""
+    """Ensure that both responses refer to one table, which could have been replaced in between."""
     if metadata.get("table-uuid") != table.id:
-        raise ValueError("the table was replaced while it was looked up")
+        raise ValueError("the table was replaced during the lookup")
     if not same_directory(location_of(str(metadata.get("location"))), table.location):
-        raise ValueError("the Delta API names another location")
+        raise ValueError("the Delta API returned another location")
 
 
 def _catalog_managed(properties: object) -> bool:
@@ -97,13 +111,13 @@ def _catalog_managed(properties: object) -> bool:
 
 
 def _commits(entries: object, separator: str) -> tuple[CatalogCommit, ...]:
-    """Commits in ascending order; `separator` joins the words of their keys."""
+    """Return commits in ascending order; `separator` joins the words of their keys."""
     if entries is None:
         return ()
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise ValueError("the commits are no list of commits")
+        raise ValueError("the commits are not a list of commits")
     if len(entries) > _MOST_COMMITS:
-        raise ValueError("there are more commits than any table has unpublished")
+        raise ValueError("there are more unpublished commits than a table can have")
     return tuple(sorted(_each(entries, separator), key=lambda commit: commit.version))
 
 
@@ -111,7 +125,7 @@ def _each(entries: Iterable[Mapping[str, Any]], separator: str) -> Iterable[Cata
     for entry in entries:
         name = entry.get(f"file{separator}name")
         if not isinstance(name, str) or not _FILE_NAME.fullmatch(name):
-            raise ValueError("a commit's file has no name that may be read")
+            raise ValueError("a commit's file has an invalid name")
         yield CatalogCommit(
             version=_whole(entry.get("version"), "version"),
             timestamp=_whole(entry.get("timestamp"), "timestamp"),
@@ -122,5 +136,5 @@ def _each(entries: Iterable[Mapping[str, Any]], separator: str) -> Iterable[Cata
 
 def _whole(value: object, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LAST:
-        raise ValueError(f"a commit's {what} is no number")
+        raise ValueError(f"a commit's {what} is not a number")
     return value

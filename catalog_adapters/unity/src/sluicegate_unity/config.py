@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
-from sluicegate.api import CatalogConfig, OAuth2Client, PluginConfig, SecretStr
+from sluicegate.api import CatalogConfig, OAuth2Client, PluginConfig, RotatableSecret, SecretStr
 from sluicegate_unity.names import NAME
 
 API = "/api/2.1/unity-catalog"
@@ -16,16 +16,16 @@ _EXCHANGE = "/api/1.0/unity-control/auth/tokens"
 
 
 def _plain_url(text: str) -> str:
-    """An address without a slash at its end.
+    """Return a URL without its trailing slash.
 
     Raises:
-        ValueError: It is no `http` or `https` URL, or has a user, query or fragment.
+        ValueError: It is not an `http` or `https` URL, or has a user, query or fragment.
     """
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must be a URL such as https://unity.example.com")
     if parts.query or parts.fragment or parts.username is not None:
-        raise ValueError("must hold only scheme, host, port and path")
+        raise ValueError("must contain only scheme, host, port and path")
     return text.rstrip("/")
 
 
@@ -41,26 +41,26 @@ def _header_safe(token: SecretStr) -> SecretStr:
 
 
 Url = Annotated[str, AfterValidator(_plain_url)]
-Token = Annotated[SecretStr, AfterValidator(_header_safe)]
+Token = Annotated[RotatableSecret, AfterValidator(_header_safe)]
 
 
 class TokenExchange(PluginConfig):
-    """An identity token, exchanged at the catalog for access tokens before each expires."""
+    """An identity token that is exchanged at the catalog for access tokens before each expires."""
 
     subject_token: Token | None = Field(
         default=None, description="The identity token: a JWT of an issuer that the catalog trusts."
     )
     subject_token_file: Path | None = Field(
         default=None,
-        description="A file with the identity token, read again at each exchange: for tokens that "
-        "something else renews.",
+        description="A file with the identity token. It is read at each exchange, so that other "
+        "tools can renew it.",
     )
     subject_token_type: str = Field(
         default="urn:ietf:params:oauth:token-type:id_token",
-        description="What the identity token is.",
+        description="The type of the identity token.",
     )
     token_uri: Url | None = Field(
-        default=None, description="Where tokens are exchanged; the catalog's own address if unset."
+        default=None, description="URL of the token exchange. Default: the catalog's own."
     )
 
     @model_validator(mode="after")
@@ -79,45 +79,49 @@ class OAuth2(OAuth2Client):
 class UnityConfig(CatalogConfig):
     """A Unity Catalog: its schemas and Delta tables, and the credentials that it vends.
 
-    The gateway is known to it by a static token, by exchanging an identity token, or as an OAuth
-    client; by nothing where the catalog asks for no authorization.
+    The gateway authenticates with a static token, by exchanging an identity token, or as an OAuth
+    client; or not at all, if the catalog requires no authorization.
     """
 
     uri: Annotated[str, AfterValidator(_server_url)] = Field(
-        description="Address of the server, with or without `/api/2.1/unity-catalog`.",
+        description="URL of the server, with or without `/api/2.1/unity-catalog`.",
         examples=["https://unity.example.com"],
     )
     catalog: str | None = Field(
         default=None,
         pattern=f"^{NAME}$",
-        description="The catalog whose schemas are offered. If unset, those of all catalogs are, "
-        "named `catalog.schema`.",
+        description="The catalog whose schemas are available. Default: those of all catalogs, named "
+        "`catalog.schema`.",
     )
-    token: Token | None = Field(default=None, description="A token that does not expire.")
+    token: Token | None = Field(
+        default=None,
+        description="A token that does not expire. `{file: …}` and `{env: …}` are read again if the "
+        "catalog rejects the token, and a file also when it changes.",
+    )
     token_exchange: TokenExchange | None = Field(
         default=None, description="An identity token to exchange."
     )
     oauth2: OAuth2 | None = Field(default=None, description="An OAuth client.")
     credentials: Literal["catalog", "storage"] = Field(
         default="catalog",
-        description="Whose credentials read tables: those that the catalog gives, where it does, or "
-        "always those of the storage configuration.",
+        description="Which credentials are used to read tables: those that the catalog vends, if "
+        "any, or always those of the storage configuration.",
     )
 
     @model_validator(mode="after")
     def _one_identity(self) -> Self:
         given = [name for name in ("token", "token_exchange", "oauth2") if getattr(self, name)]
         if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} exclude each other: keep one")
+            raise ValueError(f"{' and '.join(given)} are mutually exclusive: keep one")
         return self
 
     @property
     def api(self) -> str:
-        """Where the catalog's routes begin."""
+        """Return the base URL of the catalog's routes."""
         return f"{self.uri}{API}"
 
     @property
     def exchange_uri(self) -> str:
-        """Where identity tokens are exchanged."""
+        """Return the URL of the token exchange."""
         given = self.token_exchange.token_uri if self.token_exchange else None
         return given or f"{self.uri}{_EXCHANGE}"

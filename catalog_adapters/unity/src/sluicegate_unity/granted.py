@@ -1,4 +1,4 @@
-"""The credentials that the catalog answers, in either of its two spellings."""
+"""Parses vended credentials, in both of the catalog's formats."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ _DELTA_KEYS: Final[Mapping[Cloud, Mapping[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """What the catalog gives for a table.
+    """Credentials that the catalog vends for a table.
 
     Attributes:
-        kind: Whose credentials they are; `None` where the catalog has none for this storage.
-        secret: By the names of `TemporaryCredentials`.
-        expires_at: Epoch milliseconds; `None` for fixed keys, which open the whole bucket for ever.
+        kind: Kind of credentials; `None` if the catalog has none for this storage.
+        secret: Secrets, by their names in `TemporaryCredentials`.
+        expires_at: Epoch milliseconds; `None` for fixed keys, which cover the entire bucket and never
+            expire.
     """
 
     kind: Cloud | None = None
@@ -44,10 +45,10 @@ class Granted:
 
 
 def table_credentials(answer: Mapping[str, Any], location: str) -> Granted:
-    """What `temporary-table-credentials` answers.
+    """Parse the response of `temporary-table-credentials`.
 
     Raises:
-        ValueError: The answer cannot be used, or is for another directory.
+        ValueError: The response is invalid, or is for another directory.
     """
     url = answer.get("url")
     if url is not None and not _is(url, location):
@@ -61,18 +62,18 @@ def table_credentials(answer: Mapping[str, Any], location: str) -> Granted:
 
 
 def delta_credentials(answer: Mapping[str, Any], location: str) -> Granted:
-    """What the Delta API's `credentials` answers for the table's own directory.
+    """Parse the response of the Delta API's `credentials` for the table's own directory.
 
     Raises:
-        ValueError: The answer cannot be used, or has none for this directory.
+        ValueError: The response is invalid, or contains none for this directory.
     """
     entries = answer.get("storage-credentials")
     if not isinstance(entries, list):
-        raise ValueError("the answer has no list of credentials")
-    # A wider prefix would open other tables too, and longer ones not all of this.
+        raise ValueError("the response contains no list of credentials")
+    # A shorter prefix would also cover other tables, and a longer one not all of this table.
     fitting = [entry for entry in entries if isinstance(entry, dict) and _fits(entry, location)]
     if not fitting:
-        raise ValueError("there are no credentials to read exactly this directory")
+        raise ValueError("the response contains no credentials for exactly this directory")
     config = fitting[0].get("config")
     found = [
         (cloud, secret)
@@ -85,9 +86,9 @@ def delta_credentials(answer: Mapping[str, Any], location: str) -> Granted:
 def _one(found: list[tuple[Cloud, dict[str, str]]], expires_at: object) -> Granted:
     given = [(cloud, secret) for cloud, secret in found if secret]
     if len(given) > 1:
-        raise ValueError("the answer has credentials of several clouds")
+        raise ValueError("the response contains credentials of several clouds")
     if isinstance(expires_at, bool) or not isinstance(expires_at, int | None):
-        raise ValueError("the answer does not say when the credentials expire")
+        raise ValueError("the response does not contain the expiry of the credentials")
     return Granted(*given[0], expires_at) if given else Granted()
 
 
@@ -103,6 +104,6 @@ def _is(uri: object, location: str) -> bool:
 
 
 def _texts(entry: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, str]:
-    """What of the wanted texts is there."""
+    """Return those of the wanted strings that are present."""
     found = {ours: entry.get(theirs) for ours, theirs in keys.items()}
     return {name: value for name, value in found.items() if isinstance(value, str) and value}

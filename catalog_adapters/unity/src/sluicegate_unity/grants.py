@@ -1,6 +1,6 @@
-"""Who the gateway is to the catalog: nobody, a fixed token, or what an OAuth grant gives.
+"""Authenticates the gateway to the catalog: anonymously, with a fixed token, or with an OAuth grant.
 
-Sources: RFC 8693 as Unity Catalog answers it; RFC 6749, section 4.4.
+Sources: RFC 8693, as implemented by Unity Catalog; RFC 6749, section 4.4.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from typing import Final
 
 import anyio
 
-from sluicegate.api import AccessTokens, AuthorizedClient, HttpClient, HttpRequest
+from sluicegate.api import AccessTokens, AuthorizedClient, HttpClient, HttpRequest, current_secret
 from sluicegate_unity.config import OAuth2, TokenExchange, UnityConfig
+from sluicegate_unity.responses import refuses_identity
 
 _EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ACCESS_TOKEN: Final = "urn:ietf:params:oauth:token-type:access_token"  # noqa: S105 (a type's name)
@@ -19,18 +20,19 @@ _MARGIN_SECONDS: Final = 300
 
 
 def authorized(config: UnityConfig, http: HttpClient, catalog: str) -> AuthorizedClient:
-    """The configured way to ask.
+    """Return a client that authenticates as configured.
 
     Args:
-        config: The catalog's section.
-        http: Reaches the catalog and token endpoints.
+        config: The catalog's section of the configuration.
+        http: Sends requests to the catalog and the token endpoint.
         catalog: The catalog's name, for messages.
     """
     grant = _grant(config)
     if grant is None:
-        return AuthorizedClient(http, config.token)
+        return AuthorizedClient(http, config.token, is_refusal=refuses_identity)
     server = f"the catalog '{catalog}'"
-    return AuthorizedClient(http, AccessTokens(http, grant, server, margin=_MARGIN_SECONDS))
+    tokens = AccessTokens(http, grant, server, margin=_MARGIN_SECONDS)
+    return AuthorizedClient(http, tokens, is_refusal=refuses_identity)
 
 
 def _grant(config: UnityConfig) -> Callable[[], Awaitable[HttpRequest]] | None:
@@ -47,14 +49,14 @@ def _exchange(config: TokenExchange, uri: str) -> Callable[[], Awaitable[HttpReq
             "subject_token_type": config.subject_token_type,
             "subject_token": await _subject(config),
         }
-        return HttpRequest("POST", uri, form=form)
+        return HttpRequest("POST", uri, form=form, idempotent=True)
 
     return grant
 
 
 async def _subject(config: TokenExchange) -> str:
     if config.subject_token is not None:
-        return config.subject_token.get_secret_value()
+        return await current_secret(config.subject_token)
     if config.subject_token_file is None:
         raise ValueError("there is no identity token")
     token = (await anyio.Path(config.subject_token_file).read_text(encoding="utf-8")).strip()
@@ -65,6 +67,6 @@ async def _subject(config: TokenExchange) -> str:
 
 def _client_credentials(config: OAuth2) -> Callable[[], Awaitable[HttpRequest]]:
     async def grant() -> HttpRequest:
-        return config.grant(config.token_uri)
+        return await config.grant(config.token_uri)
 
     return grant

@@ -1,4 +1,4 @@
-"""Names of catalogs, schemas and tables, and the identifiers made of them."""
+"""Parses names of catalogs, schemas and tables, and identifiers made of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote
 from sluicegate.api import NotFound
 
 NAME: Final = r"[^\s./\x00-\x1f\x7f]{1,255}"
-"""What a name consists of: periods separate names, so none has any."""
+"""Characters of a name. Names can't contain periods, which separate them."""
 
 _NAME: Final = re.compile(NAME)
 
@@ -32,17 +32,17 @@ class TableName:
     table: str
 
     def __str__(self) -> str:
-        """`catalog.schema.table`."""
+        """Return `catalog.schema.table`."""
         return f"{self.catalog}.{self.schema}.{self.table}"
 
     @property
     def path(self) -> str:
-        """Its route in the catalog's own API."""
+        """Return its route in the catalog's own API."""
         return f"/tables/{quote(str(self), safe='')}"
 
     @property
     def delta_path(self) -> str:
-        """Its route in the Delta API."""
+        """Return its route in the Delta API."""
         catalog, schema, table = (
             quote(name, safe="") for name in (self.catalog, self.schema, self.table)
         )
@@ -50,17 +50,17 @@ class TableName:
 
 
 class Names:
-    """Reads the names that the gateway's users write.
+    """Parses names that users of the gateway write.
 
     Args:
-        catalog: The configured catalog, which then may be left out; `None` for all.
+        catalog: The configured catalog, which can then be left out of names; `None` for all.
     """
 
     def __init__(self, catalog: str | None) -> None:
         self._catalog = catalog
 
     def schema(self, text: str) -> SchemaName:
-        """The schema that `schema` or `catalog.schema` names.
+        """Parse `schema` or `catalog.schema`.
 
         Raises:
             NotFound: The text names no schema of the configured catalog.
@@ -68,7 +68,7 @@ class Names:
         return SchemaName(*self._parts(text, 2, "schema"))
 
     def table(self, text: str) -> TableName:
-        """The table that `schema.table` or `catalog.schema.table` names.
+        """Parse `schema.table` or `catalog.schema.table`.
 
         Raises:
             NotFound: The text names no table of the configured catalog.
@@ -76,7 +76,7 @@ class Names:
         return TableName(*self._parts(text, 3, "table"))
 
     def listed(self, catalog: str, schema: str) -> str:
-        """How a schema is listed."""
+        """Return the name of a schema in listings."""
         return f"{catalog}.{schema}" if self._catalog is None else schema
 
     def _parts(self, text: str, count: int, what: str) -> list[str]:
@@ -90,5 +90,5 @@ class Names:
 
 
 def is_name(text: object) -> bool:
-    """Whether something is the name of a catalog, schema or table."""
+    """Return whether a value is the name of a catalog, schema or table."""
     return isinstance(text, str) and _NAME.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""Listings, page by page."""
+"""Reads listings page by page."""
 
 from __future__ import annotations
 
@@ -7,47 +7,71 @@ from typing import Any, Final
 
 from sluicegate_unity.client import UnityClient
 
-_PAGE: Final = "100"  # the most that the catalog gives at once
+_PAGE: Final = "100"  # the catalog's maximum
 _MOST_PAGES: Final = 10_000
 _MOST_ENTRIES: Final = 1_000_000
-_LONGEST_TOKEN: Final = 8192  # characters: URLs cannot carry longer ones
+_LONGEST_TOKEN: Final = 8192  # characters; URLs can't contain longer ones
 _MISSING: Final = object()
+
+
+async def page_of(
+    client: UnityClient,
+    path: str,
+    key: str,
+    query: Mapping[str, str],
+    token: str | None,
+) -> tuple[list[Mapping[str, Any]], str | None]:
+    """Return the entries of one page, and the token of the next; `None` after the last.
+
+    Any page can be empty: the catalog removes entries that the gateway can't see after it has built a
+    page.
+
+    Args:
+        client: Sends requests to the catalog.
+        path: The route.
+        key: Name of the entries in the response.
+        query: Additional parameters.
+        token: Token of this page; `None` for the first.
+
+    Raises:
+        Refused: The catalog responds with an error.
+        Unavailable: It doesn't respond, or the response is not a page.
+    """
+    at = {} if token is None else {"page_token": token}
+    answer = await client.get(path, {"max_results": _PAGE, **query, **at})
+    entries, following = answer.get(key, _MISSING) or [], answer.get("next_page_token") or None
+    if not isinstance(entries, list) or not isinstance(following, str | None):
+        raise client.unavailable(f"{path}: the response is not a page of {key}")
+    if len(following or "") > _LONGEST_TOKEN:
+        raise client.unavailable(f"{path}: the next page's token has {len(following or '')} characters")
+    return [entry for entry in entries if isinstance(entry, dict)], following
 
 
 async def listed(
     client: UnityClient, path: str, key: str, query: Mapping[str, str] | None = None
 ) -> AsyncIterator[Mapping[str, Any]]:
-    """The entries of a listing.
-
-    Pages can be empty, in the middle too: the catalog takes what the gateway may not see out of pages
-    that it has made. Only an absent token ends a listing.
+    """Yield the entries of a listing, page by page, until a token is missing. See `page_of`.
 
     Args:
-        client: Asks the catalog.
+        client: Sends requests to the catalog.
         path: The route.
-        key: What the answer names the entries.
-        query: Further parameters.
+        key: Name of the entries in the response.
+        query: Additional parameters.
 
     Raises:
-        Refused: The catalog answers with an error.
-        Unavailable: It does not answer, or not with an end.
+        Refused: The catalog responds with an error.
+        Unavailable: It doesn't respond, or the listing never ends.
     """
-    wanted = {"max_results": _PAGE, **(query or {})}
     seen: set[str] = set()
     left = _MOST_ENTRIES
+    token: str | None = None
     while True:
-        answer = await client.get(path, wanted)
-        entries, token = answer.get(key, _MISSING) or [], answer.get("next_page_token") or None
-        if not isinstance(entries, list) or not isinstance(token, str | None):
-            raise client.unavailable(f"{path}: the answer is no page of {key}")
-        if (left := left - len(entries)) < 0 or len(token or "") > _LONGEST_TOKEN:
-            raise client.unavailable(f"{path}: the listing has no end")
+        entries, token = await page_of(client, path, key, query or {}, token)
         for entry in entries:
-            if isinstance(entry, dict):
-                yield entry
+            yield entry
         if token is None:
             return
-        if token in seen or len(seen) >= _MOST_PAGES:
-            raise client.unavailable(f"{path}: the listing has no end")
+        left -= len(entries)
+        if token in seen or len(seen) >= _MOST_PAGES or left < 0:
+            raise client.unavailable(f"{path}: the listing never ends")
         seen.add(token)
-        wanted["page_token"] = token

@@ -1,4 +1,4 @@
-"""What the adapter offers to the gateway."""
+"""Registers the adapter with the gateway."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from sluicegate.api import CatalogType, hookimpl
 from sluicegate_unity.catalog import UnityCatalog
 from sluicegate_unity.config import UnityConfig
 
+sluicegate_api_version = "1.0"
+
 
 @hookimpl
 def sluicegate_register_catalogs() -> Sequence[CatalogType]:
-    """The catalog type `unity`."""
+    """Return the catalog type `unity`."""
     return [CatalogType("unity", UnityConfig, UnityCatalog.configured)]

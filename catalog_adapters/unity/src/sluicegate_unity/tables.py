@@ -1,4 +1,4 @@
-"""Tables as the catalog describes them, and which of them can be shared."""
+"""Models the catalog's tables, and decides which of them can be shared."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from sluicegate.api import ListedTable, UnsupportedOperation
 from sluicegate_unity.locations import location_of
 from sluicegate_unity.names import TableName, is_name
 
-# Views of any kind have no files that are theirs alone, also where they carry format DELTA.
+# Views of any kind have no files of their own, even if their format is DELTA.
 _TABLES: Final = frozenset(("MANAGED", "EXTERNAL", "STREAMING_TABLE"))
 _FORMAT: Final = "DELTA"
+_UNIFORM: Final = "delta.universalFormat.enabledFormats"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +21,11 @@ class UnityTable:
     """A Delta table of the catalog.
 
     Attributes:
-        id: Of this table: one that is dropped and created anew has another.
-        uri: Its location as the catalog spells it.
-        location: The same, literal and canonical.
-        managed: The catalog owns the files, and may own the commits too.
-        properties: As they were registered, maybe stale.
+        id: Unique id: a table that is dropped and created again has another one.
+        uri: Its location as written by the catalog.
+        location: The same location, literal and normalized.
+        managed: Whether the catalog owns the files; it may also own the commits.
+        properties: Registered properties, possibly stale.
     """
 
     name: TableName
@@ -34,31 +35,41 @@ class UnityTable:
     managed: bool
     properties: Mapping[str, Any] = field(compare=False)
 
+    @property
+    def is_uniform(self) -> bool:
+        """Return whether the table has Iceberg metadata in addition to its Delta log (UniForm)."""
+        formats = str(self.properties.get(_UNIFORM, "")).split(",")
+        return "iceberg" in (each.strip() for each in formats)
+
 
 def readable(entry: Mapping[str, Any]) -> bool:
-    """Whether an entry of a listing is a Delta table with files."""
+    """Return whether an entry of a listing is a Delta table with files."""
     return _obstacle(entry) is None and is_name(entry.get("name"))
 
 
 def listed_table(entry: Mapping[str, Any]) -> ListedTable:
-    """What a readable entry of a listing names."""
-    identity = entry.get("table_id")
-    return ListedTable(entry["name"], identity if isinstance(identity, str) and identity else None)
+    """Return the table that a readable entry of a listing names."""
+    identity, created = entry.get("table_id"), entry.get("created_at")
+    return ListedTable(
+        entry["name"],
+        identity if isinstance(identity, str) and identity else None,
+        created if isinstance(created, int) else None,
+    )
 
 
 def table_of(name: TableName, answer: Mapping[str, Any]) -> UnityTable:
-    """The table that an answer describes.
+    """Return the table that a response describes.
 
     Args:
-        name: What was asked for.
-        answer: What the catalog says.
+        name: The requested name.
+        answer: The catalog's response.
 
     Raises:
         UnsupportedOperation: It is a view, or of another format than Delta.
-        ValueError: The answer is none about this table.
+        ValueError: The response doesn't describe this table.
     """
     if str(answer.get("name")).casefold() != name.table.casefold():
-        raise ValueError("the answer is about another table")
+        raise ValueError("the response describes another table")
     if (obstacle := _obstacle(answer)) is not None:
         raise UnsupportedOperation(f"the table cannot be shared: {obstacle}", detail=str(name))
     identity, uri = answer.get("table_id"), answer.get("storage_location")
@@ -80,12 +91,12 @@ def table_of(name: TableName, answer: Mapping[str, Any]) -> UnityTable:
 
 
 def _obstacle(entry: Mapping[str, Any]) -> str | None:
-    """Why a table cannot be shared."""
+    """Explain why a table can't be shared."""
     kind, form = entry.get("table_type"), entry.get("data_source_format")
     if not isinstance(kind, str) or kind not in _TABLES:
-        return "it is a view in its catalog, or of another kind than tables with files of their own"
+        return "it is a view in its catalog, or another kind of table without its own files"
     if form != _FORMAT:
-        return "its catalog says that it is no Delta table"
+        return "according to its catalog, it is not a Delta table"
     if not entry.get("storage_location"):
-        return "its catalog does not say where its files are"
+        return "its catalog does not report the location of its files"
     return None

@@ -1,4 +1,4 @@
-"""Credentials for tables: for which the catalog gives any, and how it is asked for them."""
+"""Vends credentials for tables, and tracks for which tables the catalog vends any."""
 
 from __future__ import annotations
 
@@ -20,41 +20,46 @@ from sluicegate.api import (
     Unavailable,
     UnsupportedOperation,
 )
-from sluicegate_unity.answers import Refused
 from sluicegate_unity.client import Question, UnityClient
 from sluicegate_unity.granted import Granted, delta_credentials, table_credentials
 from sluicegate_unity.locations import account_of, bucket_of, same_directory
+from sluicegate_unity.responses import Refused
 from sluicegate_unity.tables import UnityTable
 
 _CREDENTIALS: Final = "/temporary-table-credentials"
-# How long it is believed that there are none, or fixed keys alone: the catalog may be mended.
+# How long it is cached that there are no credentials, or only fixed keys. The catalog might be
+# reconfigured in the meantime.
 _RELEARN_SECONDS: Final = 600.0
+# How long credentials that were requested to test a bucket are kept for later use.
+_KEPT_SECONDS: Final = 60.0
+_MOST_KEPT: Final = 1000
 
 
 class CredentialDesk:
-    """Asks a catalog for credentials, and knows for which tables it gives none.
+    """Requests credentials from a catalog, and knows for which tables it vends none.
 
-    A catalog is configured bucket by bucket, or not at all: then its readers bring credentials of
-    their own, which for the gateway are those of the storage configuration.
+    Catalogs are configured bucket by bucket, or not at all. In the latter case, readers use their own
+    credentials, which for the gateway are those of the storage configuration.
 
     Args:
-        client: Asks the catalog.
-        clock: Seconds, monotonic.
+        client: Sends requests to the catalog.
+        clock: Returns seconds, monotonic.
     """
 
     def __init__(self, client: UnityClient, clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
         self._clock = clock
-        self._sessions: set[str] = set()  # buckets whose credentials end
-        self._fixed_until: dict[str, float] = {}  # others, and when to look again
+        self._sessions: set[str] = set()  # buckets whose credentials expire
+        self._fixed_until: dict[str, float] = {}  # other buckets, and when to check again
         self._none_until: dict[str, float] = {}
+        self._kept: dict[str, tuple[float, Granted]] = {}  # by table, with expiry
         self._learning = anyio.Lock()
 
     async def vendor(self, table: UnityTable) -> CredentialVendor | None:
-        """Who vends for a table; `None` where its storage has to do by itself.
+        """Return the vendor for a table; `None` if the configured storage must be used.
 
-        The first table of a bucket costs a question. Where that fails, what is wrong will be told
-        when credentials are needed.
+        The first table of a bucket costs one request. If it fails, the error is reported when
+        credentials are needed.
         """
         if table.location.startswith("file://"):
             return None
@@ -62,24 +67,36 @@ class CredentialDesk:
             async with self._learning:
                 if not self._knows(table):
                     with suppress(Refused, Unavailable):
-                        await self.grant(table)
+                        self._keep(table, await self.grant(table))
         return None if self._has_none(table) else UnityVendor(self, table)
 
     def has_fixed_keys(self, table: UnityTable) -> bool:
-        """Whether the catalog is known to give keys of the table's bucket that never end."""
+        """Return whether the catalog is known to vend keys of the table's bucket that never expire."""
         return bucket_of(table.location) in self._fixed_until
 
-    async def grant(self, table: UnityTable) -> Granted:
-        """What the catalog gives for reading a table now.
+    async def granted(self, table: UnityTable) -> Granted:
+        """Return recent unused credentials of the table, or else new ones.
 
         Raises:
-            Refused: It answers with an error.
-            Unavailable: It does not answer, or not what can be used.
+            Refused: The catalog responds with an error.
+            Unavailable: It doesn't respond, or its response is invalid.
+        """
+        until, kept = self._kept.pop(table.id, (0.0, None))
+        return kept if kept is not None and self._clock() < until else await self.grant(table)
+
+    async def grant(self, table: UnityTable) -> Granted:
+        """Return new credentials for reading a table.
+
+        Raises:
+            Refused: The catalog responds with an error.
+            Unavailable: It doesn't respond, or its response is invalid.
         """
         try:
             granted = await self._ask(table)
         except Refused as refused:
-            if refused.status == 400:  # the bucket is not configured there, or the place cannot be
+            if (
+                refused.status == 400
+            ):  # the bucket is not configured there, or the location is not supported
                 self._note_none(table)
             raise
         if granted.kind is None:
@@ -87,6 +104,13 @@ class CredentialDesk:
         else:
             self._note_kind(bucket_of(table.location), granted)
         return granted
+
+    def _keep(self, table: UnityTable, granted: Granted) -> None:
+        now = self._clock()
+        lasting = {known: kept for known, kept in self._kept.items() if kept[0] > now}
+        if granted.kind is not None and len(lasting) < _MOST_KEPT:
+            lasting[table.id] = now + _KEPT_SECONDS, granted
+        self._kept = lasting
 
     def _knows(self, table: UnityTable) -> bool:
         bucket = bucket_of(table.location)
@@ -120,7 +144,7 @@ class CredentialDesk:
             raise self._client.unavailable(f"credentials of {table.name}: {error}") from error
 
     async def _by_name(self, table: UnityTable) -> Granted | None:
-        """By the Delta API, which some servers insist on for managed tables; older ones have none."""
+        """Use the Delta API, which some servers require for managed tables, but older ones lack."""
         try:
             path = f"{table.name.delta_path}/credentials"
             answer = await self._client.get(path, {"operation": "READ"})
@@ -133,35 +157,44 @@ class CredentialDesk:
 
 @dataclass(frozen=True, slots=True)
 class UnityVendor(CredentialVendor):
-    """Vends for one table's own directory. Vendors of one table are equal, so that caches know them."""
+    """Vends credentials for one table's own directory.
+
+    Vendors of one table are equal, so that caches recognize them.
+    """
 
     _desk: CredentialDesk
     _table: UnityTable
 
     def vends(self, location: str) -> bool:
-        """Whether the location is the table's own directory; see `CredentialVendor.vends`."""
+        """Return whether the location is the table's own directory; see `CredentialVendor.vends`."""
         return same_directory(location, self._table.location)
 
-    def hands_on(self, location: str) -> bool:
-        """Whether they end: fixed keys open the whole bucket; see `CredentialVendor.hands_on`."""
+    def can_delegate(self, location: str) -> bool:
+        """Return whether they expire.
+
+        Fixed keys cover the entire bucket; see `CredentialVendor.can_delegate`.
+        """
         return self.vends(location) and not self._desk.has_fixed_keys(self._table)
 
     async def vend(self, scope: Scope) -> TemporaryCredentials:
-        """What the catalog gives, fixed keys too: these have no end, and are not for recipients.
+        """Return the catalog's credentials. Fixed keys never expire, and are not for recipients.
 
         Raises:
-            NotFound: The table is gone, or the gateway may not read it.
-            PermissionDenied: Another directory is asked for.
-            StorageError: The catalog has no credentials for the table now.
-            UnsupportedOperation: The scope wants another binding than a role's session.
+            NotFound: The table no longer exists, or the gateway can't read it.
+            PermissionDenied: Another directory is requested.
+            StorageError: The catalog currently has no credentials for the table.
+            UnsupportedOperation: The scope requires another binding than a role's session.
         """
         if len(scope.locations) != 1 or not self.vends(scope.locations[0]):
             raise PermissionDenied(
-                "the table's catalog gives credentials for the table's own directory alone",
+                "the table's catalog vends credentials only for the table's own directory",
                 detail=", ".join(scope.locations),
             )
         if scope.binding not in (None, "role"):
-            raise UnsupportedOperation(f"the table's catalog knows no binding '{scope.binding}'")
+            raise UnsupportedOperation(
+                f"the table's catalog has no credential binding '{scope.binding}'; request "
+                "credentials without a binding"
+            )
         granted = await self._granted()
         if granted.kind is None:
             raise _none_now(f"{self._table.name}: the catalog has no credentials for its storage")
@@ -176,10 +209,10 @@ class UnityVendor(CredentialVendor):
 
     async def _granted(self) -> Granted:
         try:
-            return await self._desk.grant(self._table)
+            return await self._desk.granted(self._table)
         except Refused as refused:
             if refused.hides:
-                raise NotFound("there is no such table", detail=refused.detail) from refused
+                raise NotFound("the table no longer exists", detail=refused.detail) from refused
             raise _none_now(refused.detail) from refused
         except Unavailable as error:
             raise _none_now(error.detail) from error
@@ -187,5 +220,5 @@ class UnityVendor(CredentialVendor):
 
 def _none_now(detail: str | None) -> StorageError:
     return StorageError(
-        "the table's catalog gives no credentials for it now; try again later", detail=detail
+        "the table's catalog vends no credentials for it now; try again later", detail=detail
     )

@@ -1,4 +1,4 @@
-"""A catalog over a manifest, which follows the file's changes."""
+"""A catalog of the tables in a manifest, which is read again when it changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Stamp = tuple[int, int]
 
 
 class ManifestCatalog(Catalog):
-    """Tables that a file lists; a table is the same one as long as its location is."""
+    """Tables that a file lists. The identity of a table is its name and location."""
 
     def __init__(self, config: ManifestConfig, context: PluginContext) -> None:
         self._file = config.file
@@ -23,14 +23,14 @@ class ManifestCatalog(Catalog):
         self._read: tuple[_Stamp, Tables] | None = None
 
     async def list_schemas(self) -> list[str]:
-        """Names of the schemas in the file, sorted."""
+        """Return the names of the schemas in the file, sorted."""
         return sorted(await self._tables())
 
     async def list_tables(self, schema: str) -> list[str]:
-        """Names of a schema's tables, sorted.
+        """Return the names of a schema's tables, sorted.
 
         Raises:
-            NotFound: The file has no such schema.
+            NotFound: The file doesn't contain the schema.
         """
         tables = (await self._tables()).get(schema)
         if tables is None:
@@ -38,15 +38,15 @@ class ManifestCatalog(Catalog):
         return sorted(tables)
 
     def identifier(self, schema: str, table: str) -> str:
-        """`schema.table`: schemas have no dots."""
+        """Return `schema.table`. Names of schemas can't contain dots."""
         return f"{schema}.{table}"
 
     async def load_table(self, identifier: str) -> CatalogTable:
-        """Look a table up.
+        """Look up a table.
 
         Raises:
-            NotFound: The file does not list it.
-            Unavailable: The file cannot be read now, or is broken.
+            NotFound: The file doesn't list the table.
+            Unavailable: The file can't be read, or is invalid.
         """
         schema, _, table = identifier.partition(".")
         location = (await self._tables()).get(schema, {}).get(table)
@@ -60,12 +60,12 @@ class ManifestCatalog(Catalog):
             return await anyio.to_thread.run_sync(self._current)
         except (OSError, BrokenManifestError) as error:
             raise Unavailable(
-                f"the manifest of catalog '{self._name}' cannot be used now",
+                f"the manifest of catalog '{self._name}' cannot be read now; try again later",
                 detail=f"{self._file}: {error}",
             ) from error
 
     def _current(self) -> Tables:
-        """The tables of the file as it is now; it is read only when it has changed."""
+        """Return the current tables. The file is read only if it has changed."""
         status = self._file.stat()
         stamp = (status.st_mtime_ns, status.st_size)
         if self._read is None or self._read[0] != stamp:

@@ -24,5 +24,5 @@ class ManifestConfig(CatalogConfig):
     @classmethod
     def _has_a_known_suffix(cls, file: Path) -> Path:
         if file.suffix not in SUFFIXES:
-            raise ValueError(f"a manifest is a {', '.join(SUFFIXES)} file")
+            raise ValueError(f"the manifest's suffix must be one of {', '.join(SUFFIXES)}")
         return file

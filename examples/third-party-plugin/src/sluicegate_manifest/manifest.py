@@ -1,4 +1,4 @@
-"""Reads a manifest: schemas, their tables, and where those are."""
+"""Reads a manifest: schemas, their tables, and the tables' locations."""
 
 from __future__ import annotations
 
@@ -16,27 +16,29 @@ Tables = Mapping[str, Mapping[str, str]]
 
 
 class BrokenManifestError(Exception):
-    """The file is not a manifest; the message says where it is wrong."""
+    """The file is not a valid manifest. The message contains the position of the error."""
 
 
 def read_manifest(path: Path) -> Tables:
-    """The locations of a manifest's tables, by schema and table, without trailing slashes.
+    """Return the locations of a manifest's tables, by schema and table, without trailing slashes.
 
     Raises:
-        OSError: The file cannot be read.
-        BrokenManifestError: It is not a manifest.
+        OSError: The file can't be read.
+        BrokenManifestError: The file is not a valid manifest.
     """
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise BrokenManifestError("it is not UTF-8 text") from None
+        raise BrokenManifestError("the file is not UTF-8 text") from None
     rows = _csv_rows(text) if path.suffix == ".csv" else _yaml_rows(text)
     tables: dict[str, dict[str, str]] = {}
     for place, schema, table, location in rows:
         if not schema or not table or "." in schema:
-            raise BrokenManifestError(f"{place}: a schema (without dots) and a table need names")
+            raise BrokenManifestError(
+                f"{place}: set the names of the schema (without dots) and the table"
+            )
         if "://" not in location:
-            raise BrokenManifestError(f"{place}: a location starts with its scheme, like s3://")
+            raise BrokenManifestError(f"{place}: a location must start with a scheme, such as s3://")
         if tables.setdefault(schema, {}).setdefault(table, location.rstrip("/")) != location.rstrip(
             "/"
         ):
@@ -51,7 +53,7 @@ def _csv_rows(text: str) -> Iterator[Row]:
     reader = csv.DictReader(StringIO(text), strict=True)
     try:
         if reader.fieldnames is None or set(COLUMNS) - set(reader.fieldnames):
-            raise BrokenManifestError(f"line 1: the columns are {', '.join(COLUMNS)}")
+            raise BrokenManifestError(f"line 1: the columns must be {', '.join(COLUMNS)}")
         for row in reader:
             schema, table, location = ((row[column] or "").strip() for column in COLUMNS)
             yield f"line {reader.line_num}", schema, table, location
@@ -63,7 +65,7 @@ def _yaml_rows(text: str) -> Iterator[Row]:
     try:
         data = YAML(typ="safe", pure=True).load(text) or {}
     except YAMLError:
-        raise BrokenManifestError("it is no YAML") from None
+        raise BrokenManifestError("the file is not valid YAML") from None
     for schema, tables in _items(data, "the manifest"):
         for table, location in _items(tables, f"schema '{schema}'"):
             yield f"{schema}.{table}", schema, table, str(location)

@@ -1,4 +1,4 @@
-"""What the plugin offers to the gateway."""
+"""Entry point of the plugin `manifest`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from sluicegate.api import CatalogType, hookimpl
 from sluicegate_manifest.catalog import ManifestCatalog
 from sluicegate_manifest.config import ManifestConfig
 
+sluicegate_api_version = "1.0"
+
 
 @hookimpl
 def sluicegate_register_catalogs() -> Sequence[CatalogType]:
-    """The catalog type `manifest`."""
+    """Return the catalog type `manifest`."""
     return [CatalogType("manifest", ManifestConfig, ManifestCatalog)]

@@ -1,4 +1,4 @@
-"""Reads the Delta transaction log as Arrow columns (https://github.com/delta-io/delta/blob/master/PROTOCOL.md)."""
+"""Reads the Delta transaction log as Arrow columns (Delta protocol)."""
 
 from sluicegate.tables.delta.format import DeltaFormat
 

@@ -1,4 +1,4 @@
-"""From the actions of a commit to what it changed (Delta protocol, "Add CDC File")."""
+"""Derives the changes of a commit from its actions (Delta protocol, "Add CDC File")."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from functools import cache
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sluicegate.errors import TableUnreadable
+from sluicegate.api.errors import TableUnreadable
 from sluicegate.tables.changes import CHANGE_SCHEMA, CommitFiles
-from sluicegate.tables.delta.actions import Actions, one_batch
-from sluicegate.tables.delta.paths import check_servable
+from sluicegate.tables.delta.log_files.actions import Actions, check_sizes, one_batch
+from sluicegate.tables.delta.log_files.paths import check_servable
 from sluicegate.tables.snapshot import FILE_SCHEMA
 
 _KINDS = pa.array(["add", "remove", "cdc"])
@@ -21,11 +21,12 @@ _ADD, _REMOVE, _CDC = range(len(_KINDS))
 def commit_files(actions: Actions, source: str) -> CommitFiles:
     """The files that a commit changed.
 
-    A commit with `cdc` files is told by these alone. A merge that says of itself that it changed no
-    row has an empty feed, as it wrote no `cdc` files either (the reference server's rule).
+    If a commit has `cdc` files, the feed consists of only these. A merge that reports that it changed
+    no row has an empty feed, because it wrote no `cdc` files either (the reference server's rule).
 
     Raises:
-        TableUnreadable: An action lacks its path, or an added file its size; `source` says where.
+        TableUnreadable: An action has no path, or an added file no size. The message starts with
+            `source`.
     """
     _check(actions, source)
     added, removed = _that_change(actions.adds), _that_change(actions.removes)
@@ -40,6 +41,7 @@ def _check(actions: Actions, source: str) -> None:
         sized = batch is actions.removes or not batch.column("size").null_count
         if batch.column("path").null_count or not sized:
             raise TableUnreadable(f"{source} {what} a file without a path or a size")
+        check_sizes(batch.column("size"), source)
         check_servable(batch.column("path"), source)
 
 
@@ -50,7 +52,7 @@ def _that_change(actions: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _changes(actions: pa.RecordBatch, kind: int) -> pa.RecordBatch:
-    """The actions with their kind, and with the line that they stood on."""
+    """The actions with their kind, and with their line in the commit."""
     if not actions.num_rows:
         return _nothing()
     kinds = pa.repeat(pa.scalar(kind, pa.int8()), actions.num_rows)
@@ -67,9 +69,9 @@ def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _in_order(changes: pa.RecordBatch) -> pa.RecordBatch:
-    """Sorted by line, but actions on one path together: whoever gets one of them gets them all.
+    """Sorted by line, but actions on one path are grouped, so that readers get all of them together.
 
-    A deletion vector is replaced by a remove and an add of the same path; a reader pairs them.
+    A deletion vector is replaced through a remove and an add of the same path; a reader pairs them.
     """
     paths, lines = changes.column("path").to_pylist(), changes.column("line").to_pylist()
     first: dict[str, int] = {}
@@ -88,6 +90,6 @@ def _with_lines() -> pa.Schema:
 
 @cache
 def _nothing() -> pa.RecordBatch:
-    """Shared, as most commits lack most kinds of actions."""
+    """A shared empty batch, because most commits lack most kinds of actions."""
     schema = _with_lines()
     return pa.RecordBatch.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)

@@ -1,16 +1,23 @@
-"""The Delta table format: snapshots from the log, read by the gateway itself."""
+"""The Delta table format: the gateway reads snapshots from the log itself."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import anyio
+
 from sluicegate.api import CatalogTable, InvalidRequest, NotFound, ObjectDirectory, TableFormat
-from sluicegate.budget import TableTooLarge
-from sluicegate.errors import TableUnreadable
-from sluicegate.tables.changes import Changes, Commit
+from sluicegate.api.budget import TableTooLarge
+from sluicegate.api.errors import TableUnreadable
+from sluicegate.tables.changes import Changes, Commit, CommitFiles
 from sluicegate.tables.delta.history import History, HistoryCache, Outline, Start
 from sluicegate.tables.delta.log import DeltaLog
-from sluicegate.tables.delta.names import LogFile
-from sluicegate.tables.delta.protocol import check_readable
-from sluicegate.tables.delta.segment import LogListing
+from sluicegate.tables.delta.log_files.added_files import AddedFiles
+from sluicegate.tables.delta.log_files.names import LogFile
+from sluicegate.tables.delta.log_files.segment import LogListing
+from sluicegate.tables.delta.protocol import check_readable, check_shareable
+from sluicegate.tables.delta.removals import Removals
 from sluicegate.tables.delta.timestamps import Timeline, in_commit_since, modification_timestamps
 from sluicegate.tables.snapshot import Snapshot
 from sluicegate.telemetry import span
@@ -19,10 +26,10 @@ COMMITS_BYTES = 64_000_000
 
 
 class DeltaFormat(TableFormat):
-    """Reads Delta tables up to reader version 3, catalog-managed ones included (Delta protocol).
+    """Reads Delta tables up to reader version 3, including catalog-managed ones (Delta protocol).
 
     Args:
-        commits_bytes: Memory for commits that streams and change feeds were made of.
+        commits_bytes: Memory for cached commits of streams and change feeds.
     """
 
     def __init__(self, commits_bytes: int = COMMITS_BYTES) -> None:
@@ -31,7 +38,7 @@ class DeltaFormat(TableFormat):
     async def latest(
         self, table: CatalogTable, directory: ObjectDirectory, previous: Snapshot | None
     ) -> Snapshot:
-        """See `TableFormat.latest`: an unchanged table costs one listing from its newest commit on."""
+        """See `TableFormat.latest`: an unchanged table costs one listing from its newest commit."""
         with span("snapshot"):
             log = DeltaLog(table, directory)
             advanced = None if previous is None else await log.advance(previous)
@@ -47,7 +54,7 @@ class DeltaFormat(TableFormat):
             first, last = _range(listing)
             if not first <= version <= last:
                 raise InvalidRequest(
-                    f"version {version} of the table does not exist or cannot be rebuilt any more: "
+                    f"version {version} of the table does not exist or can no longer be rebuilt: "
                     f"versions {first} to {last} can be read"
                 )
             return await log.load(listing, version)
@@ -66,11 +73,11 @@ class DeltaFormat(TableFormat):
             log = DeltaLog(table, directory)
             listing = await log.listing()
             timeline = Timeline(log.store, listing, latest.metadata)
-            first, last = _committed(listing)
+            _, last = _range(listing)
+            first = listing.unbroken(last)
             if earliest_after:
                 return await timeline.earliest_from(timestamp, first, last)
-            rebuildable, _ = _range(listing)
-            return await timeline.latest_until(timestamp, max(first, rebuildable), last)
+            return await timeline.latest_until(timestamp, first, last)
 
     async def changes(
         self,
@@ -80,33 +87,34 @@ class DeltaFormat(TableFormat):
         start: int,
         end: int,
     ) -> Changes:
-        """See `TableFormat.changes`: one listing, and no other request when asked again."""
+        """See `TableFormat.changes`: one listing, and no other request if the range was read before."""
         with span("changes", start=start, end=end):
             log = DeltaLog(table, directory)
             history = History(log.store, table, self._commits)
             commits = _unbroken(await log.listing(start), start, end)
-            began = history.known_start(commits[0])
+            began = history.known_start(commits[0]) if commits else None
             if began is None:
-                began = await history.start(await log.listing(), commits[0])
-            if began is None:
-                raise InvalidRequest(
-                    f"version {start} of the table cannot be rebuilt any more, so changes cannot be "
-                    "told from it on"
-                )
+                listing = await log.listing()
+                began = await history.start(listing, commits[0]) if commits else None
+                if began is None:
+                    raise _cleaned_up(start, listing)
             outlines = await history.outlines(commits)
-            files = {file.version: file for file in commits}
+            lacking = [file for file, each in zip(commits, outlines, strict=True) if each.incomplete]
+            added = await Removals(log, history).added(lacking)
+            in_commit = in_commit_since(latest.metadata)
             changes = Changes(
                 start=began.state,
-                commits=_commits(commits, outlines, began, in_commit_since(latest.metadata)),
-                read=lambda wanted: history.files([files[commit.version] for commit in wanted]),
+                commits=_commits(commits, outlines, began, in_commit, added),
+                read=partial(_read, history, {file.version: file for file in commits}, added),
             )
             for state in changes.states():
                 check_readable(state.protocol, by_catalog=table.latest_version is not None)
+                check_shareable(state.metadata)
             return changes
 
 
 async def _load_latest(log: DeltaLog) -> Snapshot:
-    """Load from the checkpoint that `_last_checkpoint` hints at, or from a listing of everything."""
+    """Load from the checkpoint that `_last_checkpoint` names, or from a listing of the entire log."""
     hint = await log.checkpoint_hint()
     if hint is not None:
         listing = await log.listing(hint)
@@ -116,7 +124,7 @@ async def _load_latest(log: DeltaLog) -> Snapshot:
             except TableTooLarge:
                 raise
             except TableUnreadable:
-                pass  # an older checkpoint, or the commits from 0 on, may do
+                pass  # an older checkpoint, or the commits from 0 on, might be sufficient
     listing = await log.listing()
     return await log.load(listing, _range(listing)[1])
 
@@ -133,34 +141,50 @@ def _range(listing: LogListing) -> tuple[int, int]:
     return listing.earliest, listing.latest
 
 
-def _committed(listing: LogListing) -> tuple[int, int]:
-    """The first and the last of the newest commits that follow each other without a gap."""
-    _, last = _range(listing)
-    first = last
-    while first - 1 in listing.commits:
-        first -= 1
-    return first, last
-
-
 def _unbroken(listing: LogListing, start: int, end: int) -> list[LogFile]:
-    """The commits of a run of versions."""
+    """The commits of a range of versions. Empty if the first of them no longer exist."""
     first = end + 1
     while first > start and first - 1 in listing.commits:
         first -= 1
     if first > end:
-        raise InvalidRequest(f"the table's log lacks commit {end}, so its changes cannot be told")
+        raise InvalidRequest(f"the table's log lacks commit {end}, so its changes cannot be determined")
     if first > start:
-        raise InvalidRequest(
-            f"the changes of version {first - 1} cannot be told any more, as the table's log was "
-            f"cleaned up: version {first} is the earliest to start from"
-        )
+        return []
     return [listing.commits[version] for version in range(start, end + 1)]
 
 
+def _cleaned_up(version: int, listing: LogListing) -> InvalidRequest:
+    _, last = _range(listing)
+    first = listing.unbroken(last)
+    return InvalidRequest(
+        f"changes cannot be read from version {version} on, as the table's log was cleaned up: "
+        f"version {first} is the earliest to start from"
+    )
+
+
+async def _read(
+    history: History,
+    files: Mapping[int, LogFile],
+    added: Mapping[int, AddedFiles],
+    commits: Sequence[Commit],
+) -> list[CommitFiles]:
+    """The files of some commits, completed with what the removes of old writers lack."""
+    found = await history.files([files[commit.version] for commit in commits])
+    for number, commit in enumerate(commits):
+        if commit.version in added:
+            complete = added[commit.version].completed
+            found[number] = await anyio.to_thread.run_sync(complete, found[number])
+    return found
+
+
 def _commits(
-    files: list[LogFile], outlines: list[Outline], began: Start, in_commit: int | None
+    files: list[LogFile],
+    outlines: list[Outline],
+    began: Start,
+    in_commit: int | None,
+    added: Mapping[int, AddedFiles],
 ) -> tuple[Commit, ...]:
-    """The commits with their timestamps; from version `in_commit` on they hold their own."""
+    """The commits with their timestamps. From version `in_commit` on, they contain their own."""
     timestamps = modification_timestamps(files, began.before)
     return tuple(
         Commit(
@@ -173,6 +197,11 @@ def _commits(
             protocol=outline.protocol,
             metadata=outline.metadata,
             vectors=outline.vectors,
+            incomplete=(
+                frozenset()
+                if file.version in added and added[file.version].complete
+                else outline.incomplete
+            ),
         )
         for file, outline in zip(files, outlines, strict=True)
     )

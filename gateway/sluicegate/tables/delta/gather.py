@@ -1,4 +1,4 @@
-"""Bounded concurrency."""
+"""Limited concurrency."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import TypeVar, cast
 
 import anyio
 
-from sluicegate.errors import SluicegateError
+from sluicegate.api.errors import SluicegateError
 
 _T = TypeVar("_T")
 
 
 async def gather(jobs: Sequence[Callable[[], Awaitable[_T]]], limit: int) -> list[_T]:
-    """Run jobs, at most `limit` at once, and give their results in the order of the jobs.
+    """Run jobs, at most `limit` concurrently, and return their results in the order of the jobs.
 
-    The first domain error cancels the jobs that still run, and is raised as it is.
+    The first domain error cancels the running jobs and is raised unchanged.
     """
     results: list[_T | None] = [None] * len(jobs)
     failures: list[SluicegateError] = []

@@ -1,4 +1,4 @@
-"""The commits of tables, read one by one and kept: what streams and change feeds are made of."""
+"""The commits of tables, read one by one and cached, for streams and change feeds."""
 
 from __future__ import annotations
 
@@ -9,46 +9,52 @@ from functools import partial
 
 import anyio
 
-from sluicegate.budget import TableTooLarge
-from sluicegate.errors import ObjectMissing, TableUnreadable, Unavailable
-from sluicegate.lru import LRU
-from sluicegate.nouns import CatalogTable
+from sluicegate._util.lru import LRU
+from sluicegate.api.budget import TableTooLarge
+from sluicegate.api.errors import ObjectMissing, TableUnreadable, Unavailable
+from sluicegate.api.models import CatalogTable
 from sluicegate.tables.changes import CommitFiles, TableState, What
-from sluicegate.tables.delta.actions import Actions
 from sluicegate.tables.delta.changes import commit_files
-from sluicegate.tables.delta.checkpoint import read_checkpoint_head
-from sluicegate.tables.delta.commits import read_actions
+from sluicegate.tables.delta.compactions import read_delta, read_deltas
 from sluicegate.tables.delta.gather import gather
-from sluicegate.tables.delta.names import LogFile
-from sluicegate.tables.delta.paths import storage_root
-from sluicegate.tables.delta.segment import LogListing, LogSegment
-from sluicegate.tables.delta.store import LogStore
+from sluicegate.tables.delta.log_files.actions import Actions
+from sluicegate.tables.delta.log_files.added_files import AddedFiles, removed_without_values
+from sluicegate.tables.delta.log_files.checkpoint import read_checkpoint_head
+from sluicegate.tables.delta.log_files.names import LogFile
+from sluicegate.tables.delta.log_files.paths import storage_root
+from sluicegate.tables.delta.log_files.segment import LogListing, LogSegment
+from sluicegate.tables.delta.log_files.store import LogStore
 from sluicegate.tables.delta.timestamps import modification_timestamps
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
 _PARALLEL = 16
 _INLINE_ROWS = 2048
-_FILES_BYTES = 4096  # of the objects around a commit's columns
+_FILES_BYTES = 4096  # memory of the objects around a commit's columns
 _OUTLINE_BYTES = 512
 _START_ENTRIES = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a file of the log says beside its file actions; `vectors` as in `Commit`."""
+    """The content of a log file apart from its file actions; `vectors` as in `Commit`.
+
+    Attributes:
+        incomplete: As in `Commit`, according to the file itself.
+    """
 
     protocol: TableProtocol | None
     metadata: TableMetadata | None
     in_commit_timestamp: int | None
     vectors: frozenset[What] = frozenset()
+    incomplete: frozenset[What] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A version that changes are told from.
+    """A version where changes start.
 
     Attributes:
-        before: Timestamp of the version before, as modification times tell it.
+        before: Timestamp of the previous version, according to modification times.
     """
 
     state: TableState
@@ -56,15 +62,17 @@ class Start:
 
 
 class HistoryCache:
-    """Keeps parsed commits; files of the log never change, so nothing in here grows old.
+    """Caches parsed commits. Log files never change, so entries never become stale.
 
     Args:
-        max_bytes: What the columns of file actions may hold; an eighth of it more for the rest.
+        max_bytes: Maximum memory for the columns of file actions. The rest can take a quarter of it in
+            addition.
     """
 
     def __init__(self, max_bytes: int) -> None:
         self.files: LRU[Hashable, CommitFiles] = LRU(max_bytes, lambda f: f.nbytes + _FILES_BYTES)
         self.outlines: LRU[Hashable, Outline] = LRU(max_bytes // 8, _outline_bytes)
+        self.added: LRU[Hashable, AddedFiles] = LRU(max_bytes // 8, lambda f: f.nbytes + _FILES_BYTES)
         self.starts: LRU[Hashable, Start] = LRU(_START_ENTRIES)
 
 
@@ -78,11 +86,11 @@ class History:
         self._cache = cache
 
     async def outlines(self, files: Sequence[LogFile]) -> list[Outline]:
-        """What files of the log say beside their file actions, in the order asked.
+        """The content of log files apart from their file actions, in the order of `files`.
 
         Raises:
             TableUnreadable: One is damaged.
-            Unavailable: One is gone, or the store does not answer.
+            Unavailable: One no longer exists, or the store does not respond.
         """
         known = {file.name: self._cache.outlines.get(self._key(file)) for file in files}
         unknown = [file for file in files if known[file.name] is None]
@@ -91,9 +99,10 @@ class History:
         return [fresh[file.name] if (old := known[file.name]) is None else old for file in files]
 
     async def files(self, commits: Sequence[LogFile]) -> list[CommitFiles]:
-        """What commits changed, in the order asked; raises as `outlines` does.
+        """The changes of commits, in the order of `commits`; raises as `outlines` does.
 
-        Each call has a budget to itself: how many there are and how long they take is up to clients.
+        Each call has a separate budget, because clients decide how many calls there are and how long
+        they take.
         """
         store = self._store.renewed()
         with closing(store.budget):
@@ -107,28 +116,36 @@ class History:
         fresh = iter(await gather(jobs, _PARALLEL))
         return [next(fresh)[1] if old is None else old for old in known]
 
+    def known_added(self, commit: LogFile) -> AddedFiles | None:
+        """Cached information about the files that a commit removes, if it was looked up before."""
+        return self._cache.added.get(self._key(commit))
+
+    def keep_added(self, commit: LogFile, added: AddedFiles) -> None:
+        """Cache information about the files that a commit removes."""
+        self._cache.added.put(self._key(commit), added)
+
     def known_start(self, commit: LogFile) -> Start | None:
-        """The start of changes from a commit on, if it was read before."""
+        """The cached start of changes at a commit, if it was read before."""
         return self._cache.starts.get(self._key(commit))
 
     async def start(self, listing: LogListing, commit: LogFile) -> Start | None:
         """Protocol and metadata at a commit, read without its table's files.
 
         Args:
-            listing: The whole log.
+            listing: The entire log.
             commit: One of its commits.
 
         Returns:
-            `None` where neither a checkpoint nor version 0 is left to begin with.
+            `None` if neither a checkpoint nor version 0 is available to start from.
 
         Raises:
             TableUnreadable: The log is damaged or incomplete.
-            Unavailable: The store does not answer.
+            Unavailable: The store does not respond.
         """
         failure: TableUnreadable | None = None
         for segment in listing.segments(commit.version):
             try:
-                state = await self._state(segment)
+                state = await self._state(listing, segment)
             except TableTooLarge:
                 raise
             except TableUnreadable as error:
@@ -143,9 +160,9 @@ class History:
             raise failure
         return None
 
-    async def _state(self, segment: LogSegment) -> TableState:
+    async def _state(self, listing: LogListing, segment: LogSegment) -> TableState:
         protocol, metadata = await self._checkpoint_head(segment)
-        for outline in await self.outlines(segment.deltas):
+        for outline in await read_deltas(listing, segment.deltas, self._known_outline):
             protocol, metadata = outline.protocol or protocol, outline.metadata or metadata
         if protocol is None or metadata is None:
             raise TableUnreadable(
@@ -167,12 +184,15 @@ class History:
             ) from None
         return head.protocol, head.metadata
 
+    async def _known_outline(self, file: LogFile) -> Outline:
+        return self._cache.outlines.get(self._key(file)) or await self._outline(file)
+
     async def _outline(self, file: LogFile) -> Outline:
         return (await self._load(file))[0]
 
     async def _load(self, file: LogFile) -> tuple[Outline, CommitFiles]:
         try:
-            actions = await read_actions(self._store, file, self._root)
+            actions = await read_delta(self._store, file, self._root)
         except ObjectMissing as error:
             raise Unavailable(
                 "the table's log changed while it was read; try again", detail=error.detail
@@ -194,8 +214,13 @@ class History:
 
 def _outline_of(actions: Actions, files: CommitFiles) -> Outline:
     whats: tuple[What, ...] = ("data", "feed")
-    vectors = frozenset(what for what in whats if _has_vectors(files, what))
-    return Outline(actions.protocol, actions.metadata, actions.in_commit_timestamp, vectors)
+    return Outline(
+        actions.protocol,
+        actions.metadata,
+        actions.in_commit_timestamp,
+        vectors=frozenset(what for what in whats if _has_vectors(files, what)),
+        incomplete=frozenset(what for what in whats if len(removed_without_values(files.of(what)))),
+    )
 
 
 def _has_vectors(files: CommitFiles, what: What) -> bool:

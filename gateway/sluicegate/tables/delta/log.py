@@ -1,28 +1,27 @@
-"""The Delta log of one table: loads a version of it, and advances a snapshot by the commits since."""
+"""The Delta log of one table: loads a version, and advances a snapshot by later commits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TypeVar, TypeVarTuple, Unpack
 
 import anyio
 import orjson
 
-from sluicegate.budget import TableTooLarge
-from sluicegate.errors import ObjectMissing, TableUnreadable
-from sluicegate.nouns import CatalogTable, ObjectDirectory
-from sluicegate.tables.delta.actions import Actions
-from sluicegate.tables.delta.checkpoint import CheckpointState, read_checkpoint
-from sluicegate.tables.delta.commits import damaged, read_actions
-from sluicegate.tables.delta.gather import gather
-from sluicegate.tables.delta.names import LogFile
-from sluicegate.tables.delta.paths import storage_root
-from sluicegate.tables.delta.protocol import check_readable
+from sluicegate.api.budget import TableTooLarge
+from sluicegate.api.errors import ObjectMissing, TableUnreadable
+from sluicegate.api.models import CatalogTable, ObjectDirectory
+from sluicegate.tables.delta.compactions import read_delta, read_deltas
+from sluicegate.tables.delta.log_files.actions import Actions
+from sluicegate.tables.delta.log_files.checkpoint import CheckpointState, read_checkpoint
+from sluicegate.tables.delta.log_files.commits import damaged
+from sluicegate.tables.delta.log_files.names import LogFile
+from sluicegate.tables.delta.log_files.paths import storage_root
+from sluicegate.tables.delta.log_files.segment import LogListing, LogSegment
+from sluicegate.tables.delta.log_files.store import LogStore, cleaned_up_meanwhile
+from sluicegate.tables.delta.protocol import check_readable, check_shareable
 from sluicegate.tables.delta.replay import apply, reconcile
-from sluicegate.tables.delta.segment import LogListing, LogSegment
-from sluicegate.tables.delta.store import LogStore, cleaned_up_meanwhile
 from sluicegate.tables.delta.timestamps import (
     after,
     in_commit_since,
@@ -34,15 +33,14 @@ from sluicegate.tables.snapshot import FileChunk, FileSet, Snapshot, TableMetada
 _T = TypeVar("_T")
 _Arguments = TypeVarTuple("_Arguments")
 
-_PARALLEL = 16
-_HINT_BYTES = 4 * 1024 * 1024  # it may hold the schema of a wide table's checkpoint
-_MANY_FILES = 10_000  # of a log; sorting more takes noticeable time
+_HINT_BYTES = 4 * 1024 * 1024  # it can contain the schema of a wide table's checkpoint
+_MANY_FILES = 10_000  # log files; sorting more takes noticeable time
 _NOTHING = CheckpointState(files=())
 
 
 @dataclass(frozen=True, slots=True)
 class DeltaState:
-    """What advancing a snapshot takes: the file that stood for its version."""
+    """State for advancing a snapshot: the log file that represents its version."""
 
     newest: LogFile
 
@@ -56,23 +54,28 @@ class DeltaLog:
         self._root = storage_root(table.location)
 
     async def listing(self, since: int | None = None) -> LogListing:
-        """The log's files from a version on, as far as the catalog says that they count."""
+        """The log's files from a version on, as far as they count according to the catalog."""
         return await self._sorted(await self.store.files(since))
 
     async def checkpoint_hint(self) -> int | None:
-        """The version in `_last_checkpoint`: maybe stale or wrong, `None` where it says nothing."""
+        """The version in `_last_checkpoint`, which can be stale or wrong. `None` if there is none."""
         try:
             hint = await self.store.read_small("_last_checkpoint", _HINT_BYTES)
             return None if hint is None else max(0, int(orjson.loads(hint)["version"]))
         except (ObjectMissing, ValueError, KeyError, TypeError, OverflowError):
             return None
 
+    async def commit(self, file: LogFile) -> Actions:
+        """The actions of one commit; raises as `load` does."""
+        with cleaned_up_meanwhile():
+            return await read_delta(self.store, file, self._root)
+
     async def load(self, listing: LogListing, version: int) -> Snapshot:
-        """Rebuild a version from its newest checkpoint that can be read, or from version 0.
+        """Rebuild a version from its newest readable checkpoint, or from version 0.
 
         Raises:
-            TableUnreadable: Files are missing or damaged, or need an unknown feature.
-            Unavailable: The store does not answer, or the log was cleaned up meanwhile.
+            TableUnreadable: Files are missing or damaged, or require an unknown feature.
+            Unavailable: The store does not respond, or the log was cleaned up in the meantime.
         """
         failure: TableUnreadable | None = None
         segments = listing.segments(version)
@@ -91,17 +94,17 @@ class DeltaLog:
         )
 
     async def advance(self, previous: Snapshot) -> Snapshot | None:
-        """The newest snapshot by what was committed since another one: that one itself if nothing was.
+        """The newest snapshot: `previous` advanced by later commits, or itself if there are none.
 
         Returns:
-            `None` where loading anew is needed or cheaper: the log was rewritten, cleaned up, or a
-            checkpoint is smaller than the commits since.
+            `None` if a full load is necessary or cheaper: the log was rewritten or cleaned up, or a
+                checkpoint is smaller than the later commits.
         """
         state = previous.state
         if not isinstance(state, DeltaState):
             return None
         if self._table.latest_version == previous.version:
-            return previous  # the catalog knows: nothing in the store could change that
+            return previous  # the catalog decides: a listing of the store could not change the result
         files = await self.store.files(previous.version)
         listing = await self._sorted(files)
         if self._table.latest_version is None and state.newest not in files:
@@ -116,7 +119,14 @@ class DeltaLog:
             return None
         segment = LogSegment(latest, None, deltas, listing.commits.get(latest, deltas[-1]))
         before = _timestamp_before(latest, listing, previous)
-        return await self._snapshot(segment, previous, previous.files, before)
+        try:
+            return await self._snapshot(listing, segment, previous, previous.files, before)
+        except TableTooLarge:
+            raise
+        except TableUnreadable:
+            if all(file.kind == "commit" for file in deltas):
+                raise
+            return None  # an unusable compaction: a checkpoint can replace its commits
 
     async def _sorted(self, files: Sequence[LogFile]) -> LogListing:
         return await _off_loop(len(files), LogListing.of, files, self._table)
@@ -137,16 +147,22 @@ class DeltaLog:
     ) -> Snapshot:
         files = await anyio.to_thread.run_sync(_file_set, base.files)
         before = await _off_loop(listing.size, _timestamp_before, segment.version, listing)
-        return await self._snapshot(segment, base, files, before)
+        return await self._snapshot(listing, segment, base, files, before)
 
     async def _snapshot(
-        self, segment: LogSegment, base: CheckpointState | Snapshot, files: FileSet, before: int | None
+        self,
+        listing: LogListing,
+        segment: LogSegment,
+        base: CheckpointState | Snapshot,
+        files: FileSet,
+        before: int | None,
     ) -> Snapshot:
-        """Replay a segment's commits on files; `before` is the timestamp of the version before."""
-        commits = await self._commits(segment.deltas)
+        """Replay a segment's commits on files. `before` is the timestamp of the previous version."""
+        commits = await self._commits(listing, segment.deltas)
         protocol = _newest([base.protocol, *(commit.protocol for commit in commits)], "protocol")
         metadata = _newest([base.metadata, *(commit.metadata for commit in commits)], "metadata")
         check_readable(protocol, by_catalog=self._table.latest_version is not None)
+        check_shareable(metadata)
         if commits:
             files = await anyio.to_thread.run_sync(_applied, files, commits)
         return Snapshot(
@@ -158,10 +174,11 @@ class DeltaLog:
             state=DeltaState(segment.newest),
         )
 
-    async def _commits(self, files: Sequence[LogFile]) -> list[Actions]:
-        jobs = [partial(read_actions, self.store, file, self._root) for file in files]
+    async def _commits(self, listing: LogListing, files: Sequence[LogFile]) -> list[Actions]:
         with cleaned_up_meanwhile():
-            return await gather(jobs, _PARALLEL)
+            return await read_deltas(
+                listing, files, lambda file: read_delta(self.store, file, self._root)
+            )
 
     async def _timestamp(
         self,
@@ -186,14 +203,14 @@ def _applied(files: FileSet, commits: Sequence[Actions]) -> FileSet:
 async def _off_loop(
     size: int, function: Callable[[Unpack[_Arguments]], _T], *arguments: *_Arguments
 ) -> _T:
-    """Call a function whose time grows with the log, in a thread where that is much."""
+    """Call a function whose time grows with the log, in a thread if the log is long."""
     if size < _MANY_FILES:
         return function(*arguments)
     return await anyio.to_thread.run_sync(function, *arguments)
 
 
 def _file_set(chunks: Sequence[FileChunk]) -> FileSet:
-    """The chunks as one table in which each partition has one dictionary entry."""
+    """The chunks as one table in which each partition has a single dictionary entry."""
     files = FileSet.of(chunks)
     return replace(files, table=files.table.unify_dictionaries())
 
@@ -208,7 +225,7 @@ def _checkpoint_is_smaller(listing: LogListing, deltas: Sequence[LogFile], versi
 
 
 def _timestamp_before(version: int, listing: LogListing, since: Snapshot | None = None) -> int | None:
-    """The timestamp of the version before, as far as modification times tell it."""
+    """The timestamp of the previous version, if modification times determine it."""
     first, previous = (0, None) if since is None else (since.version + 1, since.timestamp)
     commits = (commit for number, commit in listing.commits.items() if first <= number < version)
     return modification_timestamps(commits, previous).get(version - 1, previous)

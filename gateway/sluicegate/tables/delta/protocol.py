@@ -1,12 +1,13 @@
-"""Protocol and metadata actions, and what of them this reader understands."""
+"""Protocol and metadata actions, and which of them this reader supports."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from sluicegate.errors import TableUnreadable
+from sluicegate.api.errors import TableUnreadable
 from sluicegate.tables.delta.shape import checked_schema, optional, text_map, texts
+from sluicegate.tables.features import primitive_types
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
 # Delta protocol, "Valid Feature Names in Table Features", and the previews of those features.
@@ -29,6 +30,7 @@ READER_FEATURES = frozenset(
 )
 CATALOG_FEATURES = frozenset({"catalogManaged", "catalogOwned-preview"})
 _MAX_READER_VERSION = 3
+_VOID = ("void", "null")  # Spark before 3.0 wrote the second one
 _NO_FIELDS = '{"type":"struct","fields":[]}'
 
 
@@ -46,7 +48,7 @@ def metadata_of(action: Mapping[str, Any]) -> TableMetadata:
     """The value of a `metaData` action (Delta protocol, "Change Metadata").
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError: Something in it has not the protocol's shape.
+        ValueError, KeyError, TypeError, AttributeError: A part of it violates the protocol's schema.
     """
     file_format = action.get("format") or {}
     return TableMetadata(
@@ -63,15 +65,15 @@ def metadata_of(action: Mapping[str, Any]) -> TableMetadata:
 
 
 def check_readable(protocol: TableProtocol, *, by_catalog: bool) -> None:
-    """Refuse what a reader of this version must not touch.
+    """Reject what a reader of this version must not read.
 
     Args:
-        protocol: Of the version to read.
-        by_catalog: The catalog said which commits count (`CatalogTable.latest_version`).
+        protocol: The protocol of the version to read.
+        by_catalog: Whether the catalog reported which commits count (`CatalogTable.latest_version`).
 
     Raises:
-        TableUnreadable: The reader version or a reader feature is unknown (it is named), or the table
-            belongs to a catalog that was not asked.
+        TableUnreadable: The reader version or a reader feature is unknown (the message names it), or a
+            catalog manages the table but was not queried.
     """
     if not 1 <= protocol.min_reader_version <= _MAX_READER_VERSION:
         raise TableUnreadable(
@@ -85,8 +87,26 @@ def check_readable(protocol: TableProtocol, *, by_catalog: bool) -> None:
         )
     if features & CATALOG_FEATURES and not by_catalog:
         raise TableUnreadable(
-            "the table is managed by its catalog, which alone knows its commits: "
-            "it has to be shared from that catalog, not by its path"
+            "the table is managed by its catalog, and only the catalog knows its commits: "
+            "share it from that catalog, not by its path"
+        )
+
+
+def check_shareable(metadata: TableMetadata) -> None:
+    """Reject tables whose files or columns no recipient can read.
+
+    Raises:
+        TableUnreadable: The files are not Parquet, or a column has the type `void`, which no file has.
+    """
+    if metadata.provider.lower() != "parquet":
+        raise TableUnreadable(
+            f"the table's metadata says that its files are {metadata.provider!r}: only tables of "
+            "Parquet files can be shared"
+        )
+    if not primitive_types(metadata.schema_string).isdisjoint(_VOID):
+        raise TableUnreadable(
+            "the table has a column of the type void, which recipients cannot read: its owner must "
+            "give the column a type, or drop it"
         )
 
 

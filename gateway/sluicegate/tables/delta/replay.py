@@ -1,4 +1,4 @@
-"""Of all actions on a file the newest counts (Delta protocol, "Action Reconciliation").
+"""Replays actions: the newest action on a file counts (Delta protocol, "Action Reconciliation").
 
 A file's key is its path together with the unique id of its deletion vector.
 """
@@ -11,21 +11,26 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sluicegate.tables.delta.actions import ACTION_SCHEMA, CHUNK_ROWS, Actions, as_files, one_batch
+from sluicegate.tables.delta.log_files.actions import (
+    ACTION_SCHEMA,
+    Actions,
+    as_files,
+    one_batch,
+)
 from sluicegate.tables.derived import chunks_of
-from sluicegate.tables.snapshot import FileChunk, FileSet
+from sluicegate.tables.snapshot import CHUNK_ROWS, FileChunk, FileSet
 
 _LINES = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    """What a run of commits comes to.
+class FileChanges:
+    """The combined effect of several commits.
 
     Attributes:
-        paths: Of every file that they touch.
-        keys: Of every file that they touch; older actions on these no longer count.
-        files: Those added and not removed again, batches of `FILE_SCHEMA`.
+        paths: Paths of all affected files.
+        keys: Keys of all affected files. Older actions on these no longer count.
+        files: Files that were added and not removed again, as batches of `FILE_SCHEMA`.
     """
 
     paths: pa.Array
@@ -33,26 +38,32 @@ class Changes:
     files: tuple[pa.RecordBatch, ...]
 
 
-def reconcile(commits: Sequence[Actions]) -> Changes:
-    """Sum up commits (and compactions), given in ascending order."""
+def reconcile(commits: Sequence[Actions]) -> FileChanges:
+    """Combine commits and compactions, in ascending order."""
     adds = _numbered(actions.adds for actions in commits)
     removes = _numbered(actions.removes for actions in commits)
     touched = pa.concat_tables([_keys(adds), _keys(removes)])
     newest = touched.group_by("key").aggregate([("line", "max")])
     kept = adds.filter(pc.is_in(adds.column("line"), value_set=newest.column("line_max")))
     files = tuple(as_files(batch, "a commit of the Delta log") for batch in _joined(kept.to_batches()))
-    return Changes(
+    return FileChanges(
         paths=pc.unique(touched.column("path")),
         keys=newest.column("key").combine_chunks(),
         files=files,
     )
 
 
-def apply(files: FileSet, changes: Changes) -> FileSet:
-    """The files after the changes: the bits of those that changed are cleared, added ones appended.
+def repeats_a_file(actions: Actions) -> bool:
+    """Whether two of the adds and removes have the same key."""
+    keys = [_file_keys(batch) for batch in (actions.adds, actions.removes)]
+    return bool(pc.count_distinct(pa.chunked_array(keys, pa.string())).as_py() < sum(map(len, keys)))
 
-    Chunks of which more than a quarter is dead are rewritten, and small ones at the end are joined, so
-    that neither dead rows nor chunks pile up while a snapshot is advanced commit by commit.
+
+def apply(files: FileSet, changes: FileChanges) -> FileSet:
+    """The files after the changes: changed files are marked as not live, added ones are appended.
+
+    Chunks of which more than a quarter is not live are rewritten, and small ones at the end are joined.
+    Otherwise, dead rows and chunks would pile up while a snapshot is advanced commit by commit.
     """
     chunks: list[_Chunk] = []
     for chunk, live in files.chunks():
@@ -70,7 +81,7 @@ class _Chunk:
     def __len__(self) -> int:
         return len(self.files)
 
-    def without(self, changes: Changes) -> _Chunk:
+    def without(self, changes: FileChanges) -> _Chunk:
         dead = _touched(self.files.plain, changes)
         if dead is None:
             return self
@@ -82,7 +93,7 @@ class _Chunk:
         return _packed(_join([self.unpack(), other.unpack()]))
 
     def unpack(self) -> pa.RecordBatch:
-        """Those that live."""
+        """The live rows."""
         files = self.files.unpack()
         return files if self.live is None else files.filter(self.live)
 
@@ -92,7 +103,7 @@ def _packed(files: pa.RecordBatch) -> _Chunk:
 
 
 def _append(chunks: list[_Chunk], chunk: _Chunk) -> None:
-    """Append a chunk; join it with those before it while these are not much larger."""
+    """Append a chunk. Join it with the chunks before it unless these are much larger."""
     while chunks and len(chunk):
         before = len(chunks[-1])
         if before >= 2 * len(chunk) or before + len(chunk) > CHUNK_ROWS:
@@ -115,8 +126,8 @@ def _live(chunks: Sequence[_Chunk]) -> pa.BooleanArray | None:
     return pa.concat_arrays(masks)
 
 
-def _touched(batch: pa.RecordBatch, changes: Changes) -> pa.BooleanArray | None:
-    """Which rows the changes speak of; keys are made only for rows with such a path."""
+def _touched(batch: pa.RecordBatch, changes: FileChanges) -> pa.BooleanArray | None:
+    """Which rows the changes affect. Keys are built only for rows with an affected path."""
     suspects = pc.is_in(batch.column("path"), value_set=changes.paths)
     if not suspects.true_count:
         return None
@@ -125,7 +136,7 @@ def _touched(batch: pa.RecordBatch, changes: Changes) -> pa.BooleanArray | None:
 
 
 def _numbered(batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """The batches as one table, their lines numbered through."""
+    """The batches as one table, with continuous line numbers."""
     numbered = [
         batch.set_column(
             batch.schema.get_field_index("line"),

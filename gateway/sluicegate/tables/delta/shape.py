@@ -1,4 +1,4 @@
-"""Whether actions have the shape of the Delta protocol, so that nothing behind has to ask again."""
+"""Validates the shape of actions (Delta protocol), so that later code does not need to check it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def checked_schema(text: Any) -> str:
     """A table's schema as text (Delta protocol, "Schema Serialization Format").
 
     Raises:
-        ValueError: It is no schema: a field has no name or type, or types are nested too deeply.
+        ValueError: It is not a schema: a field has no name or type, or types are nested too deeply.
     """
     schema = orjson.loads(text) if isinstance(text, str) else None
     if not isinstance(schema, Mapping) or schema.get("type") != "struct":
-        raise ValueError("the schema is no struct")
+        raise ValueError("the schema is not a struct")
     _check_type(schema, _MOST_LEVELS)
     return str(text)
 
@@ -36,7 +36,7 @@ def texts(values: Any) -> tuple[str, ...]:
         ValueError: It is something else.
     """
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise ValueError("this is no list of texts")
+        raise ValueError("this is not a list of strings")
     return tuple(values)
 
 
@@ -48,7 +48,7 @@ def text_map(values: Any) -> dict[str, str]:
     """
     pairs = dict(values)
     if not all(isinstance(part, str) for pair in pairs.items() for part in pair):
-        raise ValueError("this is no map of texts")
+        raise ValueError("this is not a map of strings")
     return pairs
 
 
@@ -59,20 +59,20 @@ def optional(value: Any, kind: type) -> Any:
         ValueError: It is something else.
     """
     if value is not None and type(value) is not kind:
-        raise ValueError(f"this is no {kind.__name__}")
+        raise ValueError(f"this is not of type {kind.__name__}")
     return value
 
 
 def timestamp(value: Any) -> int | None:
-    """Epoch milliseconds, or none.
+    """Epoch milliseconds, or `None`.
 
     Raises:
-        ValueError: It is no time that a calendar shows.
+        ValueError: The time is outside the range of a calendar.
     """
     if value is None:
         return None
     if type(value) is not int or not 0 <= value <= _LAST_TIMESTAMP:
-        raise ValueError("this is no timestamp")
+        raise ValueError("this is not a timestamp")
     return value
 
 
@@ -83,7 +83,7 @@ def _check_type(kind: Any, levels: int) -> None:
             raise ValueError("a decimal has too many digits")
         return
     if not isinstance(kind, Mapping) or levels == 0:
-        raise ValueError("a type is none, or types are nested too deeply")
+        raise ValueError("a type is invalid, or types are nested too deeply")
     if kind.get("type") == "struct":
         for field in kind["fields"]:
             _check_field(field)
@@ -96,6 +96,6 @@ def _check_type(kind: Any, levels: int) -> None:
 def _check_field(field: Any) -> None:
     metadata = field.get("metadata") or {}
     if not isinstance(metadata, Mapping) or not isinstance(metadata.get(_PHYSICAL_NAME, ""), str):
-        raise ValueError("a field's metadata are none")
+        raise ValueError("a field's metadata is invalid")
     if not isinstance(field.get("name"), str):
         raise ValueError("a field has no name")

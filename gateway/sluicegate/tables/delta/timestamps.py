@@ -1,28 +1,28 @@
-"""When versions were committed (Delta protocol, "In-Commit Timestamps").
+"""Commit times of versions (Delta protocol, "In-Commit Timestamps").
 
-A commit's timestamp is the one inside of it where the table has these, else the file's modification
-time, moved behind that of the commit before it: timestamps grow with versions.
+A commit's timestamp is its in-commit timestamp if the table has these. Otherwise, it is the file's
+modification time, adjusted to be later than that of the previous commit: timestamps grow with versions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import orjson
 
-from sluicegate.clock import iso_utc
-from sluicegate.errors import InvalidRequest, TableUnreadable
-from sluicegate.tables.delta.commits import read_actions
-from sluicegate.tables.delta.names import LogFile
-from sluicegate.tables.delta.segment import LogListing
-from sluicegate.tables.delta.store import LogStore, cleaned_up_meanwhile
+from sluicegate._util.clock import iso_utc
+from sluicegate.api.errors import InvalidRequest, TableUnreadable
+from sluicegate.tables.delta.log_files.commits import read_actions
+from sluicegate.tables.delta.log_files.names import LogFile
+from sluicegate.tables.delta.log_files.segment import LogListing
+from sluicegate.tables.delta.log_files.store import LogStore, cleaned_up_meanwhile
 from sluicegate.tables.snapshot import TableMetadata
 
 _FIRST_LINE = 64 * 1024
 
 
 def in_commit_since(metadata: TableMetadata) -> int | None:
-    """The version from which on commits hold their timestamp; `None` where they do not."""
+    """The version from which on commits contain their timestamp. `None` if they do not."""
     configuration = metadata.configuration
     if configuration.get("delta.enableInCommitTimestamps", "").lower() != "true":
         return None
@@ -30,16 +30,16 @@ def in_commit_since(metadata: TableMetadata) -> int | None:
         return int(configuration.get("delta.inCommitTimestampEnablementVersion", "0"))
     except ValueError:
         raise TableUnreadable(
-            "the table property delta.inCommitTimestampEnablementVersion is no version number"
+            "the table property delta.inCommitTimestampEnablementVersion is not a version number"
         ) from None
 
 
 async def in_commit_timestamp(store: LogStore, commit: LogFile) -> int:
-    """Read the timestamp inside a commit: the first line has it; else its modification time counts.
+    """Read the in-commit timestamp from the first line; else the modification time counts.
 
     Raises:
         TableUnreadable: The commit is damaged.
-        Unavailable: The store does not answer or refuses, or the commit is gone.
+        Unavailable: The store does not respond or denies access, or the commit no longer exists.
     """
     with cleaned_up_meanwhile():
         if commit.size > _FIRST_LINE:
@@ -51,7 +51,7 @@ async def in_commit_timestamp(store: LogStore, commit: LogFile) -> int:
 
 
 def _first_line_timestamp(head: bytes) -> int | None:
-    """The timestamp where the protocol wants it, `None` if it is not there."""
+    """The timestamp at the position that the protocol defines, `None` if it is missing."""
     try:
         return int(orjson.loads(head.partition(b"\n")[0])["commitInfo"]["inCommitTimestamp"])
     except (ValueError, KeyError, TypeError):
@@ -63,7 +63,7 @@ def modification_timestamps(commits: Iterable[LogFile], previous: int | None = N
 
     Args:
         commits: In ascending order.
-        previous: The timestamp of the version before them, where it is known.
+        previous: The timestamp of the version before them, if it is known.
     """
     timestamps: dict[int, int] = {}
     for commit in commits:
@@ -73,27 +73,27 @@ def modification_timestamps(commits: Iterable[LogFile], previous: int | None = N
 
 
 def after(previous: int | None, modified: int) -> int:
-    """A modification time, moved behind the timestamp of the version before."""
+    """A modification time, adjusted to be later than the timestamp of the previous version."""
     return modified if previous is None else max(modified, previous + 1)
 
 
 class Timeline:
-    """Finds versions by timestamp; in-commit timestamps are read as the search needs them."""
+    """Finds versions by timestamp. In-commit timestamps are read as the search needs them."""
 
     def __init__(self, store: LogStore, listing: LogListing, metadata: TableMetadata) -> None:
         self._store = store
         self._commits = listing.commits
-        self._modified = modification_timestamps(listing.commits.values())
+        self._modified = modification_timestamps(_dated(listing))
         self._in_commit_since = in_commit_since(metadata)
 
     async def latest_until(self, timestamp: int, first: int, last: int) -> int:
-        """The latest of the versions at or before a timestamp.
+        """The latest version at or before a timestamp.
 
-        A timestamp behind the last of them is refused as Delta's own readers do: what it names would
-        change with the next commit.
+        A timestamp after the last version is rejected, as in Delta's own readers, because its meaning
+        would change with the next commit.
 
         Raises:
-            InvalidRequest: All of them are later, or all of them are earlier.
+            InvalidRequest: All versions are later, or all of them are earlier.
         """
         version = await self._first_after(timestamp, first, last) - 1
         if version < first:
@@ -106,10 +106,10 @@ class Timeline:
         return version
 
     async def earliest_from(self, timestamp: int, first: int, last: int) -> int:
-        """The earliest of the versions at or after a timestamp.
+        """The earliest version at or after a timestamp.
 
         Raises:
-            InvalidRequest: All of them are earlier.
+            InvalidRequest: All versions are earlier.
         """
         version = await self._first_after(timestamp - 1, first, last)
         if version > last:
@@ -133,6 +133,15 @@ class Timeline:
         return low
 
     async def _timestamp(self, version: int) -> int:
-        if self._in_commit_since is None or version < self._in_commit_since:
+        since, commit = self._in_commit_since, self._commits.get(version)
+        if since is None or version < since or commit is None:
             return self._modified[version]
-        return await in_commit_timestamp(self._store, self._commits[version])
+        return await in_commit_timestamp(self._store, commit)
+
+
+def _dated(listing: LogListing) -> Iterator[LogFile]:
+    """The commits, and the newest checkpoint if it represents a version without a commit."""
+    yield from listing.commits.values()
+    for newest in listing.checkpoints[:1]:
+        if newest.version == listing.latest and newest.version not in listing.commits:
+            yield newest.files[-1]

@@ -1,4 +1,4 @@
-"""What a client asks to filter by, and which files that leaves.
+"""Clients' filter conditions, and which files they leave.
 
     predicate = from_hints(json_hint, sql_hints)
     if predicate is not None:

@@ -1,4 +1,4 @@
-"""What is known of a column's values in each of many files, or partitions, as Arrow columns."""
+"""Known value ranges of a column in many files or partitions, as Arrow columns."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from sluicegate.tables.predicates.values import maximum, partition_span, statist
 
 _Row = tuple[Any, Any, bool, bool]
 _MISSING = object()
-_DOUBLE_PRECISION = 15  # decimals of so many digits survive being read as doubles
+_DOUBLE_PRECISION = 15  # decimals of this many digits keep their value when they are read as doubles
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Of each file, or partition: between which values a column's values are.
+    """For each file or partition, the range of a column's values.
 
     Attributes:
-        low: In the domain of the column's type; null where nothing is known.
+        low: In the domain of the column's type. Null if unknown.
         high: As `low`.
-        has_null: Whether some value may be null.
-        has_value: Whether some value may be other than null.
-        has_nan: Whether some value may be NaN although `high` does not say so.
+        has_null: Whether a value can be null.
+        has_value: Whether a value can be other than null.
+        has_nan: Whether a value can be NaN even if `high` does not include it.
     """
 
     low: pa.Array
@@ -66,7 +66,7 @@ def partition_bounds(
     """The values of partition columns.
 
     Args:
-        derived: Where they are kept.
+        derived: The cache for them.
         partitions: JSON texts of distinct partition values.
         columns: Partition columns.
     """
@@ -78,10 +78,10 @@ def file_bounds(
 ) -> list[Bounds]:
     """The bounds of data columns, read from statistics.
 
-    Of files with deletion vectors they may be wide, which changes nothing here.
+    For files with deletion vectors they can be wider than the values, which does no harm here.
 
     Args:
-        derived: Where they are kept.
+        derived: The cache for them.
         stats: JSON texts, or null.
         columns: Data columns.
     """
@@ -125,7 +125,7 @@ def _partition(column: TableColumn, values: Any) -> _Row:
 
 
 def _statistics(column: TableColumn, stats: Any) -> _Row:
-    """Counts of nulls say something only where all values are null, or none."""
+    """The bounds in statistics. Null counts are significant only if all values are null, or none."""
     records = _at(stats, ("numRecords",))
     nulls = _at(stats, ("nullCount", *column.path))
     has_null = not (type(nulls) is int and nulls == 0)
@@ -134,7 +134,7 @@ def _statistics(column: TableColumn, stats: Any) -> _Row:
     low = None if least is None else least[0]
     high = maximum(column.type, _at(stats, ("maxValues", *column.path)))
     if low is not None and high is not None and low > high:
-        low = high = None  # not what the statistics of a file can be
+        low = high = None  # cannot be valid statistics of a file
     return low, high, has_null, has_value
 
 

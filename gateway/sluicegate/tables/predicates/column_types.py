@@ -14,11 +14,11 @@ _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 
 
 class Family(Enum):
-    """Types whose values are compared alike, and what a value is there.
+    """Types whose values are compared the same way, and the representation of a value.
 
-    An integer of 64 bits, for dates days and for timestamps microseconds since 1970; a double; for
-    decimals an integer that counts units of the last digit; for strings their UTF-8 bytes, which
-    sort as Spark sorts strings. Values of `OTHER` types are not compared, but may be null.
+    A 64-bit integer, which counts days since 1970 for dates and microseconds since 1970 for timestamps.
+    A double. For decimals, an integer that counts units of the last digit. For strings, their UTF-8
+    bytes, which sort as Spark sorts strings. Values of `OTHER` types are not compared, but can be null.
     """
 
     BOOLEAN = "boolean"
@@ -59,8 +59,8 @@ class ColumnType:
     Attributes:
         name: Delta's name for it.
         precision: Digits of a decimal.
-        scale: Those of them behind the point.
-        was_float: The column may hold values that were written with single precision.
+        scale: Digits after the decimal point.
+        was_float: Whether the column can contain values that were written with single precision.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The table's columns that a predicate can speak of."""
+"""Resolves the table's columns that a predicate refers to."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _PARTITION_VALUES = "partitionvalues"
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A column as the log knows it.
+    """A column as the log names it.
 
     Attributes:
-        path: Physical names, as the keys of partition values and statistics have them.
-        is_partition: Its values are in the partition values, not in the data files.
+        path: Physical names, as used for the keys of partition values and statistics.
+        is_partition: Whether its values are in the partition values, not in the data files.
     """
 
     path: tuple[str, ...]
@@ -31,11 +31,11 @@ class TableColumn:
 
 
 def find_column(metadata: TableMetadata, path: Sequence[str]) -> TableColumn | None:
-    """The column of that name; upper and lower case are the same where only one fits.
+    """The column with a name, which is case-insensitive if only one column matches.
 
     Args:
         metadata: The table's metadata.
-        path: Names from the top of the schema down. A single name with dots is first tried as it is,
+        path: Names from the top of the schema down. A single name with dots is first looked up as is,
             and then as such a path.
     """
     found = _find(metadata, path)

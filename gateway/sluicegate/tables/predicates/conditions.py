@@ -1,4 +1,4 @@
-"""Predicates of one table: names are resolved, literals are in the domains of their columns."""
+"""Resolves predicates for one table: names to columns, literals to the domains of their columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from operator import and_, or_
 
-from sluicegate.conditions.expressions import (
+from sluicegate.api.conditions.expressions import (
     UNKNOWN,
     And,
     Column,
@@ -33,12 +33,12 @@ _INTEGERS = {"byte", "short", "int", "long"}
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A term of a predicate, ready to be asked of files.
+    """A resolved term of a predicate, ready to be evaluated for files.
 
     Attributes:
-        ask: What the term can be for each file of a chunk.
-        columns: Those that the evidence must cover.
-        comparisons: How often each file is compared with something.
+        ask: Returns the possible truth values of the term for each file of a chunk.
+        columns: The columns that the evidence must cover.
+        comparisons: Number of comparisons per file.
     """
 
     ask: Callable[[Evidence], Truth]
@@ -47,12 +47,12 @@ class Condition:
 
     @property
     def needs_statistics(self) -> bool:
-        """Partition values are not all that it asks for."""
+        """Whether it needs more than partition values."""
         return not all(column.is_partition for column in self.columns)
 
 
 def condition(expression: Expression, metadata: TableMetadata) -> Condition:
-    """Resolve a term against a table; of what does not fit to it nothing is known."""
+    """Resolve a term against a table. If it does not match the table, its truth value is unknown."""
     match expression:
         case Constant():
             return Condition(lambda _: Truth.of(expression))
@@ -119,10 +119,12 @@ def _span(column: TableColumn, cast: str | None, literal: Literal) -> Span | Non
 
 
 def _common_type(cast: str | None, literal: str | None) -> str | None:
-    """The type that column and literal are compared as; `None` where they have none in common."""
+    """The type that column and literal are compared as. `None` if they have none in common."""
     if cast is None or literal is None:
         return cast or literal
     if literal == "number":
         return cast if cast != "string" else None
+    if literal == f"{cast}(3)":
+        return literal  # a timestamp that might have been truncated to milliseconds
     same = literal in ("quoted", cast) or {cast, literal} <= _INTEGERS
     return cast if same or (cast.startswith("decimal") and literal.startswith("decimal")) else None

@@ -1,4 +1,4 @@
-"""What the log says about the values in one chunk of files."""
+"""Information in the log about the values in one chunk of files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sluicegate.tables.snapshot import FileChunk
 
 
 class Evidence:
-    """Bounds of the columns that a predicate speaks of; statistics are read when one is asked for.
+    """Bounds of the columns that a predicate refers to. Statistics are read on demand.
 
     Args:
-        chunk: One of a `FileSet`.
-        derived: Where bounds are kept from one request to the next.
-        columns: All columns that may be asked for.
+        chunk: A chunk of a `FileSet`.
+        derived: Caches bounds between requests.
+        columns: All columns that can be requested.
     """
 
     def __init__(
@@ -30,14 +30,14 @@ class Evidence:
         self._bounds: dict[TableColumn, Bounds] = {}
 
     def truth(self, column: TableColumn, test: Callable[[Bounds], Truth]) -> Truth:
-        """What a test of a column's values says of each file; partitions are tested once each."""
+        """The result of a test of a column's values for each file; partitions are tested once."""
         if column not in self._bounds:
             self._bounds |= self._read(column.is_partition)
         truth = test(self._bounds[column])
         return truth.taken(self._partitions.indices) if column.is_partition else truth
 
     def _read(self, partitions: bool) -> Mapping[TableColumn, Bounds]:
-        """Bounds of all columns of one kind: parsing a text once is less work than once for each."""
+        """Bounds of all columns of one kind, because each text is then parsed only once."""
         columns = [column for column in self._columns if column.is_partition is partitions]
         if partitions:
             bounds = partition_bounds(self._derived, self._partitions.dictionary, columns)

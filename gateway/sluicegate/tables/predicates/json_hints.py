@@ -1,6 +1,6 @@
-"""JSON predicates (delta-sharing-protocol.md, "JSON predicates for Filtering").
+"""JSON predicates (Delta Sharing protocol, "JSON predicates for Filtering").
 
-Of an op that is unknown or malformed nothing is known; the tree around it still counts.
+The result of an unknown or malformed op is unknown. The rest of the tree still applies.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sluicegate.conditions.expressions import (
+from sluicegate.api.conditions.expressions import (
     FALSE,
     MAX_DEPTH,
     TRUE,
@@ -25,6 +25,7 @@ from sluicegate.conditions.expressions import (
     any_of,
     compared,
 )
+from sluicegate.tables.predicates.moments import may_be_cut
 
 MAX_CHARACTERS = 1 << 20
 
@@ -36,14 +37,14 @@ _OPERATORS = {
     "greaterThanOrEqual": Operator.GREATER_OR_EQUAL,
 }
 _TYPES = {"boolean": "bool", "integer": "int", "bigint": "long"}
-_NO_VALUE = "null"  # what Spark's client writes for a literal that is null, whatever its type
+_NO_VALUE = "null"  # what Spark's client writes for a null literal, regardless of its type
 
 
 def parse_json_hint(text: str) -> Expression | None:
     """The predicate of `jsonPredicateHints`.
 
     Returns:
-        `None` where it is not JSON, longer than 1 MB, or deeper than 100 ops.
+        `None` if it is not JSON, longer than 1 MB, or deeper than 100 ops.
     """
     if len(text) > MAX_CHARACTERS:
         return None
@@ -92,7 +93,7 @@ def _leaf(node: Any, depth: int = 1) -> Column | Literal | None:
     if node.get("op") == "column" and isinstance(name, str):
         return Column((name,), _value_type(node))
     if node.get("op") == "literal" and (text := _text(value)) is not None:
-        return Literal(text, _value_type(node))
+        return Literal(text, _literal_type(node, text))
     return None
 
 
@@ -102,6 +103,13 @@ def _value_type(node: Mapping[str, Any]) -> str | None:
         return None
     name = value_type.lower()
     return _TYPES.get(name, name)
+
+
+def _literal_type(node: Mapping[str, Any], text: str) -> str | None:
+    """The type of a literal. Spark's client truncates timestamps to milliseconds only in JSON hints."""
+    name = _value_type(node)
+    cut = name in ("timestamp", "timestamp_ntz") and may_be_cut(text)
+    return f"{name}(3)" if cut else name
 
 
 def _text(value: Any) -> str | None:
@@ -152,7 +160,7 @@ def _not(children: list[Expression]) -> Expression:
 
 
 def _truth_of_leaf(leaf: Column | Literal | None) -> Expression:
-    """A boolean column or literal that is a predicate by itself."""
+    """A boolean column or literal that is a predicate on its own."""
     match leaf:
         case Column(_, "bool" | None):
             return Comparison(Operator.EQUAL, leaf, (Literal("true", "bool"),))

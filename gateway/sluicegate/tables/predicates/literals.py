@@ -1,7 +1,7 @@
-"""Literals as spans of a column's domain: what the client may have meant by a text.
+"""Literals as ranges in a column's domain: the values that a client could mean by a text.
 
-The table's type of a column wins over the hint's. A literal of another type is understood where casting
-the column would keep its order; otherwise nothing is known.
+The table's type of a column takes precedence over the hint's. A literal of another type is understood
+if casting the column would keep its order. Otherwise, the result is unknown.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from sluicegate.tables.predicates.column_types import ColumnType, Family
 from sluicegate.tables.predicates.moments import (
     ANY_ZONE,
-    BELOW_A_MILLISECOND,
     DAY,
     FOUR_DIGIT_YEARS,
+    before_it_was_cut,
     days,
     instant,
     wall_clock,
@@ -31,22 +31,23 @@ from sluicegate.tables.predicates.values import (
 )
 
 _BITS = {"byte": 8, "short": 16, "int": 32, "long": 64, "integer": 32}
-# Decimal numbers of so many digits stay apart when they are rounded to a floating-point number, and
-# rounding moves longer ones by less than this many of their bits.
+# Decimal numbers of this many digits stay distinct when they are rounded to a floating-point number,
+# and rounding changes longer ones by less than this many of their bits.
 _SHORT_DIGITS = {"float": 6}
 _ROUNDED_BITS = {"float": 22}
 
 
 def literal_span(column: ColumnType, compared_as: str, text: str) -> Span | None:
-    """What a literal is in a column's domain.
+    """The range of a literal in a column's domain.
 
     Args:
         column: The column's type.
-        compared_as: The type that the hint casts both sides to.
+        compared_as: The type that the hint casts both sides to. `timestamp(3)` for a timestamp that
+            might have been truncated to milliseconds.
         text: The literal.
 
     Returns:
-        `None` where the comparison is not understood; nothing is known then.
+        `None` if the comparison is not understood, so that its result is unknown.
     """
     if compared_as.startswith("decimal") and column.family is Family.DECIMAL:
         compared_as = "decimal" if compared_as in _spellings(column) else "rounded"
@@ -55,10 +56,10 @@ def literal_span(column: ColumnType, compared_as: str, text: str) -> Span | None
 
 
 def orderly_values(column: ColumnType, compared_as: str) -> range | None:
-    """The values of a column that keep their order when they are cast; `None` where all do.
+    """The values of a column that keep their order when they are cast. `None` if all do.
 
-    Spark's `CAST(long AS INT)` drops the upper bits of larger values, and dates sort as their texts
-    only while years have four digits.
+    Spark's `CAST(long AS INT)` drops the upper bits of larger values. Dates sort as their texts only
+    while years have four digits.
     """
     if column.family is Family.DATE and compared_as == "string":
         return FOUR_DIGIT_YEARS
@@ -69,7 +70,7 @@ def orderly_values(column: ColumnType, compared_as: str) -> range | None:
 
 
 def keeps_null(column: ColumnType, compared_as: str | None) -> bool:
-    """Whether values that are not null stay so when they are cast."""
+    """Whether non-null values stay non-null when they are cast."""
     if compared_as is None:
         return True
     numeric = (Family.INTEGER, Family.FLOAT, Family.DECIMAL)
@@ -81,7 +82,7 @@ def keeps_null(column: ColumnType, compared_as: str | None) -> bool:
 
 
 def _spellings(column: ColumnType) -> tuple[str, str]:
-    """A type's name, and without precision and scale."""
+    """A type's name, and the name without precision and scale."""
     return column.name, column.name.partition("(")[0]
 
 
@@ -98,7 +99,7 @@ def _integer(_: ColumnType, __: str, text: str) -> Span | None:
 
 
 def _number(column: ColumnType, compared_as: str, text: str) -> Span | None:
-    """A number among integers or decimals; between two of them where it is none of them."""
+    """A number as integer or decimal, or the range between two of them if it is neither."""
     value = number(text)
     if value is None:
         return None
@@ -115,7 +116,7 @@ def _number(column: ColumnType, compared_as: str, text: str) -> Span | None:
 
 
 def _double(column: ColumnType, compared_as: str, text: str) -> Span | None:
-    """A number among doubles; with a `float` it is compared as double or as float, by the client."""
+    """A number as double. A `float` is compared as double or as float, depending on the client."""
     try:
         value = float(text)
     except ValueError:
@@ -131,13 +132,13 @@ def _exact(column: ColumnType, _: str, text: str) -> Span | None:
 
 
 def _date_text(_: ColumnType, __: str, text: str) -> Span | None:
-    """A date that is compared as text, and so must be written as dates are."""
+    """A date that is compared as text, and must therefore have the format of dates."""
     day = days(text)
     return (day, day) if day is not None and text[4] == text[7] == "-" else None
 
 
 def _day_as_instant(_: ColumnType, __: str, text: str) -> Span | None:
-    """A day of timestamps: from its start in the first zone to its end in the last."""
+    """A day as timestamps: from its start in the first time zone to its end in the last one."""
     day = days(text)
     return None if day is None else (day * DAY - ANY_ZONE, (day + 1) * DAY + ANY_ZONE)
 
@@ -147,20 +148,24 @@ def _day_of_wall_clock(_: ColumnType, __: str, text: str) -> Span | None:
     return None if day is None else (day * DAY, (day + 1) * DAY)
 
 
-def _instant(_: ColumnType, __: str, text: str) -> Span | None:
-    """A timestamp; Spark's client cuts those of its hints to milliseconds, towards 1970."""
-    return _widened(instant(text), BELOW_A_MILLISECOND)
+def _instant(_: ColumnType, compared_as: str, text: str) -> Span | None:
+    return _as_meant(instant(text), compared_as)
 
 
 def _wall_clock(_: ColumnType, compared_as: str, text: str) -> Span | None:
-    span = instant(text) if compared_as == "timestamp" else wall_clock(text)
-    return _widened(span, ANY_ZONE if compared_as == "timestamp" else BELOW_A_MILLISECOND)
+    if compared_as.startswith("timestamp_ntz") or compared_as == "quoted":
+        return _as_meant(wall_clock(text), compared_as)
+    return _widened(_as_meant(instant(text), compared_as), ANY_ZONE)
 
 
-def _instant_as_days(_: ColumnType, __: str, text: str) -> Span | None:
-    """A timestamp among days, each of which starts at midnight in some zone."""
-    span = _widened(instant(text), ANY_ZONE)
+def _instant_as_days(_: ColumnType, compared_as: str, text: str) -> Span | None:
+    """A timestamp as days, each of which starts at midnight in some time zone."""
+    span = _widened(_as_meant(instant(text), compared_as), ANY_ZONE)
     return None if span is None else (span[0] // DAY, -(-span[1] // DAY))
+
+
+def _as_meant(span: Span | None, compared_as: str) -> Span | None:
+    return before_it_was_cut(span) if compared_as.endswith("(3)") else span
 
 
 def _widened(span: Span | None, margin: int) -> Span | None:

@@ -1,4 +1,4 @@
-"""Which files can have a row for which a predicate is true."""
+"""Selects the files that can contain a row for which a predicate is true."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from sluicegate.tables.predicates.evidence import Evidence
 from sluicegate.tables.predicates.hints import Predicate
 from sluicegate.tables.snapshot import FileSet, TableMetadata
 
-# A second or two of work; of a hint that wants more, the terms are obeyed that are not too much.
+# One or two seconds of work. If a hint requires more, only terms within the limit are applied.
 MAX_COMPARISONS = 100_000_000
 
 
 def prune(files: FileSet, metadata: TableMetadata, predicate: Predicate) -> FileSet:
-    """Drop the files that surely have no row for which the predicate is true.
+    """Drop the files that certainly have no row for which the predicate is true.
 
-    The first predicate on a column of a table reads it from the statistics, about 5 µs a file; what was
-    read is kept with the files. Not for the event loop.
+    The first predicate on a column parses it from the statistics, which takes about 5 µs per file. The
+    result is cached with the files. Do not call it in the event loop.
 
     Args:
         files: Live files.
-        metadata: Of the same version.
-        predicate: What the rows asked for fulfil.
+        metadata: Metadata of the same version.
+        predicate: A condition that all requested rows satisfy.
 
     Returns:
-        The same table with fewer files living.
+        The same table with fewer live files.
     """
     conditions = list(_affordable(files.table.num_rows, metadata, predicate))
     conditions.sort(key=lambda each: each.needs_statistics)
@@ -53,7 +53,7 @@ def _affordable(files: int, metadata: TableMetadata, predicate: Predicate) -> It
 def _kept(
     live: pa.BooleanArray, conditions: Sequence[Condition], evidence: Evidence
 ) -> pa.BooleanArray:
-    """Those of the living files that are kept; what does not matter any more is not read."""
+    """The live files to keep. Evidence that can no longer change the result is not read."""
     for each in conditions:
         if not live.true_count:
             break

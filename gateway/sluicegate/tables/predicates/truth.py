@@ -1,7 +1,8 @@
-"""Truth values of many files at once.
+"""Truth values of a condition for many files at once.
 
-A file has many rows, so of a condition is kept whether it can be true for some row, and whether it can
-be false for some row; for rows where it is null it is neither. That is what makes `NOT` right.
+A file has many rows. A condition therefore has two values: whether it can be true for some row, and
+whether it can be false for some row. For rows where it is null, it is neither. This makes `NOT`
+correct.
 """
 
 from __future__ import annotations
@@ -14,31 +15,26 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sluicegate.conditions.expressions import Constant, Operator
+from sluicegate.api.conditions.expressions import Constant, Operator
 from sluicegate.tables.predicates.bounds import Bounds
 from sluicegate.tables.predicates.values import Span
 
-_Mask: TypeAlias = Any  # pa.BooleanArray, or a pa.BooleanScalar where it is the same for all files
+_Mask: TypeAlias = Any  # pa.BooleanArray, or a pa.BooleanScalar if all files have the same value
 
-# From so many literals on, searching each file's bounds among them is less work than comparing.
+# From this many literals on, searching each file's bounds among them is cheaper than comparing.
 SEARCHED_LITERALS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What a condition can be, for each file.
-
-    Attributes:
-        can_be_true: For some row of the file; without nulls.
-        can_be_false: For some row of the file; without nulls.
-    """
+    """The possible truth values of a condition, for each file."""
 
     can_be_true: _Mask
     can_be_false: _Mask
 
     @classmethod
     def of(cls, constant: Constant) -> Truth:
-        """The same for all files."""
+        """The same value for all files."""
         return cls(pa.scalar(constant.can_be_true), pa.scalar(constant.can_be_false))
 
     def __and__(self, other: Truth) -> Truth:
@@ -57,11 +53,11 @@ class Truth:
         return Truth(self.can_be_false, self.can_be_true)
 
     def taken(self, rows: pa.Array) -> Truth:
-        """From each partition to the files in it."""
+        """Expand values per partition to values per file."""
         return Truth(self.can_be_true.take(rows), self.can_be_false.take(rows))
 
     def unless(self, unclear: _Mask) -> Truth:
-        """Nothing is known of some files."""
+        """The same, but unknown for the files in a mask."""
         return Truth(pc.or_(self.can_be_true, unclear), pc.or_(self.can_be_false, unclear))
 
 
@@ -71,13 +67,13 @@ def is_null(bounds: Bounds) -> Truth:
 
 
 def compare(operator: Operator, bounds: Bounds, literals: Sequence[Span]) -> Truth:
-    """Whether values compare so to a literal, or for `EQUAL` to one of several."""
+    """Whether values compare to a literal in this way, or for `EQUAL` to one of several."""
     if operator is Operator.EQUAL:
         can_be_true, can_be_false = _equal(bounds, literals)
     else:
         can_be_true, can_be_false = _ORDERS[operator](bounds, literals[0])
     if bounds.has_nan:
-        # To Spark NaN is larger than all numbers, to others no comparison with it holds.
+        # For Spark, NaN is larger than all numbers. For others, no comparison with it is true.
         can_be_false = pa.scalar(True)
         if operator in (Operator.GREATER, Operator.GREATER_OR_EQUAL):
             can_be_true = pa.scalar(True)
@@ -85,7 +81,7 @@ def compare(operator: Operator, bounds: Bounds, literals: Sequence[Span]) -> Tru
 
 
 def outside(bounds: Bounds, values: range) -> pa.BooleanArray:
-    """Whether values may be outside of a range."""
+    """Whether values can be outside a range."""
     inside = pc.and_kleene(
         pc.greater_equal(bounds.low, values.start), pc.less(bounds.high, values.stop)
     )
@@ -136,7 +132,7 @@ def _equal(bounds: Bounds, literals: Sequence[Span]) -> tuple[_Mask, _Mask]:
 
 
 def _equal_by_search(bounds: Bounds, literals: Sequence[Span]) -> tuple[_Mask, _Mask]:
-    """The same as comparing each, by finding the first literal that a file's bounds can reach."""
+    """The same result as comparing each, from the first literal that a file's bounds can reach."""
     lows, highs = zip(*_disjoint(literals), strict=True)
     can_be_true, can_be_false = [], []
     for low, high in zip(bounds.low.to_pylist(), bounds.high.to_pylist(), strict=True):
@@ -148,7 +144,7 @@ def _equal_by_search(bounds: Bounds, literals: Sequence[Span]) -> tuple[_Mask, _
 
 
 def _disjoint(spans: Sequence[Span]) -> list[Span]:
-    """The spans in order, those that overlap as one."""
+    """The spans in order, with overlapping ones merged."""
     joined: list[Span] = []
     for low, high in sorted(spans):
         if joined and low <= joined[-1][1]:

@@ -1,6 +1,7 @@
-"""Values of the log (partition values, minima and maxima) as spans of a column's domain.
+"""Values of the log (partition values, minima and maxima) as ranges in a column's domain.
 
-A span is what a value may really be: statistics are rounded, cut off and written by many hands.
+A range contains all possible actual values, because statistics are rounded and truncated, and differ
+between writers.
 """
 
 from __future__ import annotations
@@ -20,24 +21,24 @@ Span = tuple[Any, Any]
 INT64 = range(-(1 << 63), 1 << 63)
 DECIMALS = range(1 - 10**38, 10**38)
 _MAX_EXPONENT = 100
-# Numbers of more digits were never rounded to a double; others by less than this many of their bits,
-# which is nothing for up to 15 digits.
+# Numbers with more digits were never rounded to a double. Others were changed by less than this many
+# of their bits, which is nothing for up to 15 digits.
 _DOUBLE_DIGITS = 17
 _ROUNDED_BITS = 50
 _INFINITY = 0x7F800000  # as the bits of single precision
 _WHOLE = re.compile(r"[+-]?\d{1,19}")
-# Delta cuts maxima to 32 characters and appends the largest character as a tie-breaker, by its
-# version U+FFFD or U+10FFFF; a character cut in halves became a question mark before it.
+# Delta truncates maxima to 32 characters and appends the largest character as a tie-breaker, by its
+# version U+FFFD or U+10FFFF. A character that was split became a question mark before it.
 _MAX_UNCUT = 31
 _TIE_BREAKERS = "\ufffd\U0010ffff"
 _AFTER_ALL_TEXT = b"\xff"
 
 
 def partition_span(column: ColumnType, text: str) -> Span | None:
-    """What the value of a partition is (delta-sharing-protocol.md, "Partition Value Serialization").
+    """The value of a partition (Delta Sharing protocol, "Partition Value Serialization").
 
     Returns:
-        `None` where the text is not understood; nothing is known of the value then.
+        `None` if the text is not understood, so that the value is unknown.
     """
     if column.family is Family.DECIMAL:
         return _exact_decimal(column, text)
@@ -51,15 +52,15 @@ def partition_span(column: ColumnType, text: str) -> Span | None:
 
 
 def statistics_span(column: ColumnType, value: Any) -> Span | None:
-    """What a value is that statistics say (delta-sharing-protocol.md, "Per-file Statistics")."""
+    """The range for a value in statistics (Delta Sharing protocol, "Per-file Statistics")."""
     read = _STATISTICS.get(column.family)
     return None if read is None else read(column, value)
 
 
 def maximum(column: ColumnType, value: Any) -> Any:
-    """No value of the file is larger than this, where statistics say that maximum; or `None`.
+    """The upper bound for the values of a file whose statistics have this maximum, or `None`.
 
-    Timestamps are cut to milliseconds, strings to a prefix.
+    Statistics truncate timestamps to milliseconds, and strings to a prefix.
     """
     if column.family is Family.STRING:
         return _string_maximum(value)
@@ -82,7 +83,7 @@ def number(text: str) -> Decimal | None:
 
 
 def units(value: Decimal, scale: int) -> tuple[int, int]:
-    """Between which two numbers of units of 10^-scale a number lies; twice the same if it is one."""
+    """The nearest lower and upper integer of a number in units of 10^-scale. Equal if it is one."""
     sign, digits, exponent = value.as_tuple()
     whole = int("".join(map(str, digits))) * (-1 if sign else 1)
     shift = int(exponent) + scale
@@ -93,12 +94,12 @@ def units(value: Decimal, scale: int) -> tuple[int, int]:
 
 
 def within(values: range, span: tuple[int, int]) -> Span | None:
-    """The span where both of its ends are in a range."""
+    """The span if both of its ends are in a range."""
     return span if span[0] in values and span[1] in values else None
 
 
 def with_single_precision(value: float) -> Span:
-    """A number and all that are rounded to the same single precision, up to infinity."""
+    """The range of all numbers that round to the same single precision, up to infinity."""
     try:
         bits = struct.unpack("i", struct.pack("f", abs(value)))[0]
     except OverflowError:
@@ -126,7 +127,7 @@ def _whole(text: str) -> Span | None:
 
 
 def _float(column: ColumnType, value: Any) -> Span | None:
-    """A float as double: its text is short for a number of single precision, and so not that double."""
+    """A float as double: its text is a short form for single precision, and not that double."""
     try:
         exact = float(value)
     except (ValueError, TypeError, OverflowError):

@@ -1,1 +1,1 @@
-"""Real servers that plugin tests start: stores that check signatures, not mocks."""
+"""Servers for the tests of plugins: real stores that check signatures, and fakes of other services."""

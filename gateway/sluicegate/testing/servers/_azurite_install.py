@@ -16,14 +16,14 @@ _INSTALL_SECONDS = 300
 
 
 class AzuriteMissing(RuntimeError):
-    """Azurite is not installed, and cannot be."""
+    """Azurite is not installed, and the installation failed."""
 
 
 def installed_azurite() -> list[str]:
-    """The command that runs Azurite's blob service, installed first where it is not there yet.
+    """Return the command of Azurite's blob service. Installs Azurite if necessary.
 
     Raises:
-        AzuriteMissing: There is no Node.js, or npm cannot install it.
+        AzuriteMissing: Node.js is missing, or npm cannot install Azurite.
     """
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
@@ -36,7 +36,7 @@ def installed_azurite() -> list[str]:
 
 
 def _install(npm: str, target: Path) -> None:
-    """Install into a folder beside, then rename: what is there is whole. Parallel tests wait."""
+    """Install into another folder and rename it, so that it is always complete. Parallel tests wait."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.with_name(f"{target.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""Certificates for servers on loopback: an authority that lives for a day, and what it certified."""
+"""Certificates for servers on loopback, from an authority that is valid for one day."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class CertificateFiles:
     """PEM files.
 
     Attributes:
-        authority: What clients have to trust.
-        certificate: What the server shows.
-        key: What it proves it with.
+        authority: Certificate of the authority, which clients must trust.
+        certificate: Certificate of the server.
+        key: Private key of the server.
     """
 
     authority: Path
@@ -32,9 +32,9 @@ class CertificateFiles:
 
 
 def make_certificate(directory: Path) -> CertificateFiles:
-    """Certify a server on 127.0.0.1, which is also called `localhost`.
+    """Create a certificate for a server on 127.0.0.1 (`localhost`).
 
-    The authority is another certificate than the server's: Rust's TLS refuses one that is both.
+    The authority and the server have different certificates, because Rust's TLS rejects a single one.
     """
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization

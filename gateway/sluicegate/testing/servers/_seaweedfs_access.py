@@ -1,4 +1,4 @@
-"""Who may do what on a test server: identities, a reader's role and the catalog's, and STS."""
+"""Permissions on a test server: identities, the roles of readers and of the catalog, and STS."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Identity:
 
     @classmethod
     def invent(cls, name: str) -> Identity:
-        """A user with a random key of AWS's shape."""
+        """Create a user with a random key in the format of AWS."""
         return cls(name, f"AKIA{secrets.token_hex(8).upper()}", secrets.token_hex(20))
 
 
@@ -40,11 +40,11 @@ def write(
     """Write the server's two configuration files.
 
     Args:
-        directory: Where to.
-        identities: The admin, the signer that may assume the role, and one that may do nothing.
-        bucket: What the signer and the role may read.
-        session_seconds: Longest life of a session; `None` is 12 hours.
-        warehouse: What the Iceberg catalog's role may read and write.
+        directory: The directory of the files.
+        identities: The admin, the signer, which can assume the role, and one without permissions.
+        bucket: The bucket that the signer and the role can read.
+        session_seconds: Maximum lifetime of a session; `None` is 12 hours.
+        warehouse: The bucket that the Iceberg catalog's role can read and write.
     """
     (directory / IDENTITIES_FILE).write_text(json.dumps(_identities(identities)))
     roles = _roles(bucket, session_seconds)
@@ -108,7 +108,7 @@ def _roles(bucket: str, session_seconds: int | None) -> dict[str, Any]:
 
 
 def _add_vending(roles: dict[str, Any], warehouse: str) -> None:
-    """The role that the catalog narrows to one table for each client."""
+    """Add the role that the catalog limits to one table for each client."""
     resources = [f"arn:aws:s3:::{warehouse}", f"arn:aws:s3:::{warehouse}/*"]
     roles["policies"].append(_policy("Warehouse", ["s3:*"], resources))
     trust = {

@@ -1,8 +1,8 @@
-"""Azurite: Azure's Blob Storage that really checks shared access signatures and their expiries.
+"""Azurite, an emulator of Azure Blob Storage that checks shared access signatures and their expiry.
 
-It comes from npm and is installed when first needed, beside other caches. It serves HTTPS, as Azure's
-libraries want it for tokens, with a certificate of its own making. What it does not check: who signed
-an Entra token, from which address a signature is used; it has no directories (`sr=d`, Data Lake's API).
+It is installed from npm when it is first needed. It serves HTTPS with a generated certificate, because
+Azure's libraries require HTTPS for tokens. It checks neither the signature of Entra tokens nor the
+address from which a signature is used, and has no directories (`sr=d`, Data Lake's API).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Azurite:
         account_key: Its key, in base64.
         container: A container in it.
         endpoint: `https://127.0.0.1:<port>/<account>`, the account's blob service.
-        certificate: PEM file of the authority that clients have to trust.
+        certificate: PEM file of the authority that clients must trust.
     """
 
     account: str
@@ -72,12 +72,12 @@ class Azurite:
         """Run a server until the context ends.
 
         Args:
-            directory: Where it keeps its certificate and log; best a fresh temporary one.
+            directory: Directory for its certificate and log, such as a new temporary one.
             container: Name of the container to create.
 
         Raises:
-            AzuriteError: It did not start.
-            AzuriteMissing: It is not installed, and cannot be.
+            AzuriteError: The server did not start.
+            AzuriteMissing: The server is not installed, and the installation failed.
         """
         server = _start(directory, container)
         keep_secret(server.account_key)
@@ -91,7 +91,7 @@ class Azurite:
     def for_tests(cls, directory: Path) -> Iterator[Azurite]:
         """Run a server that this process and its children trust.
 
-        Without Node.js the test is skipped, but with the environment variable `CI` it fails.
+        Without Node.js, the test is skipped. With the environment variable `CI`, it fails instead.
         """
         import pytest
 
@@ -107,7 +107,7 @@ class Azurite:
 
     @property
     def prefix(self) -> str:
-        """The container's location, as a configuration names it."""
+        """The container's location, for configurations."""
         return f"abfss://{self.container}@{self.account}.dfs.core.windows.net/"
 
     @property
@@ -129,10 +129,10 @@ class Azurite:
         )
 
     def token(self, lifetime: int = 3600) -> str:
-        """An Entra token that may do everything: its claims are looked at, not who signed it.
+        """Return an Entra token with all permissions. The server checks its claims, not its signature.
 
         Args:
-            lifetime: Seconds that it lives.
+            lifetime: Lifetime in seconds.
         """
         now = int(time.time())
         claims = {
@@ -155,7 +155,7 @@ class Azurite:
         obstore.put(self.store(), name, data)
 
     def kill(self) -> None:
-        """Stop at once, as a crash would."""
+        """Stop immediately, as in a crash."""
         self.process.kill()
         self.process.wait()
 
@@ -164,7 +164,7 @@ def _start(directory: Path, container: str) -> Azurite:
     directory.mkdir(parents=True, exist_ok=True)
     command = installed_azurite()
     files = make_certificate(directory)
-    # Names and keys of its own, so a server of another test is never taken for this one.
+    # Unique names and keys, so that the server of another test is never mistaken for this one.
     account = f"acct{secrets.token_hex(6)}"
     key = base64.b64encode(secrets.token_bytes(64)).decode()
     for _ in range(_START_ATTEMPTS):
@@ -204,7 +204,7 @@ def _spawn(
 
 
 def _ready(server: Azurite) -> bool:
-    """Wait until the server has made the container: only the process with our key does."""
+    """Wait until the server has created the container, which requires the key of this test."""
     deadline = time.monotonic() + _START_SECONDS
     while server.process.poll() is None and time.monotonic() < deadline:
         with suppress(OSError):
@@ -223,7 +223,7 @@ def _create_container(server: Azurite) -> None:
 
 
 def _account_sas(server: Azurite) -> str:
-    """A signature that may create containers ("Create an account SAS" of Azure's REST reference)."""
+    """Return a signature that allows creating containers (Azure's REST reference, "account SAS")."""
     expiry = (datetime.now(UTC) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     fields = {"sp": "c", "ss": "b", "srt": "c", "st": "", "se": expiry, "sip": "", "spr": "https"}
     lines = [server.account, *fields.values(), _SAS_VERSION, "", ""]

@@ -1,4 +1,4 @@
-"""Requests to a catalog that stands in for a real one, its answers, and the server between them."""
+"""The HTTP server of fake catalogs, with its requests and responses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, unquote_plus, urlsplit
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked: the path as it was sent, names of headers in lower case."""
+    """A request: the path as sent, and headers with names in lower case."""
 
     method: str
     path: str
@@ -26,7 +26,7 @@ class Request:
 
     @property
     def client(self) -> tuple[str, ...]:
-        """Id and secret of an OAuth client, by HTTP Basic or by form."""
+        """Id and secret of an OAuth client, from HTTP Basic or the form."""
         basic = self.headers.get("authorization", "").partition("Basic ")[2]
         if basic:
             return tuple(map(unquote_plus, base64.b64decode(basic).decode().split(":")))
@@ -35,24 +35,29 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer: status, a JSON document or bytes, and headers."""
+    """A response: status, a JSON document or bytes, and headers."""
 
     status: int
     document: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
+    def cut(cls) -> Reply:
+        """Close the connection without a response."""
+        return cls(0)
+
+    @classmethod
     def error(cls, status: int, kind: str, message: str) -> Reply:
-        """Iceberg's error shape."""
+        """Return an error in Iceberg's format."""
         return cls(status, {"error": {"message": message, "type": kind, "code": status}})
 
 
 @contextmanager
 def serve(answer: Callable[[int], Callable[[Request], Reply]]) -> Iterator[None]:
-    """Answer requests on loopback until the context ends.
+    """Serve requests on loopback until the context ends.
 
     Args:
-        answer: Given the port, what answers each request; called in many threads.
+        answer: Returns the request handler for a port. The handler is called in many threads.
     """
     server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     server.RequestHandlerClass = _handler(answer(server.server_port))
@@ -73,15 +78,24 @@ def _handler(answer: Callable[[Request], Reply]) -> type[BaseHTTPRequestHandler]
         def do_GET(self) -> None:
             self._answer({})
 
+        def do_DELETE(self) -> None:
+            self._answer({})
+
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             self._answer({name: values[0] for name, values in parse_qs(body).items()})
 
+        def do_PATCH(self) -> None:
+            self.do_POST()
+
         def _answer(self, form: Mapping[str, str]) -> None:
-            asked = urlsplit(self.path)
-            query = {name: values[0] for name, values in parse_qs(asked.query).items()}
+            url = urlsplit(self.path)
+            query = {name: values[0] for name, values in parse_qs(url.query).items()}
             headers = {name.lower(): value for name, value in self.headers.items()}
-            reply = answer(Request(self.command, asked.path, query, headers, form))
+            reply = answer(Request(self.command, url.path, query, headers, form))
+            if not reply.status:
+                self.close_connection = True
+                return
             document = reply.document
             body = document if isinstance(document, bytes) else json.dumps(document).encode()
             self.send_response(reply.status)

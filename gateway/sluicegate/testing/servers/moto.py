@@ -1,6 +1,6 @@
-"""moto's server: the identity and token services of AWS, which stores do not have whole.
+"""moto's server: the identity and token services of AWS, which stores implement only in part.
 
-It takes any credentials and enforces nothing, so what it answers proves the requests only.
+It accepts any credentials and enforces nothing, so its responses only prove that requests are valid.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sluicegate.testing.servers.seaweedfs import ServerStartError
 
 @contextmanager
 def moto_server() -> Iterator[str]:
-    """The endpoint of a server that runs until the context ends, on a port of the system's choice."""
+    """Run a server on a free port until the context ends, and return its endpoint."""
     command = [sys.executable, "-u", "-m", "moto.server", "-H", "127.0.0.1", "-p", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     try:
@@ -27,7 +27,7 @@ def moto_server() -> Iterator[str]:
 
 
 def _announced(process: subprocess.Popen[str]) -> str:
-    """The address that the process itself says it listens on."""
+    """Return the address that the process reports."""
     assert process.stderr is not None
     said = []
     for line in process.stderr:

@@ -1,76 +1,91 @@
-"""A catalog that answers as Polaris 1.4 was seen to, for what no installable catalog has.
+"""A fake of Apache Polaris on loopback, because package registries contain no server.
 
-That is: the credentials endpoint, pages, generic tables, an identity that may load a table and not
-have its credentials; and, told to, the ways in which a catalog can fail or lie. What it vends opens
-nothing.
+Its responses are like those of Polaris 1.4.1: realms, privileges, pages, generic tables, entity tags,
+the filter of snapshots, and the credentials endpoint. `Polaris.version` selects another version, and
+`tell` any other response. The vended credentials are not valid.
 """
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import time
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
+from sluicegate.testing.servers._polaris_tables import PolarisTable, PolarisVersion
 from sluicegate.testing.servers.catalog_http import Reply, Request, serve
 
-__all__ = ["Polaris", "Reply", "Request"]
+__all__ = ["Polaris", "PolarisTable", "PolarisVersion", "Reply", "Request"]
 
 _BASE = ("api", "catalog")
 _DELEGATION = "vended-credentials"
 _CREDENTIALS_ROUTE = "client.refresh-credentials-endpoint"
 
 Levels = tuple[str, ...]
+_Item = TypeVar("_Item")
 
 
 @dataclass
 class Polaris:
-    """A running catalog on loopback; its attributes may be changed while it runs.
+    """A running catalog on loopback. Tests can change its attributes while it runs.
 
     Attributes:
-        uri: What clients are configured with.
-        warehouse: The only one it knows.
-        client_id: Of the only client.
-        client_secret: Its secret.
-        scope: What the client must ask for.
+        uri: The URL for the configuration of clients.
+        version: Version of the server. 1.4 responds like 1.3 to 1.6. 1.7 keeps `metadata-location` if
+            it omits snapshots.
+        realm: The realm of the client and of the warehouse.
+        default_realm: The realm of requests without the header `Polaris-Realm`.
+        requires_realm: Whether requests without that header are rejected.
+        warehouse: The only warehouse.
+        client_id: Id of the only client.
+        client_secret: Secret of this client.
+        scope: The scope that the client must request.
         namespaces: All of them, nested ones with their parents.
-        tables: Iceberg tables: namespace and name to location.
+        tables: Iceberg tables, by namespace and name.
         generic: Generic tables: namespace and name to format and location.
-        ids: `table-uuid` of each table.
-        closed: Namespaces that the principal may not list.
-        properties: More entries of `config` of each loaded table.
+        closed: Namespaces that the principal is not allowed to list.
+        properties: Additional entries in `config` of each loaded table.
         page_size: Names on a page; `None` is one page for all.
-        has_endpoint: It serves credentials of their own.
-        may_delegate: The principal may have credentials.
-        lifetime: Seconds that credentials live.
-        token_lifetime: Seconds that it says that access tokens live.
-        private: Words in its refusals that no recipient may see.
-        requests: What was asked so far, in order.
+        has_endpoint: Whether it has the credentials endpoint.
+        has_etags: Whether responses that name the table's metadata file have entity tags.
+        may_load: Whether the principal has TABLE_READ_PROPERTIES.
+        may_delegate: Whether the principal has TABLE_READ_DATA, which credentials require.
+        assumes_role: Whether the cloud's STS issues sessions to the server.
+        lifetime: Lifetime of credentials in seconds.
+        token_lifetime: Reported lifetime of access tokens in seconds.
+        private: Text in its error messages that recipients must not see.
+        requests: All requests, in order.
     """
 
     uri: str
+    version: PolarisVersion = "1.4"
+    realm: str = "POLARIS"
+    default_realm: str = "POLARIS"
+    requires_realm: bool = False
     warehouse: str = "lake"
     client_id: str = "sluicegate"
     client_secret: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
     scope: str = "PRINCIPAL_ROLE:ALL"
     namespaces: set[Levels] = field(default_factory=set)
-    tables: dict[tuple[Levels, str], str] = field(default_factory=dict)
+    tables: dict[tuple[Levels, str], PolarisTable] = field(default_factory=dict)
     generic: dict[tuple[Levels, str], tuple[str, str]] = field(default_factory=dict)
-    ids: dict[tuple[Levels, str], str] = field(default_factory=dict)
     closed: set[Levels] = field(default_factory=set)
     properties: dict[str, str] = field(default_factory=dict)
     page_size: int | None = None
     has_endpoint: bool = True
+    has_etags: bool = True
+    may_load: bool = True
     may_delegate: bool = True
+    assumes_role: bool = True
     lifetime: int = 3600
     token_lifetime: int = 3600
     private: str = "principal 'etl' with roles [admin]"
     requests: list[Request] = field(default_factory=list)
-    _tokens: set[str] = field(default_factory=set, repr=False)
+    _tokens: dict[str, str] = field(default_factory=dict, repr=False)
     _told: list[tuple[str, int, Reply]] = field(default_factory=list, repr=False)
     _delays: dict[str, float] = field(default_factory=dict, repr=False)
 
@@ -87,11 +102,15 @@ class Polaris:
         with serve(at):
             yield catalog
 
-    def add(self, namespace: Levels, name: str, location: str) -> None:
+    def add(self, namespace: Levels, name: str, location: str, snapshots: int = 3) -> None:
         """Create an Iceberg table, and the namespaces that hold it."""
         self._add_namespaces(namespace)
-        self.tables[namespace, name] = location
-        self.ids[namespace, name] = str(uuid.uuid4())
+        self.tables[namespace, name] = PolarisTable(location, snapshots)
+
+    def commit(self, namespace: Levels, name: str) -> None:
+        """Add a snapshot to an Iceberg table."""
+        table = self.tables[namespace, name]
+        self.tables[namespace, name] = replace(table, snapshots=table.snapshots + 1)
 
     def add_generic(self, namespace: Levels, name: str, kind: str, location: str) -> None:
         """Create a generic table, and the namespaces that hold it."""
@@ -99,24 +118,24 @@ class Polaris:
         self.generic[namespace, name] = (kind, location)
 
     def tell(self, suffix: str, *replies: Reply) -> None:
-        """Answer the next requests whose path ends with a suffix by these, the last one for ever."""
+        """Set the next responses for paths that end with a suffix. The last one is repeated forever."""
         self._told = [told for told in self._told if told[0] != suffix]
         self._told += [(suffix, 1, reply) for reply in replies[:-1]] + [(suffix, -1, replies[-1])]
 
     def delay(self, suffix: str, seconds: float) -> None:
-        """Answer requests whose path ends with a suffix only after a while."""
+        """Delay the responses for paths that end with a suffix."""
         self._delays[suffix] = seconds
 
     def forget_tokens(self) -> None:
-        """Refuse the access tokens that were given so far."""
+        """Reject all access tokens that were issued before."""
         self._tokens.clear()
 
-    def asked(self, suffix: str) -> list[Request]:
-        """The requests so far whose path ends with a suffix."""
+    def requests_to(self, suffix: str) -> list[Request]:
+        """Return all requests whose path ends with a suffix."""
         return [request for request in self.requests if request.path.endswith(suffix)]
 
     def reply(self, request: Request) -> Reply:
-        """The answer to a request."""
+        """Return the response to a request."""
         self.requests.append(request)
         time.sleep(next((s for path, s in self._delays.items() if request.path.endswith(path)), 0))
         for told in self._told:
@@ -126,9 +145,13 @@ class Polaris:
                     self._told.remove(told)
                 return reply
         parts = tuple(map(unquote, request.path.strip("/").split("/")))
+        realm = self._realm_of(request)
+        if realm is None:
+            return Reply.error(404, "MissingOrInvalidRealm", "Missing or invalid realm")
         if parts == (*_BASE, "v1", "oauth", "tokens"):
-            return self._token(request)
-        if request.headers.get("authorization", "").removeprefix("Bearer ") not in self._tokens:
+            return self._token(request, realm)
+        shown = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if self._tokens.get(shown) != realm:
             return Reply(401, b"", {"WWW-Authenticate": "Bearer"})
         if parts == (*_BASE, "v1", "config"):
             return self._config(request)
@@ -137,18 +160,25 @@ class Polaris:
     def _add_namespaces(self, namespace: Levels) -> None:
         self.namespaces |= {namespace[: depth + 1] for depth in range(len(namespace))}
 
-    def _token(self, request: Request) -> Reply:
+    def _realm_of(self, request: Request) -> str | None:
+        absent = None if self.requires_realm else self.default_realm
+        realm = request.headers.get("polaris-realm", absent)
+        return realm if realm in (self.realm, self.default_realm) else None
+
+    def _token(self, request: Request, realm: str) -> Reply:
         if request.form.get("scope") != self.scope:
             return Reply(400, {"error": "invalid_scope"})
-        if request.client != (self.client_id, self.client_secret):
+        if realm != self.realm or request.client != (self.client_id, self.client_secret):
             return Reply(401, {"error": "unauthorized_client", "error_description": self.private})
         token = secrets.token_urlsafe(16)
-        self._tokens.add(token)
+        self._tokens[token] = realm
         given = {"access_token": token, "token_type": "bearer", "expires_in": self.token_lifetime}
         return Reply(200, given)
 
     def _config(self, request: Request) -> Reply:
-        if request.query.get("warehouse") != self.warehouse:
+        if "warehouse" not in request.query:
+            return Reply.error(400, "BadRequestException", "Please specify a warehouse")
+        if request.query["warehouse"] != self.warehouse:
             return Reply.error(404, "NotFoundException", f"no such warehouse for {self.private}")
         return Reply(
             200,
@@ -184,7 +214,7 @@ class Polaris:
             return _no_namespace(parent)
         if parent in self.closed:
             return self._forbidden("list namespaces")
-        below = sorted(each for each in self.namespaces if each[:-1] == parent)
+        below = _unordered(each for each in self.namespaces if each[:-1] == parent)
         return self._page(request, "namespaces", below)
 
     def _list(self, request: Request, namespace: Levels, tables: Mapping[Any, Any]) -> Reply:
@@ -192,57 +222,64 @@ class Polaris:
             return _no_namespace(namespace)
         if namespace in self.closed:
             return self._forbidden("list tables")
-        names = sorted(name for levels, name in tables if levels == namespace)
+        names = _unordered(name for levels, name in tables if levels == namespace)
         found = [{"namespace": namespace, "name": name} for name in names]
         return self._page(request, "identifiers", found)
 
     def _page(self, request: Request, key: str, items: Sequence[Any]) -> Reply:
         if self.page_size is None:
             return Reply(200, {key: items, "next-page-token": None})
-        asked = request.query.get("pageToken", "0")
-        if not asked.isdecimal():
-            return Reply.error(500, "RuntimeException", "a page token of somebody else")
-        start, end = int(asked), int(asked) + self.page_size
+        token = request.query.get("pageToken", "0")
+        if not token.isdecimal():
+            return Reply.error(500, "RuntimeException", "a page token of another client")
+        start, end = int(token), int(token) + self.page_size
         more = {"next-page-token": str(end)} if end < len(items) else {}
         return Reply(200, {key: items[start:end], **more})
 
     def _load(self, request: Request, key: tuple[Levels, str]) -> Reply:
         if key not in self.tables:
             return _no_table(key)
-        wanted = request.headers.get("x-iceberg-access-delegation") == _DELEGATION
-        if wanted and not self.may_delegate:
-            return self._forbidden("read data")
-        etag = f'W/"{self.ids[key]}"'
-        if request.headers.get("if-none-match") == etag:
-            return Reply(304, b"", {"ETag": etag})
-        location = self.tables[key]
+        table = self.tables[key]
+        delegation = request.headers.get("x-iceberg-access-delegation")
+        if delegation == "remote-signing":
+            message = "Unsupported access delegation mode: remote-signing"
+            return Reply.error(400, "IllegalArgumentException", message)
+        wanted = delegation == _DELEGATION
+        if not self.may_load or (wanted and not self.may_delegate):
+            return self._forbidden("read data" if wanted else "read properties")
+        if self.has_etags and request.headers.get("if-none-match") == table.etag:
+            return Reply(304, b"")
+        if wanted and not self.assumes_role:
+            return _no_session()
+        snapshots = request.query.get("snapshots", "all")
+        if snapshots not in ("all", "refs"):
+            return Reply.error(400, "IllegalArgumentException", f"Unrecognized snapshots: {snapshots}")
         config = {
             "client.region": "eu-west-1",
             "s3.endpoint": "http://127.0.0.1:9",
             "s3.path-style-access": "true",
             **self.properties,
         }
-        answer: dict[str, Any] = {
-            "metadata-location": f"{location}/metadata/00001.metadata.json",
-            "metadata": {"format-version": 2, "table-uuid": self.ids[key], "location": location},
-            "config": config,
-        }
+        answer = {**table.load_result(snapshots, self.version), "config": config}
         if wanted:
-            vended = self._vended(location)
+            vended = self._vended(table.location)
             levels = "%1F".join(key[0])
             route = f"v1/{self.warehouse}/namespaces/{levels}/tables/{key[1]}/credentials"
             answer["config"] = {**config, **vended["config"], _CREDENTIALS_ROUTE: route}
             answer["storage-credentials"] = [vended]
-        return Reply(200, answer, {"ETag": etag})
+        tagged = self.has_etags and "metadata-location" in answer
+        return Reply(200, answer, {"ETag": table.etag} if tagged else {})
 
     def _credentials(self, key: tuple[Levels, str]) -> Reply:
         if not self.has_endpoint:
             return Reply.error(404, "NotFound", "Path not found")
         if key not in self.tables:
             return _no_table(key)
-        if not self.may_delegate:
+        if not self.may_load or not self.may_delegate:
             return self._forbidden("read data")
-        return Reply(200, {"storage-credentials": [self._vended(self.tables[key])]})
+        if not self.assumes_role:
+            return _no_session()
+        return Reply(200, {"storage-credentials": [self._vended(self.tables[key].location)]})
 
     def _forbidden(self, what: str) -> Reply:
         return Reply.error(403, "ForbiddenException", f"{self.private} may not {what}")
@@ -263,11 +300,21 @@ class Polaris:
             return _no_table(key)
         kind, location = self.generic[key]
         table = {"name": key[1], "format": kind, "base-location": location, "properties": {}}
-        return Reply(200, {"table": {**table, "doc": None}})
+        return Reply(200, {"table": {**table, "doc": None}, "storage-access-configs": []})
 
 
 def _levels(text: str) -> Levels:
     return tuple(text.split("\x1f"))
+
+
+def _unordered(found: Iterable[_Item]) -> list[_Item]:
+    """Return names in an order that is not sorted, but the same in each listing."""
+    return sorted(found, key=lambda each: hashlib.sha256(repr(each).encode()).digest())
+
+
+def _no_session() -> Reply:
+    message = "Failed to get subscoped credentials: is not authorized to perform: sts:AssumeRole"
+    return Reply.error(422, "UnprocessableEntityException", message)
 
 
 def _no_namespace(namespace: Levels) -> Reply:

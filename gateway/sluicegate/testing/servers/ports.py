@@ -1,4 +1,4 @@
-"""Ports for servers that cannot be told to take any."""
+"""Free ports for servers that cannot select one themselves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import socket
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on now; somebody else may be quicker to take it."""
+    """Return a port of loopback that is free now. Another process can still take it first."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

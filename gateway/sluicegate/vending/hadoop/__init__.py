@@ -1,1 +1,1 @@
-"""S3A delegation tokens: their bytes, and how they are issued (s3a-delegation-tokens.md)."""
+"""S3A delegation tokens: their encoding, and how they are issued (S3A token architecture)."""

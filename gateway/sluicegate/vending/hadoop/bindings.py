@@ -1,19 +1,20 @@
-"""The gateway's own token bindings (s3a-delegation-tokens.md, "Token issuing")."""
+"""The gateway's own token bindings (S3A token architecture, "Token issuing")."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from sluicegate.delegation_tokens import (
+from sluicegate.api.errors import InvalidRequest, PermissionDenied, UnsupportedOperation
+from sluicegate.api.hadoop_tokens import (
     BUILT_IN_KINDS,
     MarshalledCredentials,
     TokenBinding,
 )
-from sluicegate.errors import InvalidRequest, PermissionDenied, UnsupportedOperation
-from sluicegate.nouns import Principal, TemporaryCredentials
+from sluicegate.api.principals import Principal
+from sluicegate.api.vending import TemporaryCredentials
 
 RECIPIENT_PROPERTY = "hadoop_token_bindings"
-"""Names of the bindings whose tokens a recipient may have, separated by commas."""
+"""Names of the bindings whose tokens a recipient may get, separated by commas."""
 
 _DEFAULT = "session"
 _JAVA = "org.apache.hadoop.fs.s3a.auth.delegation"
@@ -21,10 +22,10 @@ _SPEAKS_S3 = ("aws", "r2")
 
 
 class SessionBinding(TokenBinding):
-    """Whatever session the storage gives: by default an assumed role's, limited to the directories.
+    """Any session of the storage: by default one of an assumed role, limited to the directories.
 
-    Unlike S3A's own, these tokens name the role, though their kind is Session: clients that are
-    shaded (Spark from PyPI) cannot load tokens of kind Role.
+    Unlike S3A's session tokens, these tokens contain the role, because shaded clients (Spark from PyPI)
+    cannot load tokens of kind Role.
     """
 
     name = _DEFAULT
@@ -33,11 +34,11 @@ class SessionBinding(TokenBinding):
     credentials: str | None = None
 
     def marshal(self, credentials: TemporaryCredentials) -> MarshalledCredentials:
-        """A session's credentials."""
+        """Encode the credentials of a session."""
         _require_s3(credentials)
         if not credentials.secret.get("session_token"):
             raise UnsupportedOperation(
-                f"this storage gives long-lived keys, which tokens of kind {self.kind} do not carry"
+                f"this storage vends long-lived keys, which tokens of kind {self.kind} cannot contain"
             )
         return _marshalled(credentials)
 
@@ -52,7 +53,7 @@ class RoleBinding(SessionBinding):
 
 
 class FullBinding(TokenBinding):
-    """The storage's own long-lived key: all that it may do, for as long as it lives."""
+    """The storage's own long-lived key, with all of its permissions, until it is deleted."""
 
     name = "full"
     kind = BUILT_IN_KINDS[name]
@@ -60,20 +61,20 @@ class FullBinding(TokenBinding):
     credentials = "full"
 
     def marshal(self, credentials: TemporaryCredentials) -> MarshalledCredentials:
-        """A key pair; a session is refused, as S3A does."""
+        """Encode a key pair. A session is rejected, as in S3A."""
         _require_s3(credentials)
         if credentials.secret.get("session_token"):
             raise UnsupportedOperation(
-                f"this storage has a session only, which tokens of kind {self.kind} do not carry"
+                f"this storage vends only sessions, which tokens of kind {self.kind} cannot contain"
             )
         return _marshalled(credentials)
 
 
 class TokenBindings:
-    """The bindings that can be asked for: the gateway's own, and those of plugins.
+    """The bindings that recipients can request: those of the gateway and of plugins.
 
     Args:
-        registered: Those of plugins.
+        registered: The bindings of plugins.
     """
 
     def __init__(self, registered: Iterable[TokenBinding] = ()) -> None:
@@ -81,15 +82,15 @@ class TokenBindings:
         self._known: Mapping[str, TokenBinding] = {binding.name: binding for binding in known}
 
     def find(self, name: str | None, principal: Principal) -> TokenBinding:
-        """The binding that a recipient asks for.
+        """Return the binding that a recipient requests.
 
         Args:
-            name: A binding's name or the kind of its tokens; `None` is `session`.
-            principal: Who asks; its property `hadoop_token_bindings` says what it may have.
+            name: Name of the binding, or the kind of its tokens; `None` is `session`.
+            principal: The recipient. Its property `hadoop_token_bindings` lists the allowed bindings.
 
         Raises:
             InvalidRequest: There is no such binding.
-            PermissionDenied: The recipient may not have such tokens.
+            PermissionDenied: The recipient may not get tokens of this binding.
         """
         wanted = name or _DEFAULT
         binding = next(
@@ -102,7 +103,7 @@ class TokenBindings:
         if binding.name not in (each.strip() for each in allowed.split(",")):
             raise PermissionDenied(
                 f"tokens of kind {binding.kind} are not issued to this recipient: ask the provider, or "
-                f"ask for one of these bindings: {allowed}"
+                f"request one of these bindings: {allowed}"
             )
         return binding
 

@@ -1,22 +1,22 @@
-"""Which buckets some tables lie in: Hadoop looks tokens up by bucket, so there is one for each."""
+"""Groups tables by bucket. Hadoop looks up tokens by bucket, so each bucket needs one token."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sluicegate.errors import UnsupportedOperation
-from sluicegate.nouns import CatalogTable, SharedTable
+from sluicegate.api.errors import UnsupportedOperation
+from sluicegate.api.models import CatalogTable, SharedTable
 
 _SCHEMES = ("s3", "r2")
 
 
 @dataclass(frozen=True, slots=True)
 class TableDirectories:
-    """A table that a token shall open.
+    """A table that a token must give access to.
 
     Attributes:
-        locations: Its directories, in canonical spelling, root first.
+        locations: Directories of the table in canonical form, root first.
     """
 
     shared: SharedTable
@@ -26,11 +26,11 @@ class TableDirectories:
 
 @dataclass(frozen=True, slots=True)
 class BucketScope:
-    """What one token shall open: directories of tables that lie in one bucket.
+    """The scope of one token: directories of tables in one bucket.
 
     Attributes:
-        tables: Those that have a directory in it.
-        locations: Their directories in it, sorted, each once.
+        tables: The tables that have a directory in the bucket.
+        locations: Their directories in the bucket, sorted and without duplicates.
     """
 
     bucket: str
@@ -39,15 +39,15 @@ class BucketScope:
 
     @property
     def service(self) -> str:
-        """The token's service, as S3A looks it up."""
+        """The token's service, by which S3A looks it up."""
         return f"s3a://{self.bucket}"
 
 
 def by_bucket(tables: Sequence[TableDirectories]) -> list[BucketScope]:
-    """The buckets of some tables, in the tables' order.
+    """Return the buckets of tables, in the order of the tables.
 
     Raises:
-        UnsupportedOperation: A table lies elsewhere than in S3.
+        UnsupportedOperation: A table is not in S3.
     """
     found: dict[str, list[TableDirectories]] = {}
     for table in tables:
@@ -76,6 +76,6 @@ def _bucket(table: TableDirectories, location: str) -> str:
     scheme, _, rest = location.partition("://")
     if scheme not in _SCHEMES:
         raise UnsupportedOperation(
-            f"S3A delegation tokens open S3 only, and {table.shared.full_name} lies elsewhere"
+            f"S3A delegation tokens are only for S3, and {table.shared.full_name} is not in S3"
         )
     return rest.partition("/")[0]

@@ -1,24 +1,24 @@
-"""What the user of a token sets in Hadoop or Spark."""
+"""The properties that the user of a token sets in Hadoop or Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sluicegate.delegation_tokens import TokenBinding
+from sluicegate.api.hadoop_tokens import TokenBinding
 
-# Without a key in the configuration, this provider has nothing: a token that is missing or for another
-# bucket is then an error, and not the machine's own credentials.
+# Without a key in the configuration, this provider has no credentials. So a missing token, or one for
+# another bucket, is an error instead of a use of the machine's own credentials.
 _PINNED_PROVIDER = "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider"
 
 
 def hadoop_configuration(
     bucket: str, binding: TokenBinding, connection: Mapping[str, str]
 ) -> dict[str, str]:
-    """Hadoop properties for one bucket; they leave all others as they are.
+    """Return Hadoop properties for one bucket, which don't affect other buckets.
 
     Args:
         bucket: The bucket.
-        binding: Of the token.
+        binding: The binding of the token.
         connection: `TemporaryCredentials.connection`.
     """
     properties = {

@@ -1,21 +1,21 @@
 """Token identifiers as bytes, in both layouts.
 
-hadoop-aws 3.5.0 added the encryption context to the identifier without a new version number, so a
-reader of either layout takes the other's bytes for its own, and then sends parts of secrets where they
-do not belong. `created` is the fail-safe: each layout spells it so that the other's readers stumble on
-it (see `guarded_created`).
+hadoop-aws 3.5.0 added the encryption context to the identifier without a new version number. A reader
+of one layout therefore misinterprets the bytes of the other, and could send parts of secrets in the
+wrong fields. To prevent this, each layout encodes `created` so that readers of the other layout fail
+(see `guarded_created`).
 """
 
 from __future__ import annotations
 
 from enum import Enum
 
-from sluicegate.delegation_tokens import (
+from sluicegate.api.errors import InvalidRequest
+from sluicegate.api.hadoop_tokens import (
     EncryptionSecrets,
     MarshalledCredentials,
     S3ATokenIdentifier,
 )
-from sluicegate.errors import InvalidRequest
 from sluicegate.vending.hadoop.wire import Input, MalformedToken, int64, text, vint
 
 _WHAT = "the token's identifier"
@@ -26,17 +26,17 @@ _LONGEST_ENCRYPTION = 2048
 
 
 class Layout(Enum):
-    """The two layouts of an identifier; the value says who reads it."""
+    """The two layouts of an identifier. The value names the versions that read the layout."""
 
     A = "hadoop-aws 3.3.1 to 3.4"
     B = "hadoop-aws 3.5 and later"
 
     @classmethod
     def of_hadoop(cls, version: str) -> Layout:
-        """The layout that a version of hadoop-aws reads: `3.4`, `3.4.2`, `3.5.0`.
+        """Return the layout that a version of hadoop-aws reads: `3.4`, `3.4.2`, `3.5.0`.
 
         Raises:
-            InvalidRequest: It is no version, or one that is too old.
+            InvalidRequest: The text is not a version, or the version is too old.
         """
         numbers = version.split(".")
         if not 2 <= len(numbers) <= 3 or not all(
@@ -54,20 +54,20 @@ class Layout(Enum):
 
 
 def guarded_created(now: int, layout: Layout) -> int:
-    """The time of creation, spelled so that readers of the other layout refuse the token.
+    """Encode the time of creation so that readers of the other layout reject the token.
 
-    A reader of layout B takes the first byte for the length of the encryption context: negative in
-    layout A. A reader of layout A takes the last byte for the length of the access key: 0xff, which
-    is -1, in layout B.
+    A reader of layout B interprets the first byte as the length of the encryption context, which is
+    negative in layout A. A reader of layout A interprets the last byte as the length of the access key,
+    which is 0xff (-1) in layout B.
     """
     return -now if layout is Layout.A else now | 0xFF
 
 
 def encode_identifier(identifier: S3ATokenIdentifier, layout: Layout) -> bytes:
-    """The bytes of an identifier.
+    """Encode an identifier.
 
     Raises:
-        InvalidRequest: A field is longer than Hadoop reads.
+        InvalidRequest: A field is longer than Hadoop's limit.
     """
     encryption, secret = identifier.encryption, identifier.credentials
     if encryption.context and layout is Layout.A:
@@ -100,10 +100,10 @@ def encode_identifier(identifier: S3ATokenIdentifier, layout: Layout) -> bytes:
 
 
 def decode_identifier(data: bytes) -> tuple[S3ATokenIdentifier, Layout]:
-    """The identifier, and the layout in which its bytes make sense to the last one.
+    """Decode an identifier, and return it with the only layout in which all of its bytes are valid.
 
     Raises:
-        MalformedToken: They do in neither.
+        MalformedToken: The bytes are not valid in either layout.
     """
     problems: list[str] = []
     for layout in Layout:

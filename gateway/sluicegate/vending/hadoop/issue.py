@@ -1,9 +1,9 @@
-"""Issues delegation tokens: gives a token back that is shown and still good, or makes a new one.
+"""Issues delegation tokens: returns a presented token if it is still valid, or creates a new one.
 
-Source: s3a-delegation-tokens.md, "Architecture of the S3A Delegation Token Support", "Token issuing".
+Source: S3A token architecture, "Architecture of the S3A Delegation Token Support", "Token issuing".
 
-A token's password, which S3A does not use, is what Hadoop means it to be: the proof, by a key of the
-issuer's, that it made the identifier. So the gateway knows its tokens again without keeping them.
+As in Hadoop, a token's password proves with a key of the issuer that the issuer created the identifier.
+S3A does not use it. With the password, the gateway recognizes its tokens without storing them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from uuid import uuid4
 
 import orjson
 
+from sluicegate._util.clock import epoch_ms
 from sluicegate.api import TemporaryCredentials, UnsupportedOperation
-from sluicegate.clock import epoch_ms
-from sluicegate.delegation_tokens import (
+from sluicegate.api.errors import InvalidRequest
+from sluicegate.api.hadoop_tokens import (
     EncryptionSecrets,
     S3ATokenIdentifier,
     TokenBinding,
     TokenIssuingPolicy,
 )
-from sluicegate.errors import InvalidRequest
-from sluicegate.keyring import KeyRing
-from sluicegate.nouns import Principal
+from sluicegate.api.principals import Principal
+from sluicegate.signing.keyring import KeyRing
 from sluicegate.vending.hadoop.buckets import BucketScope
 from sluicegate.vending.hadoop.configuration import hadoop_configuration
 from sluicegate.vending.hadoop.identifier import (
@@ -34,25 +34,25 @@ from sluicegate.vending.hadoop.identifier import (
     encode_identifier,
     guarded_created,
 )
-from sluicegate.vending.hadoop.token import Token
-from sluicegate.vending.issuance import Vending
+from sluicegate.vending.hadoop.token import HadoopToken
+from sluicegate.vending.issue import Vending
 
 
 @dataclass(frozen=True, slots=True)
-class TokenRequest:
-    """What a recipient asks for.
+class HadoopTokenRequest:
+    """A recipient's request for a token.
 
     Attributes:
-        layout: That of its Hadoop version.
-        origin: What the token shall say of where it comes from; made up where it is `None`.
-        shown: Tokens that it has.
+        layout: The layout of the recipient's Hadoop version.
+        origin: The origin in the token; `None` generates a description.
+        shown: Tokens that the recipient presents.
     """
 
     binding: TokenBinding
     layout: Layout
     renewer: str = ""
     origin: str | None = None
-    shown: tuple[Token, ...] = ()
+    shown: tuple[HadoopToken, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +60,13 @@ class IssuedToken:
     """A token for one bucket.
 
     Attributes:
-        bonded: It is the one that was shown.
-        configuration: Properties of Hadoop that its user sets; of a bonded one, without the store's
-            address, which was told with the token.
+        bonded: Whether the token is one that the recipient presented.
+        configuration: Hadoop properties that its user sets. For a bonded token they lack the store's
+            address, which the first response contained.
     """
 
     scope: BucketScope
-    token: Token
+    token: HadoopToken
     identifier: S3ATokenIdentifier
     bonded: bool
     configuration: dict[str, str]
@@ -76,8 +76,8 @@ class TokenIssuer:
     """Issues tokens.
 
     Args:
-        vending: Gives the credentials, and records it.
-        keys: Prove that a token is the gateway's own.
+        vending: Issues the credentials and records them in the ledger.
+        keys: The keys that prove that the gateway issued a token.
         now: Epoch milliseconds.
     """
 
@@ -87,15 +87,15 @@ class TokenIssuer:
         self._now = now
 
     async def issue(
-        self, principal: Principal, scope: BucketScope, request: TokenRequest
+        self, principal: Principal, scope: BucketScope, request: HadoopTokenRequest
     ) -> IssuedToken:
-        """The token for one bucket. Whether the tables may be read in this way, the door has checked.
+        """Return the token for one bucket. The caller has checked that the shares allow this access.
 
         Raises:
-            InvalidRequest: A token is shown for the bucket that is of another kind.
-            UnsupportedOperation: The binding issues no tokens, or they cannot carry the credentials.
+            InvalidRequest: The presented token for the bucket is of another kind.
+            UnsupportedOperation: The binding issues no tokens, or they cannot contain the credentials.
             PermissionDenied: The storage's configuration does not allow the binding.
-            StorageError: There are no credentials now.
+            StorageError: No credentials are currently available.
         """
         policy = request.binding.issuing_policy
         if policy is not TokenIssuingPolicy.NO_TOKENS_AVAILABLE:
@@ -104,12 +104,12 @@ class TokenIssuer:
                 return bonded
         if policy is not TokenIssuingPolicy.REQUEST_NEW_TOKEN:
             raise UnsupportedOperation(
-                f"the binding {request.binding.name} issues {policy.value}: ask for another one"
+                f"the binding {request.binding.name} issues {policy.value}: request another one"
             )
         return await self._unbonded(principal, scope, request)
 
     async def _bonded(
-        self, principal: Principal, scope: BucketScope, request: TokenRequest
+        self, principal: Principal, scope: BucketScope, request: HadoopTokenRequest
     ) -> IssuedToken | None:
         for token in request.shown:
             if token.service != scope.service:
@@ -124,12 +124,12 @@ class TokenIssuer:
                     return IssuedToken(scope, token, identifier, True, settings)
         return None
 
-    def _is_own(self, token: Token, principal: Principal, scope: BucketScope) -> bool:
-        """Whether the gateway made the token, for this recipient and for what it asks to open now."""
+    def _is_own(self, token: HadoopToken, principal: Principal, scope: BucketScope) -> bool:
+        """Whether the gateway issued the token to this recipient, for the same scope."""
         return self._keys.accepts(token.password, lambda key: _proof(key, token, principal, scope))
 
     async def _unbonded(
-        self, principal: Principal, scope: BucketScope, request: TokenRequest
+        self, principal: Principal, scope: BucketScope, request: HadoopTokenRequest
     ) -> IssuedToken:
         uuid = str(uuid4())
         credentials = await self._credentials(principal, scope, request.binding, uuid)
@@ -151,18 +151,18 @@ class TokenIssuer:
             created=guarded_created(now, request.layout),
         )
         encoded = encode_identifier(identifier, request.layout)
-        unproved = Token(encoded, request.binding.kind, scope.service)
+        unproved = HadoopToken(encoded, request.binding.kind, scope.service)
         proof = _proof(self._keys.signing, unproved, principal, scope)
         settings = hadoop_configuration(scope.bucket, request.binding, credentials.connection)
-        token = Token(encoded, request.binding.kind, scope.service, proof)
+        token = HadoopToken(encoded, request.binding.kind, scope.service, proof)
         return IssuedToken(scope, token, identifier, False, settings)
 
     async def _credentials(
         self, principal: Principal, scope: BucketScope, binding: TokenBinding, uuid: str
     ) -> TemporaryCredentials:
-        """Credentials for all directories at once, recorded for each table.
+        """Issue credentials for all directories, and record them for each table.
 
-        The first table's entry in the ledger has the token's UUID, which the store's logs show.
+        The ledger entry of the first table has the token's UUID, which appears in the store's logs.
         """
         self._check_one_vendor(scope)
         first, *others = scope.tables
@@ -192,19 +192,19 @@ class TokenIssuer:
         if len(vendors) > 1:
             raise UnsupportedOperation(
                 f"the tables in {scope.service} cannot be opened by one token, and Hadoop takes only "
-                "one for a bucket: ask for them apart, into files of their own"
+                "one for a bucket: request them separately, into different files"
             )
 
 
-def _check_kind(token: Token, binding: TokenBinding) -> None:
+def _check_kind(token: HadoopToken, binding: TokenBinding) -> None:
     if token.kind != binding.kind:
         raise InvalidRequest(
             f"token mismatch: expected a token for {token.service} of kind {binding.kind}, but the one "
-            f"that is shown is of kind {token.kind[:80]}"
+            f"in the request is of kind {token.kind[:80]}"
         )
 
 
-def _proof(key: bytes, token: Token, principal: Principal, scope: BucketScope) -> bytes:
-    """What only this gateway can say of a token: whose it is, and what it opens."""
+def _proof(key: bytes, token: HadoopToken, principal: Principal, scope: BucketScope) -> bytes:
+    """Return a MAC of a token's recipient and scope, which only this gateway can compute."""
     bound = orjson.dumps([principal.id, token.kind, token.service, scope.locations])
     return hmac.digest(key, len(bound).to_bytes(4) + bound + token.identifier, "sha256")

@@ -1,4 +1,4 @@
-"""The few lines of protobuf that Hadoop's token files need: varints and length-delimited fields."""
+"""The subset of protobuf that Hadoop's token files use: varints and length-delimited fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read_varint(data: Input) -> int:
         value |= (byte & 0x7F) << (7 * position)
         if byte < 0x80:
             return value
-    data.fail("a protobuf number without an end")
+    data.fail("a truncated protobuf number")
 
 
 def field(number: int, content: bytes) -> bytes:

@@ -1,13 +1,13 @@
-"""Token files for people: everything but the secrets."""
+"""Describes token files for people, without secrets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sluicegate.clock import iso_utc
-from sluicegate.delegation_tokens import S3ATokenIdentifier
+from sluicegate._util.clock import iso_utc
+from sluicegate.api.hadoop_tokens import S3ATokenIdentifier
 from sluicegate.vending.hadoop.identifier import Layout, decode_identifier
-from sluicegate.vending.hadoop.token import Token
+from sluicegate.vending.hadoop.token import HadoopToken
 from sluicegate.vending.hadoop.token_file import TokenFile
 from sluicegate.vending.hadoop.wire import MalformedToken
 
@@ -15,11 +15,11 @@ S3A_KINDS = "S3ADelegationToken/"
 
 
 def describe(file: TokenFile, now: int) -> Iterator[str]:
-    """Lines that say what a file holds.
+    """Return lines that describe the content of a token file.
 
     Args:
-        file: The file.
-        now: Epoch milliseconds, to tell what has expired.
+        file: The token file.
+        now: Epoch milliseconds, to mark expired tokens.
     """
     count = len(file.tokens)
     yield f"format {file.format}, {count} token{'' if count == 1 else 's'}"
@@ -32,7 +32,7 @@ def describe(file: TokenFile, now: int) -> Iterator[str]:
         yield f"and secrets of other services: {', '.join(map(_printable, sorted(file.secrets)))}"
 
 
-def _token(alias: str, token: Token, now: int) -> Iterator[tuple[str, str]]:
+def _token(alias: str, token: HadoopToken, now: int) -> Iterator[tuple[str, str]]:
     yield "service", _printable(token.service)
     if alias != token.service:
         yield "alias", _printable(alias)
@@ -79,10 +79,10 @@ def _moment(moment: int) -> str:
 
 
 def _shortened(access_key: str) -> str:
-    """Enough to find it in a store's logs."""
+    """Return enough of an access key to find it in a store's logs."""
     return f"{access_key[:4]}…{access_key[-4:]}" if len(access_key) > 12 else "…"
 
 
 def _printable(value: str) -> str:
-    """Foreign text as one line that moves no cursor."""
+    """Return untrusted text as one line without control characters."""
     return "".join(each if each.isprintable() else f"\\x{ord(each):02x}" for each in value)

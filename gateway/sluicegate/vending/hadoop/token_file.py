@@ -1,4 +1,4 @@
-"""Token files (HDTS) in both formats, as `HADOOP_TOKEN_FILE_LOCATION` and `dtutil` take them."""
+"""Token files (HDTS) in both formats, for `HADOOP_TOKEN_FILE_LOCATION` and `dtutil`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from sluicegate.vending.hadoop import protobuf
-from sluicegate.vending.hadoop.token import Token, encode_token, read_token
+from sluicegate.vending.hadoop.token import HadoopToken, encode_token, read_token
 from sluicegate.vending.hadoop.wire import Input, blob, text, vint
 
 FileFormat = Literal["writable", "protobuf"]
@@ -22,30 +22,30 @@ class TokenFile:
     """The content of a token file (`org.apache.hadoop.security.Credentials`).
 
     Attributes:
-        tokens: By alias, which for S3A is the token's service.
-        secrets: Of other services, by alias; kept as they are.
-        format: How it was, or is to be, written.
+        tokens: Tokens by alias, which for S3A is the token's service.
+        secrets: Secrets of other services by alias, which stay unchanged.
+        format: The format of the file.
     """
 
-    tokens: Mapping[str, Token]
+    tokens: Mapping[str, HadoopToken]
     secrets: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     format: FileFormat = "writable"
 
     def encode(self) -> bytes:
-        """The bytes of the file."""
+        """Encode the file."""
         body = _protobuf(self) if self.format == "protobuf" else _writable(self)
         return _MAGIC + bytes([FORMATS.index(self.format)]) + body
 
     @classmethod
     def decode(cls, content: bytes) -> TokenFile:
-        """The content of a file.
+        """Decode a file.
 
         Raises:
-            MalformedToken: It is no token file, or one that is cut off or damaged.
+            MalformedToken: The content is not a token file, or it is truncated or damaged.
         """
         data = Input(content, _WHAT)
         if content[: len(_MAGIC)] != _MAGIC:
-            data.fail("it is no Hadoop token file, which begins with HDTS")
+            data.fail("it is not a Hadoop token file, which begins with HDTS")
         data.take(len(_MAGIC))
         number = data.byte()
         if number >= len(FORMATS):
@@ -69,7 +69,8 @@ def _read_writable(data: Input) -> TokenFile:
 
 def _count(data: Input) -> int:
     count = data.vint()
-    # Each entry takes at least a byte, so that a count never announces endless work.
+    # Each entry has at least one byte, so a larger count is invalid. This limits the work for a forged
+    # count.
     if not 0 <= count <= data.remaining:
         data.fail(f"{count} entries are announced, {data.remaining} bytes are left")
     return count
@@ -88,14 +89,14 @@ def _entry(alias: str, number: int, content: bytes) -> bytes:
     return protobuf.field(1, alias.encode()) + protobuf.field(number, content)
 
 
-def _proto(token: Token) -> bytes:
+def _proto(token: HadoopToken) -> bytes:
     parts = (token.identifier, token.password, token.kind.encode(), token.service.encode())
     return b"".join(protobuf.field(number, part) for number, part in enumerate(parts, start=1))
 
 
 def _read_protobuf(data: Input) -> TokenFile:
     message = Input(data.take(protobuf.read_varint(data)), _WHAT)
-    tokens: dict[str, Token] = {}
+    tokens: dict[str, HadoopToken] = {}
     secrets: dict[str, bytes] = {}
     for number, content in protobuf.fields(message):
         if number in (1, 2):
@@ -108,11 +109,11 @@ def _read_protobuf(data: Input) -> TokenFile:
     return TokenFile(tokens, secrets, "protobuf")
 
 
-def _read_proto(message: Input, content: bytes) -> Token:
+def _read_proto(message: Input, content: bytes) -> HadoopToken:
     entry = _message(content)
     if not entry.keys() >= {1, 2, 3, 4}:
         message.fail("a token without identifier, password, kind or service")
-    return Token(entry[1], _text(message, entry[3]), _text(message, entry[4]), entry[2])
+    return HadoopToken(entry[1], _text(message, entry[3]), _text(message, entry[4]), entry[2])
 
 
 def _message(content: bytes) -> dict[int, bytes]:
@@ -125,4 +126,4 @@ def _text(message: Input, content: bytes | None) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        message.fail("a text that is no UTF-8")
+        message.fail("a text that is not UTF-8")

@@ -1,30 +1,30 @@
 """Hadoop's Writable encodings: VInt, VLong, Text, byte arrays, 64-bit integers.
 
-Whatever is read is foreign: nothing is read beyond the end, and no error repeats what was read.
+All input is untrusted: nothing is read beyond the end, and errors never repeat the input.
 """
 
 from __future__ import annotations
 
 from typing import Never
 
-from sluicegate.errors import InvalidRequest
+from sluicegate.api.errors import InvalidRequest
 
-# Longest text that `Text.readFields` accepts by default.
+# Maximum length of text that `Text.readFields` accepts by default.
 LONGEST_TEXT = 1024 * 1024
 _INT_BITS, _LONG_BITS = 32, 64
 _SMALLEST_SINGLE = -112
 
 
 class MalformedToken(InvalidRequest):
-    """Bytes that should be a delegation token, or a file of tokens, are not."""
+    """The bytes are not a valid delegation token or token file."""
 
 
 class Input:
-    """Reads one value after the other.
+    """Reads values sequentially.
 
     Args:
         data: The bytes.
-        what: What they are, for errors: `the token file`.
+        what: Name of the input in errors: `the token file`.
     """
 
     def __init__(self, data: bytes, what: str) -> None:
@@ -34,11 +34,11 @@ class Input:
 
     @property
     def remaining(self) -> int:
-        """How many bytes are left."""
+        """Number of remaining bytes."""
         return len(self._data) - self._at
 
     def fail(self, problem: str) -> Never:
-        """Refuse the bytes, saying where.
+        """Reject the bytes, with the position of the problem.
 
         Raises:
             MalformedToken: Always.
@@ -46,22 +46,22 @@ class Input:
         raise MalformedToken(f"{self._what} is malformed at byte {self._at}: {problem}")
 
     def take(self, count: int) -> bytes:
-        """The next bytes."""
+        """Read the next bytes."""
         if not 0 <= count <= self.remaining:
             self.fail(f"{count} bytes are announced, {self.remaining} are left")
         start, self._at = self._at, self._at + count
         return self._data[start : self._at]
 
     def byte(self) -> int:
-        """The next byte, unsigned."""
+        """Read the next byte, unsigned."""
         return self.take(1)[0]
 
     def vint(self) -> int:
-        """A VInt."""
+        """Read a VInt."""
         return self._variable(_INT_BITS)
 
     def vlong(self) -> int:
-        """A VLong."""
+        """Read a VLong."""
         return self._variable(_LONG_BITS)
 
     def int64(self) -> int:
@@ -69,25 +69,25 @@ class Input:
         return int.from_bytes(self.take(8), signed=True)
 
     def blob(self) -> bytes:
-        """A byte array after its length as a VInt."""
+        """Read a byte array, which follows its length as a VInt."""
         return self.take(self.vint())
 
     def text(self, limit: int = LONGEST_TEXT) -> str:
-        """A Text: UTF-8 after its length as a VInt.
+        """Read a Text: UTF-8, which follows its length as a VInt.
 
         Args:
-            limit: Most bytes that Hadoop reads.
+            limit: Maximum length in bytes that Hadoop reads.
         """
         length = self.vint()
         if length > limit:
-            self.fail(f"a text of {length} bytes, where {limit} are the most")
+            self.fail(f"a text of {length} bytes, but at most {limit} are allowed")
         try:
             return self.take(length).decode()
         except UnicodeDecodeError:
-            self.fail("a text that is no UTF-8")
+            self.fail("a text that is not UTF-8")
 
     def end(self) -> None:
-        """Make sure that nothing is left."""
+        """Check that no bytes remain."""
         if self.remaining:
             self.fail(f"{self.remaining} bytes follow where it should end")
 
@@ -103,7 +103,7 @@ class Input:
 
 
 def vint(value: int) -> bytes:
-    """A VInt; a VLong that fits is spelled the same."""
+    """Encode a VInt. A VLong of the same value has the same encoding."""
     if _SMALLEST_SINGLE <= value <= 127:
         return value.to_bytes(1, signed=True)
     magnitude = ~value if value < 0 else value
@@ -118,25 +118,25 @@ def int64(value: int) -> bytes:
 
 
 def blob(data: bytes) -> bytes:
-    """A byte array after its length."""
+    """Encode a byte array, preceded by its length."""
     return vint(len(data)) + data
 
 
 def text(value: str, limit: int = LONGEST_TEXT, *, name: str = "a name") -> bytes:
-    """A Text.
+    """Encode a Text.
 
     Args:
         value: The text.
-        limit: Most bytes that Hadoop reads.
-        name: What the text is, for errors.
+        limit: Maximum length in bytes that Hadoop reads.
+        name: Name of the text in errors.
 
     Raises:
-        InvalidRequest: It is longer, or no valid Unicode.
+        InvalidRequest: The text is longer, or not valid Unicode.
     """
     try:
         data = value.encode()
     except UnicodeEncodeError:
-        raise InvalidRequest(f"{name} is no valid Unicode, so no token can carry it") from None
+        raise InvalidRequest(f"{name} is not valid Unicode, so a token cannot contain it") from None
     if len(data) > limit:
         raise InvalidRequest(
             f"{name} has {len(data)} bytes; Hadoop reads at most {limit} of it in a token"

@@ -1,1 +1,1 @@
-"""Azure Blob Storage and Data Lake Storage Gen2 for Sluicegate."""
+"""Supports Azure Blob Storage and Data Lake Storage Gen2."""

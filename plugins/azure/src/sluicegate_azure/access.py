@@ -1,4 +1,4 @@
-"""What the gateway itself may do with an account: read blobs, and sign for others."""
+"""The gateway's own access to a storage account: reading blobs, and signing URLs."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ if TYPE_CHECKING:
 
 
 class Access(ABC):
-    """Asked anew each time something is needed; those who ask keep the answers."""
+    """Provides credentials. They are requested again for each use; callers cache them."""
 
     @abstractmethod
     async def credential(self) -> AzureCredential:
-        """What reads blobs now, as obstore takes it.
+        """Return the current credentials for reading blobs, in the form that obstore accepts.
 
         Raises:
-            StorageError: There is nothing, or who gives it does not answer.
+            StorageError: There are none, or the service that issues them doesn't respond.
         """
 
     @abstractmethod
     async def signing_key(self) -> SigningKey:
-        """What signs now.
+        """Return the current signing key.
 
         Raises:
-            StorageError: There is nothing, or who gives it does not answer.
+            StorageError: There is none, or the service that issues it doesn't respond.
         """
 
 
 class AccountKey(Access):
-    """The account's key, which may do everything."""
+    """The account's key, which permits every operation."""
 
     def __init__(self, key: SecretStr) -> None:
         self._key = key
 
     async def credential(self) -> AzureCredential:
-        """The key itself."""
+        """Return the key itself."""
         return {"access_key": self._key.get_secret_value(), "expires_at": None}
 
     async def signing_key(self) -> SigningKey:
-        """The key itself."""
+        """Return the key itself."""
         return SigningKey(base64.b64decode(self._key.get_secret_value()))

@@ -1,4 +1,4 @@
-"""Azure locations, and the URLs under which a container answers."""
+"""Parses Azure locations and builds the URLs of containers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Final
 from sluicegate.api import canonical_endpoint_url
 
 SCHEMES: Final = ("abfss", "abfs", "wasbs", "wasb")
-"""URL schemes that name container and account: Hadoop's connectors for Data Lake and for Blob Storage.
+"""URL schemes that name container and account, of Hadoop's connectors for Data Lake and Blob Storage.
 
-`az://` and `azure://` are not among them: they name a container, and leave the account to be guessed.
+`az://` and `azure://` are not included: they name a container, but not its account.
 """
 
 _LOCATION: Final = re.compile(
@@ -29,8 +29,8 @@ class Container:
     Attributes:
         account: The storage account.
         name: The container (in Data Lake terms, the file system).
-        zone: `z12.` where the account has a DNS zone of its own, else empty.
-        suffix: What the account's hosts end with: `core.windows.net`, or that of a sovereign cloud.
+        zone: `z12.` if the account has a dedicated DNS zone, else empty.
+        suffix: The domain of the account's hosts: `core.windows.net`, or that of a sovereign cloud.
     """
 
     account: str
@@ -40,7 +40,7 @@ class Container:
 
     @classmethod
     def of(cls, prefix: str) -> Container:
-        """The container of a canonical location."""
+        """Return the container of a canonical location."""
         container, _, host = prefix.removeprefix("abfss://").partition("/")[0].partition("@")
         account, _, rest = host.partition(".")
         zone, _, suffix = rest.partition("dfs.")
@@ -48,20 +48,20 @@ class Container:
 
     @property
     def prefix(self) -> str:
-        """The container's canonical location, with a slash at its end."""
+        """Return the container's canonical location, with a trailing slash."""
         return f"abfss://{self.name}@{self.account}.{self.zone}dfs.{self.suffix}/"
 
     @property
     def blob_endpoint(self) -> str:
-        """The account's own blob service."""
+        """Return the URL of the account's own blob service."""
         return f"https://{self.account}.{self.zone}blob.{self.suffix}"
 
 
-def canonical_spelling(location: str) -> str:
-    """`abfss://container@account.dfs.….net/path`, however a location of these schemes is spelled.
+def canonical_location(location: str) -> str:
+    """Return `abfss://container@account.dfs.….net/path` for a location of any of these schemes.
 
-    Data Lake and Blob Storage give one container two host names. A location that names no container
-    and account is returned as it is.
+    Data Lake and Blob Storage use different host names for the same container. A location that names
+    no container and account is returned unchanged.
     """
     match = _LOCATION.fullmatch(location)
     if match is None:
@@ -72,17 +72,17 @@ def canonical_spelling(location: str) -> str:
 
 
 def canonical_prefix(prefix: str) -> str:
-    """A location prefix in its canonical spelling, with one slash at its end.
+    """Return a location prefix in canonical form, with one trailing slash.
 
     Raises:
-        ValueError: It is no Azure location, or its container's name breaks Azure's rules.
+        ValueError: It is not an Azure location, or its container's name is invalid.
     """
     if not _LOCATION.fullmatch(prefix):
         raise ValueError(
             "must name container and account, such as "
             "abfss://container@account.dfs.core.windows.net/directory/"
         )
-    location = canonical_spelling(prefix).rstrip("/")
+    location = canonical_location(prefix).rstrip("/")
     name = Container.of(location).name
     if not _CONTAINER.fullmatch(name):
         raise ValueError(f"{name!r} is not the name of a container")
@@ -90,12 +90,13 @@ def canonical_prefix(prefix: str) -> str:
 
 
 def canonical_endpoint(endpoint: str) -> str:
-    """URL of a blob service, in lower case up to the path, without a default port or a last slash.
+    """Return the URL of a blob service in normalized form.
 
-    A path is allowed: emulators have the account's name there.
+    The part before the path is in lower case, without a default port and a trailing slash. A path is
+    allowed, because emulators have the account's name there.
 
     Raises:
-        ValueError: It is no `http` or `https` URL, or has a user, query or fragment.
+        ValueError: It is not an `http` or `https` URL, or has a user, query or fragment.
     """
     example = "https://account.blob.core.windows.net"
     return canonical_endpoint_url(endpoint, example, with_path=True)

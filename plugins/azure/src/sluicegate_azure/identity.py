@@ -1,6 +1,6 @@
-"""Access by an identity of Microsoft Entra: its tokens, and the user delegation keys it gets.
+"""Access with an identity of Microsoft Entra: its tokens, and user delegation keys.
 
-azure-identity and azure-storage-blob block, so they run in threads of their own limiter; they are
+azure-identity and azure-storage-blob block, so they run in threads with a separate limiter. They are
 imported when first needed.
 """
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 _THREADS = 4
-_PATIENCE: Final[dict[str, Any]] = {"connection_timeout": 3, "read_timeout": 5, "retry_total": 1}
+_TIMEOUTS: Final[dict[str, Any]] = {"connection_timeout": 3, "read_timeout": 5, "retry_total": 1}
 _AUDIENCE = "https://storage.azure.com/.default"
-# A key that begins a little earlier serves accounts whose clocks are behind.
+# Keys start slightly in the past, for accounts whose clocks are behind.
 _CLOCK_SKEW_SECONDS = 300
 _AUTHORITIES = {
     "core.chinacloudapi.cn": "https://login.chinacloudapi.cn",
@@ -40,13 +40,13 @@ _AUTHORITIES = {
 
 
 class IdentityAccess(Access):
-    """An identity that may read the account's blobs, and get user delegation keys of it.
+    """An identity that can read the account's blobs and get user delegation keys.
 
     Args:
-        credential: Makes azure-identity's credential, when it is first needed.
+        credential: Creates azure-identity's credential when it is first needed.
         endpoint: URL of the account's blob service.
-        key_lifetime: Seconds that a user delegation key lives, at most seven days.
-        clock: Epoch seconds.
+        key_lifetime: Lifetime of a user delegation key in seconds, at most seven days.
+        clock: Returns epoch seconds.
     """
 
     def __init__(
@@ -64,17 +64,17 @@ class IdentityAccess(Access):
         self._limiter = anyio.CapacityLimiter(_THREADS)
 
     async def credential(self) -> AzureCredential:
-        """A token for storage; azure-identity keeps it until it is about to expire."""
+        """Return a token for storage. azure-identity caches it until it is about to expire."""
         token = await self._run(lambda credential: credential.get_token(_AUDIENCE))
         return {"token": token.token, "expires_at": _moment(token.expires_on)}
 
     async def signing_key(self) -> SigningKey:
-        """A new user delegation key."""
+        """Return a new user delegation key."""
         start = int(self._clock()) - _CLOCK_SKEW_SECONDS
         return await self._run(lambda credential: self._delegated(credential, start))
 
     async def _run(self, work: Callable[[TokenCredential], _T]) -> _T:
-        """The result of `work`, run in a thread, with errors of Azure's libraries as ours."""
+        """Run `work` in a thread, and translate errors of Azure's libraries."""
 
         def translated() -> _T:
             with _translated_errors():
@@ -87,17 +87,17 @@ class IdentityAccess(Access):
     def _delegated(self, credential: TokenCredential, start: int) -> SigningKey:
         from azure.storage.blob import BlobServiceClient, LinearRetry
 
-        # The library's own retries begin after 15 seconds.
-        once_more = LinearRetry(backoff=1, random_jitter_range=0, **_PATIENCE)
+        # The library's own retries start after 15 seconds.
+        once_more = LinearRetry(backoff=1, random_jitter_range=0, **_TIMEOUTS)
         with BlobServiceClient(
-            self._endpoint, credential, retry_policy=once_more, **_PATIENCE
+            self._endpoint, credential, retry_policy=once_more, **_TIMEOUTS
         ) as client:
             key = client.get_user_delegation_key(_moment(start), _moment(start + self._key_lifetime))
         return signing_key(key)
 
 
 def signing_key(key: Any) -> SigningKey:
-    """A `UserDelegationKey` of azure-storage-blob, in the plugin's own form."""
+    """Convert a `UserDelegationKey` of azure-storage-blob to the plugin's own type."""
     delegation = Delegation(
         oid=key.signed_oid,
         tid=key.signed_tid,
@@ -111,7 +111,7 @@ def signing_key(key: Any) -> SigningKey:
 
 
 def configured_access(config: AzureConfig) -> Access:
-    """The account's key, or the identity that a configuration names; nothing is asked yet."""
+    """Return access with the configured key or identity, without connecting to Azure."""
     if config.account_key is not None:
         return AccountKey(config.account_key)
     return IdentityAccess(
@@ -124,7 +124,7 @@ def _credential(config: AzureConfig) -> TokenCredential:
 
     options = _options(config)
     if config.managed_identity:
-        return identity.ManagedIdentityCredential(client_id=config.client_id, **_PATIENCE)
+        return identity.ManagedIdentityCredential(client_id=config.client_id, **_TIMEOUTS)
     if config.tenant_id is None or config.client_id is None:
         return identity.DefaultAzureCredential(managed_identity_client_id=config.client_id, **options)
     if config.client_secret is not None:
@@ -140,15 +140,15 @@ def _credential(config: AzureConfig) -> TokenCredential:
 
 
 def _options(config: AzureConfig) -> dict[str, Any]:
-    """Who gives tokens; of a host that the configuration names, public Entra is not asked first."""
+    """Return options for the token authority. For a custom host, public Entra is not queried first."""
     if config.authority_host is not None:
         return {
-            **_PATIENCE,
+            **_TIMEOUTS,
             "authority": config.authority_host,
             "disable_instance_discovery": True,
         }
     known = _AUTHORITIES.get(config.container.suffix)
-    return {**_PATIENCE, "authority": known} if known else {**_PATIENCE}
+    return {**_TIMEOUTS, "authority": known} if known else {**_TIMEOUTS}
 
 
 def _moment(seconds: int) -> datetime:
@@ -163,20 +163,21 @@ def _translated_errors() -> Iterator[None]:
         yield
     except ClientAuthenticationError as error:
         raise StorageError(
-            "the gateway has no valid identity for this storage; ask its operator", detail=str(error)
+            "the gateway has no valid Azure identity for this storage; ask the gateway's operator",
+            detail=str(error),
         ) from error
     except HttpResponseError as error:
         raise StorageError(
-            "Azure refuses the gateway a signing key for this storage; ask its operator",
+            "Azure denies the gateway a signing key for this storage; ask the gateway's operator",
             detail=str(error),
         ) from error
     except AzureError as error:
         raise StorageError(
-            "the service that gives credentials for this storage does not answer; try again later",
+            "the service that issues credentials for this storage does not respond; try again later",
             detail=str(error),
         ) from error
     except (OSError, ValueError) as error:
         raise StorageError(
-            "the gateway's Azure identity for this storage does not work; ask its operator",
+            "the gateway cannot authenticate to Azure for this storage; ask the gateway's operator",
             detail=f"{type(error).__name__}: {error}",
         ) from error

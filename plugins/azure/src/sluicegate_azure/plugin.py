@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sluicegate.api import StorageType, hookimpl
-from sluicegate_azure.address import SCHEMES, canonical_spelling
+from sluicegate_azure.address import SCHEMES, canonical_location
 from sluicegate_azure.config import AzureConfig
 from sluicegate_azure.storage import AzureStorage
+
+sluicegate_api_version = "1.0"
 
 
 @hookimpl
 def sluicegate_register_storage() -> Sequence[StorageType]:
-    """The storage type `azure`."""
+    """Return the storage type `azure`."""
     return [
         StorageType(
             name="azure",
             schemes=SCHEMES,
             config=AzureConfig,
             factory=AzureStorage.configured,
-            canonical=canonical_spelling,
+            canonical=canonical_location,
         )
     ]

@@ -1,8 +1,8 @@
-"""Shared access signatures (SAS) for reading: of many blobs at once, of a directory, of a container.
+"""Shared access signatures (SAS) for reading many blobs, a directory, or a container.
 
-Most of a signature is the same for a whole batch: what is left for each blob is one HMAC from kept
+Most of a signature is the same for an entire batch, so that each blob needs only one HMAC from cached
 states. The string to sign follows "Create a user delegation SAS" and "Create a service SAS" of the
-Azure Storage REST reference, and tokens equal azure-storage-blob's byte for byte.
+Azure Storage REST reference. Tokens equal those of azure-storage-blob byte for byte.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 VERSION: Final = "2026-04-06"
-"""Service version of the signatures: the first one with this string to sign."""
+"""Service version of the signatures: the first version with this string to sign."""
 
 _READ_BLOB: Final = "r"
 _HMAC_BLOCK: Final = 64
@@ -33,8 +33,8 @@ class SasSigner:
     Args:
         account: The storage account.
         container: The container's name.
-        key: What signs.
-        https_only: Signatures are refused over plain HTTP.
+        key: The signing key.
+        https_only: Whether Azure rejects the signatures over plain HTTP.
     """
 
     def __init__(self, account: str, container: str, key: SigningKey, *, https_only: bool) -> None:
@@ -43,15 +43,15 @@ class SasSigner:
         self._protocol = "https" if https_only else ""
 
     def sign_blobs(self, base: str, names: Sequence[str], end: int) -> list[str]:
-        """URLs that read one blob each.
+        """Return URLs, each of which reads one blob.
 
         Args:
-            base: URL of the container, with a slash at its end.
+            base: URL of the container, with a trailing slash.
             names: Names of blobs, not percent-encoded.
-            end: When they expire, epoch seconds.
+            end: Expiry, epoch seconds.
 
         Raises:
-            TableUnreadable: A name holds half of a surrogate pair, so it has no UTF-8 form.
+            TableUnreadable: A name contains half of a surrogate pair, so it has no UTF-8 form.
         """
         expiry = _moment(end)
         begin, rest = self._around_resource(_READ_BLOB, expiry, "b")
@@ -66,21 +66,21 @@ class SasSigner:
             message.update(name.encode() + closing)
             signature = copy_outer()
             signature.update(message.digest())
-            urls.append(f"{base}{quoted}{query}{_spelled(signature.digest())}")
+            urls.append(f"{base}{quoted}{query}{_base64(signature.digest())}")
         return urls
 
     def directory_token(self, directory: str, permissions: str, end: int) -> str:
-        """A SAS of everything below a directory of a hierarchical account (`sr=d`).
+        """Return a SAS of everything below a directory of a hierarchical account (`sr=d`).
 
         Args:
-            directory: Its name, without slashes at its ends; not empty.
+            directory: Its name, without leading and trailing slashes; not empty.
             permissions: In Azure's order, such as `rle`.
-            end: When it expires, epoch seconds.
+            end: Expiry, epoch seconds.
         """
         return self._token(f"/{directory}", permissions, end, "d", depth=directory.count("/") + 1)
 
     def container_token(self, permissions: str, end: int) -> str:
-        """A SAS of the whole container (`sr=c`)."""
+        """Return a SAS of the entire container (`sr=c`)."""
         return self._token("", permissions, end, "c")
 
     def _token(self, path: str, permissions: str, end: int, kind: str, depth: int | None = None) -> str:
@@ -90,20 +90,20 @@ class SasSigner:
         inner.update(f"{begin}{self._resource}{path}{rest}".encode())
         outer.update(inner.digest())
         query = self._query(permissions, expiry, kind, depth)
-        return f"{query}&sig={_spelled(outer.digest())}"
+        return f"{query}&sig={_base64(outer.digest())}"
 
     def _around_resource(self, permissions: str, expiry: str, kind: str) -> tuple[str, str]:
-        """The string to sign, before and after the canonicalised resource.
+        """Return the string to sign, before and after the canonicalized resource.
 
-        Empty lines are fields that our signatures do not use.
+        Empty lines are fields that these signatures don't use.
         """
         key = self._key.delegation
         delegation = (
-            [""]  # identifier of a stored policy
+            [""]  # id of a stored policy
             if key is None
             else [
                 *(key.oid, key.tid, key.start, key.expiry, key.service, key.version),
-                *("", "", ""),  # authorised and unauthorised agent, correlation id
+                *("", "", ""),  # authorized and unauthorized agent, correlation id
                 *("", ""),  # tenant and object id of a delegated user
             ]
         )
@@ -121,7 +121,7 @@ class SasSigner:
         return f"{permissions}\n\n{expiry}\n", "\n".join(lines)
 
     def _query(self, permissions: str, expiry: str, kind: str, depth: int | None = None) -> str:
-        """The token without its signature, in the order that azure-storage-blob writes."""
+        """Return the token without its signature, in the order that azure-storage-blob uses."""
         key = self._key.delegation
         fields = {
             "se": expiry,
@@ -147,13 +147,13 @@ def _moment(seconds: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-def _spelled(digest: bytes) -> str:
-    """Base64 as it stands in a query; 32 bytes always end with one `=`."""
+def _base64(digest: bytes) -> str:
+    """Return Base64 as encoded in a query; for 32 bytes, it always ends with one `=`."""
     return b2a_base64(digest, newline=False)[:-1].decode().replace("+", "%2B") + "%3D"
 
 
 def _hmac_states(key: bytes) -> tuple[_Hash, _Hash]:
-    """The inner and outer hash of HMAC-SHA256, before the message (RFC 2104)."""
+    """Return the inner and outer hash of HMAC-SHA256, before the message (RFC 2104)."""
     block = (sha256(key).digest() if len(key) > _HMAC_BLOCK else key).ljust(_HMAC_BLOCK, b"\0")
     inner = sha256(bytes(byte ^ 0x36 for byte in block))
     outer = sha256(bytes(byte ^ 0x5C for byte in block))

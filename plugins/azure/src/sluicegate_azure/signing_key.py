@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Delegation:
-    """Who a user delegation key acts for and when it is valid, as Azure spelled it.
+    """Identity and validity of a user delegation key, in Azure's notation.
 
     Attributes:
         oid: Object id of the identity.
         tid: Its tenant.
-        start: When the key begins, ISO 8601 in UTC.
-        expiry: When it ends, likewise.
+        start: Start of the key's validity, ISO 8601 in UTC.
+        expiry: End of its validity, in the same format.
         service: `b`, the blob service.
-        version: The service version that made the key.
+        version: The service version that created the key.
     """
 
     oid: str
@@ -28,12 +28,13 @@ class Delegation:
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """What signs; `repr` shows no secret.
+    """A signing key; `repr` shows no secret.
 
     Attributes:
         value: The key's bytes.
-        delegation: What its signatures carry of a user delegation key; `None` for an account key.
-        expires_at: When its signatures end, epoch milliseconds; `None` where they do not.
+        delegation: The parts of a user delegation key that its signatures contain; `None` for an
+            account key.
+        expires_at: Expiry of its signatures, epoch milliseconds; `None` if they don't expire.
     """
 
     value: bytes = field(repr=False)

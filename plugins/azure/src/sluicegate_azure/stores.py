@@ -1,4 +1,4 @@
-"""The obstore stores of one container: its own, and some for tokens that others vended."""
+"""obstore stores of one container: the storage's own, and some for vended tokens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from sluicegate.api import ObjectStores, client_options, retry_config
 from sluicegate_azure.access import Access
 from sluicegate_azure.config import AzureConfig
-from sluicegate_azure.given import GivenSas
+from sluicegate_azure.vended_sas import VendedSas
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     Provider: TypeAlias = Callable[[], Coroutine[None, None, AzureCredential]]
 
 
-class Stores(ObjectStores[GivenSas, "AzureStore"]):
+class Stores(ObjectStores[VendedSas, "AzureStore"]):
     """Stores of one container.
 
     Args:
-        config: The container.
-        access: What the instance's own store reads with.
+        config: The container's configuration.
+        access: Provides credentials for the storage's own store.
     """
 
     def __init__(self, config: AzureConfig, access: Access) -> None:
@@ -34,13 +34,13 @@ class Stores(ObjectStores[GivenSas, "AzureStore"]):
     def _make_own(self) -> AzureStore:
         return self._store(self._access.credential)
 
-    def _make_vended(self, given: GivenSas) -> AzureStore:
+    def _make_vended(self, given: VendedSas) -> AzureStore:
         return self._store(_always(given))
 
     def _store(self, provider: Provider) -> AzureStore:
-        """A store of exactly this configuration.
+        """Return a store with exactly this configuration.
 
-        obstore lets environment variables speak where an argument is missing.
+        obstore falls back to environment variables for missing arguments.
         """
         from obstore.store import AzureStore
 
@@ -58,7 +58,7 @@ class Stores(ObjectStores[GivenSas, "AzureStore"]):
         )
 
 
-def _always(given: GivenSas) -> Provider:
+def _always(given: VendedSas) -> Provider:
     async def provide() -> AzureCredential:
         end = datetime.fromtimestamp(given.expires_at / 1000, UTC)
         return {"sas_token": given.token, "expires_at": end}

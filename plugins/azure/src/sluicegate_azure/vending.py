@@ -1,4 +1,4 @@
-"""What a scope's credentials have to open: one directory, or the whole container."""
+"""Chooses the scope of vended credentials: one directory, or the entire container."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from sluicegate.api import EndedSessions, UnsupportedOperation
 from sluicegate_azure.config import AzureConfig
 from sluicegate_azure.sas import SasSigner
 
-# Hadoop's connector for Data Lake asks for the status of paths, which `e` allows.
+# Hadoop's connector for Data Lake requests the status of paths, for which `e` is needed.
 _HIERARCHICAL = "rle"
 _FLAT = "rl"
 
 
 def sas_token(config: AzureConfig, signer: SasSigner, directories: Sequence[str], end: int) -> str:
-    """A token that reads and lists these directories of the container, and no more than configured.
+    """Return a token that reads and lists these directories, limited to the configured scope.
 
     Args:
-        config: Says whether a directory or the container is opened.
+        config: Selects a directory or the container as scope.
         signer: Signs for the container.
-        directories: Their names; empty for the whole container.
-        end: When it expires, epoch seconds.
+        directories: Their names; empty for the entire container.
+        end: Expiry, epoch seconds.
 
     Raises:
-        UnsupportedOperation: Nothing is vended here, or one token cannot cover the directories.
+        UnsupportedOperation: Vending is not configured, or one token can't cover the directories.
     """
     permissions = _HIERARCHICAL if config.hierarchical else _FLAT
     if config.vends is None:
         raise UnsupportedOperation(
-            "this storage gives no temporary credentials: without a hierarchical namespace Azure "
-            "cannot limit them to a table"
+            "this storage issues no temporary credentials, because Azure cannot limit them to a "
+            "table without a hierarchical namespace; read the table with 'url' access"
         )
     if config.vends == "container":
         return signer.container_token(permissions, end)
@@ -40,19 +40,19 @@ def sas_token(config: AzureConfig, signer: SasSigner, directories: Sequence[str]
 
 
 def _outermost(directories: Sequence[str]) -> str:
-    """The one directory in which all others lie."""
+    """Return the one directory that contains all others."""
     first = min(directories, key=len)
     inside = f"{first}/" if first else ""
     if all(directory == first or directory.startswith(inside) for directory in directories):
         return first
     raise UnsupportedOperation(
-        "the table has files in several directories, and Azure's temporary credentials open one only; "
-        "read the table by url access"
+        "the table has files in several directories, but Azure's temporary credentials can cover "
+        "only one; read the table with 'url' access"
     )
 
 
 def how_to_end(config: AzureConfig) -> EndedSessions:
-    """What an administrator runs: Azure ends signatures of a whole account at once, never one."""
+    """Return instructions for administrators: Azure revokes all signatures of an account together."""
     account = config.container.account
     command = (
         f"az storage account keys renew --account-name {account} --resource-group GROUP --key KEY"
@@ -60,15 +60,16 @@ def how_to_end(config: AzureConfig) -> EndedSessions:
         else f"az storage account revoke-delegation-keys --name {account} --resource-group GROUP"
     )
     then = (
-        "put the new key into the gateway's configuration and restart it"
+        "set the new key in the gateway's configuration, and restart the gateway"
         if config.account_key is not None
-        else "restart the gateway, whose own key ends too"
+        else "restart the gateway, because its own key is revoked, too"
     )
     return EndedSessions(
         applied=False,
         instructions=(
-            f"Azure cannot end the signatures of one recipient. This ends all of the account "
-            f"'{account}', for every recipient and application:\n\n    {command}\n\n"
-            f"It may take minutes to work; then {then}. Otherwise they end by themselves."
+            "Azure cannot revoke the signatures of a single recipient. The following command "
+            f"revokes all signatures of the account '{account}', for every recipient and "
+            f"application:\n\n    {command}\n\nThe command can take some minutes to take effect. "
+            f"Then {then}. If you don't run it, the signatures stay valid until they expire."
         ),
     )

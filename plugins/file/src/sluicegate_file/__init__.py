@@ -1,1 +1,1 @@
-"""Local files for Sluicegate, served by signed links."""
+"""Supports local files, served through signed links."""

@@ -10,11 +10,11 @@ SCHEME = "file://"
 
 
 class FileConfig(StorageConfig):
-    """A directory of this machine whose files are served by links of the gateway itself."""
+    """A directory of this machine. The gateway itself serves its files through links."""
 
     prefix: str = Field(
         description="The directory as a location with an absolute path, `file:///srv/tables/`. "
-        "Literal, not percent-encoded. It must exist; nothing outside of it is ever read.",
+        "Literal, not percent-encoded. It must exist. Files outside it are never read.",
         examples=["file:///srv/tables/"],
     )
 
@@ -27,8 +27,9 @@ class FileConfig(StorageConfig):
         names = path.strip("/").split("/")
         if names == [""]:
             raise ValueError(
-                "the whole file system cannot be served: name a directory, file:///srv/tables/"
+                "the root of the file system cannot be served: set a directory, such as "
+                "file:///srv/tables/"
             )
         if any(name in ("", ".", "..") or "\0" in name for name in names):
-            raise ValueError(f"'{prefix}' has an empty, '.' or '..' part: write the plain path")
+            raise ValueError(f"'{prefix}' contains an empty, '.' or '..' segment: remove it")
         return f"{SCHEME}/{'/'.join(names)}/"

@@ -1,4 +1,4 @@
-"""What the plugin offers to the gateway."""
+"""Registers the plugin with the gateway."""
 
 from collections.abc import Sequence
 
@@ -6,10 +6,12 @@ from sluicegate.api import PluginContext, StorageType, hookimpl
 from sluicegate_file.config import FileConfig
 from sluicegate_file.storage import FileStorage
 
+sluicegate_api_version = "1.0"
+
 
 @hookimpl
 def sluicegate_register_storage() -> Sequence[StorageType]:
-    """The storage type `file`."""
+    """Return the storage type `file`."""
     return [StorageType("file", ("file",), FileConfig, _build)]
 
 

@@ -1,4 +1,4 @@
-"""The fence: paths below one directory, with every symbolic link followed before it is judged."""
+"""Confines paths to one directory, after all symbolic links are resolved."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Self
 from sluicegate.api import ConfigurationError, PermissionDenied, StorageError, UnsupportedOperation
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-# object_store keeps these names for its own unfinished uploads, and neither lists nor reads them.
+# object_store reserves these names for unfinished uploads, and neither lists nor reads them.
 _UPLOAD = re.compile(r"#[0-9]+$")
-_MARKS = ("_delta_log", "metadata")  # directories that tables have
+_MARKS = ("_delta_log", "metadata")  # directories that mark a table
 
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """A directory that nothing may leave.
+    """A directory that no path can leave.
 
     Attributes:
-        name: The directory as it was configured, without a trailing slash; may be a symbolic link.
-        path: Where it really is.
+        name: The directory as configured, without a trailing slash; can be a symbolic link.
+        path: Its real path.
     """
 
     name: str
@@ -31,28 +31,28 @@ class Root:
 
     @classmethod
     def at(cls, directory: str) -> Self:
-        """The root of a configured directory.
+        """Return the root for a configured directory.
 
         Raises:
-            ConfigurationError: There is no such directory.
+            ConfigurationError: The directory doesn't exist.
         """
         name = directory.rstrip("/")
         if not Path(name).is_dir():
             raise ConfigurationError(
-                f"there is no directory {name}: create it, or correct the prefix of this storage"
+                f"the directory {name} does not exist: create it, or correct the prefix of this storage"
             )
         return cls(name, os.path.realpath(name))
 
     def key_of(self, path: str) -> str:
-        """Where an absolute path really is, relative to the root; `""` is the root.
+        """Return the real location of an absolute path, relative to the root; `""` is the root.
 
-        A path where nothing is has a key too: reading it tells that it is missing.
+        A path that doesn't exist also has a key. Reading it reports that it is missing.
 
         Raises:
-            PermissionDenied: The path is not plain, or leads out of the root, or to something that
-                is neither file nor directory; or its Delta log holds such a link.
-            StorageError: The directory of the log cannot be read.
-            UnsupportedOperation: The name is one that the store cannot address.
+            PermissionDenied: The path is not plain, leads out of the root, or to something other than
+                a file or directory; or its Delta log contains such a link.
+            StorageError: The directory of the log can't be read.
+            UnsupportedOperation: The store can't address the name.
         """
         if not self._is_plain(path):
             raise _outside(path)
@@ -64,14 +64,17 @@ class Root:
             raise PermissionDenied("only files and directories can be shared", detail=path)
         if _CONTROL.search(real) or (mode and stat.S_ISREG(mode) and _UPLOAD.search(real)):
             raise UnsupportedOperation(
-                "a file whose name has control characters, or ends with '#' and digits, cannot be read",
+                "local storage cannot read a file whose name contains control characters, or ends "
+                "with '#' and digits: rename the file",
                 detail=path,
             )
         if mode and stat.S_ISDIR(mode):
             self._check_log(real)
         elif not self._stays_in_table(path, real):
             raise PermissionDenied(
-                "a link in the table's directory leads out of it, which is not served", detail=path
+                "the table's directory contains a symbolic link to a location outside of it, which "
+                "is not served; ask the table's owner to remove the link",
+                detail=path,
             )
         return real[len(self.path) :].lstrip("/")
 
@@ -84,10 +87,10 @@ class Root:
         return _is_in(real, self.path)
 
     def _stays_in_table(self, path: str, real: str) -> bool:
-        """Whether a file lies in the table whose directory names it, links and all.
+        """Return whether a file is in the table whose directory names it, with links resolved.
 
-        The table is the topmost directory on the way that looks like one: its writer can make others
-        below it. Outside of any table no link is followed.
+        The table is the topmost directory on the path that looks like one, because its writer can
+        create others below it. Outside tables, no link is followed.
         """
         below = path[len(self.name) :].strip("/")
         if real == f"{self.path}/{below}":
@@ -100,7 +103,10 @@ class Root:
         return False
 
     def _check_log(self, table: str) -> None:
-        """Judge a log with its table: the core reads the log's files by key, past `key_of`."""
+        """Check a log together with its table.
+
+        The core reads files of the log by key, not through `key_of`.
+        """
         directory = f"{table}/_delta_log"
         real = os.path.realpath(directory)
         try:
@@ -109,10 +115,15 @@ class Root:
         except FileNotFoundError:
             return
         except OSError as error:
-            raise StorageError("the table's log cannot be read now", detail=str(error)) from error
+            raise StorageError(
+                "the table's log cannot be read now; try again later", detail=str(error)
+            ) from error
 
     def _has_stray(self, directory: str, table: str) -> bool:
-        """Whether a directory has a link out of the table or to a directory, or anything but files."""
+        """Return whether a directory contains anything but files, or links that leave the table.
+
+        Links to directories also count.
+        """
         with os.scandir(directory) as entries:
             return any(self._is_stray(entry, table) for entry in entries)
 
@@ -123,7 +134,7 @@ class Root:
 
 
 def is_addressable(path: str) -> bool:
-    """Whether the store can read a file of this name."""
+    """Return whether the store can read a file with this name."""
     return not ("#" in path and _UPLOAD.search(path))
 
 
@@ -139,4 +150,6 @@ def _mode(real: str) -> int | None:
 
 
 def _outside(path: str) -> PermissionDenied:
-    return PermissionDenied("this location leaves the directory that may be shared", detail=path)
+    return PermissionDenied(
+        "this location is outside the directory that the storage serves", detail=path
+    )

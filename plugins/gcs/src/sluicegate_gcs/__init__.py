@@ -1,1 +1,1 @@
-"""Google Cloud Storage for Sluicegate."""
+"""Supports Google Cloud Storage."""

@@ -1,4 +1,4 @@
-"""Google Cloud Storage locations, and the endpoints under which buckets answer."""
+"""Parses Google Cloud Storage locations and endpoints."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Final
 from sluicegate.api import canonical_endpoint_url
 
 SCHEMES: Final = ("gs", "gcs")
-"""URL schemes of the locations: one store, spelled differently by its clients."""
+"""URL schemes of the locations. Clients use different schemes for the same store."""
 
 _BUCKET: Final = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
 
 
 def canonical_location(location: str) -> str:
-    """The location with the scheme `gs`, whichever of the schemes it has.
+    """Return a location with the scheme `gs` instead of an equivalent one.
 
     Raises:
-        ValueError: It is no location of Google Cloud Storage.
+        ValueError: It is not a location in Google Cloud Storage.
     """
     scheme, separator, rest = location.partition("://")
     if not separator or scheme.lower() not in SCHEMES:
@@ -25,8 +25,8 @@ def canonical_location(location: str) -> str:
     return f"gs://{rest}"
 
 
-def respelled(location: str) -> str:
-    """A location of another of the schemes, spelled as ours; what is none stays as it is."""
+def with_canonical_scheme(location: str) -> str:
+    """Return a location with the scheme `gs`. Locations of other stores are returned unchanged."""
     try:
         return canonical_location(location)
     except ValueError:
@@ -34,10 +34,10 @@ def respelled(location: str) -> str:
 
 
 def canonical_prefix(prefix: str) -> str:
-    """A location prefix with the scheme `gs` and one slash at its end.
+    """Return a location prefix with the scheme `gs` and one trailing slash.
 
     Raises:
-        ValueError: It is no location of Google Cloud Storage, or its bucket's name breaks the rules.
+        ValueError: It is not a location in Google Cloud Storage, or the bucket's name is invalid.
     """
     location = canonical_location(prefix).rstrip("/")
     bucket = bucket_of(location)
@@ -47,14 +47,16 @@ def canonical_prefix(prefix: str) -> str:
 
 
 def bucket_of(location: str) -> str:
-    """The bucket of a canonical location."""
+    """Return the bucket of a canonical location."""
     return location.removeprefix("gs://").partition("/")[0]
 
 
 def canonical_endpoint(endpoint: str) -> str:
-    """Scheme, host and port as clients send them in `Host`: lower case, without a default port.
+    """Return scheme, host and port in the form of the `Host` header.
+
+    The result is in lower case, without a default port.
 
     Raises:
-        ValueError: It is no `http` or `https` URL, or has more than scheme, host and port.
+        ValueError: It is not an `http` or `https` URL, or has more than scheme, host and port.
     """
     return canonical_endpoint_url(endpoint, "https://storage.example.com:4443")

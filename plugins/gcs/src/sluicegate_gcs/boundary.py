@@ -1,7 +1,8 @@
-"""Credential access boundaries: what a narrowed token may still do.
+"""Credential access boundaries, which limit the permissions of a downscoped token.
 
-See "Downscope with Credential Access Boundaries" of Google's documentation: at most ten rules;
-conditions are CEL expressions over an object's resource name and the prefix that a listing asks for.
+See "Downscope with Credential Access Boundaries" of the Google Cloud documentation: at most ten
+rules; conditions are CEL expressions over an object's resource name and the requested prefix of a
+listing.
 """
 
 from __future__ import annotations
@@ -13,34 +14,34 @@ from typing import Any, Final
 from sluicegate.api import UnsupportedOperation
 
 MAX_RULES: Final = 10
-"""As many rules as a boundary may have."""
+"""Maximum number of rules in a boundary."""
 
 _READING = "inRole:roles/storage.objectViewer"
-_UNSAYABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+_NOT_IN_CONDITIONS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 def boundary_of(bucket: str, prefixes: Sequence[str]) -> dict[str, Any]:
-    """The boundary that leaves only reading and listing below some prefixes of a bucket.
+    """Return a boundary that permits only reading and listing below some prefixes of a bucket.
 
     Args:
         bucket: The bucket.
-        prefixes: Key prefixes, each empty (all of the bucket) or with a slash at its end.
+        prefixes: Key prefixes, each empty (the entire bucket) or with a trailing slash.
 
     Raises:
-        UnsupportedOperation: They are too many, or a name cannot be said in a condition.
+        UnsupportedOperation: There are too many, or a name can't be expressed in a condition.
     """
     outermost = _outermost(prefixes)
     if len(outermost) > MAX_RULES:
         raise UnsupportedOperation(
-            f"the table lies in {len(outermost)} directories, and Google's credentials can be limited "
-            f"to {MAX_RULES}; read it by 'url' access"
+            f"the table has files in {len(outermost)} directories, but Google's credentials can be "
+            f"limited to at most {MAX_RULES}; read the table with 'url' access"
         )
     rules = [_rule(bucket, prefix) for prefix in outermost]
     return {"accessBoundary": {"accessBoundaryRules": rules}}
 
 
 def _outermost(prefixes: Sequence[str]) -> list[str]:
-    """The prefixes that lie below no other."""
+    """Return the prefixes that are not below another one."""
     kept: list[str] = []
     for prefix in sorted(set(prefixes)):
         if not any(prefix.startswith(outer) for outer in kept):
@@ -65,11 +66,11 @@ def _condition(bucket: str, prefix: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """A string of CEL."""
-    if _UNSAYABLE.search(text):
+    """Return a CEL string literal."""
+    if _NOT_IN_CONDITIONS.search(text):
         raise UnsupportedOperation(
-            "the name of the table's directory has control characters, to which Google's credentials "
-            "cannot be limited; read it by 'url' access"
+            "the name of the table's directory contains control characters, so Google's credentials "
+            "cannot be limited to it; read the table with 'url' access"
         )
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
     return f"'{escaped}'"

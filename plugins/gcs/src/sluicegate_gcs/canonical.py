@@ -1,8 +1,8 @@
-"""V4 signed URLs of Google Cloud Storage: what is signed, and the URLs that come of it.
+"""V4 signed URLs of Google Cloud Storage: strings to sign, and the resulting URLs.
 
-Most of it is the same for a whole batch; what is left for each URL is one hash over its key and the
-kept rest. Order and spelling follow "Signatures" and "Canonical requests" of Google's documentation,
-and equal google-cloud-storage's `generate_signed_url` byte for byte.
+Most of a URL is the same for an entire batch, so that each URL needs only one hash over its key and a
+cached rest. Order and encoding follow "Signatures" and "Canonical requests" of the Google Cloud
+documentation. URLs equal those of google-cloud-storage's `generate_signed_url` byte for byte.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Final
 from urllib.parse import quote
 
 MAX_EXPIRES_IN: Final = 604_800
-"""Longest life of a signed URL, in seconds (seven days)."""
+"""Maximum lifetime of a signed URL, in seconds (seven days)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignedUrls:
-    """GET URLs of one bucket, for one instant and one signer; all but their signatures.
+    """GET URLs of one bucket, for one time and one signer, before they are signed.
 
     Attributes:
-        origin: Scheme, host and port that recipients reach.
-        bucket: The bucket's name; it stands in the path.
+        origin: Scheme, host and port for recipients.
+        bucket: The bucket's name, which is part of the path.
         algorithm: `GOOG4-RSA-SHA256` or `GOOG4-HMAC-SHA256`.
-        principal: Who signs: a service account's address, or an access id.
-        at: The signing instant, epoch seconds.
-        expires_in: Seconds from `at` on, 1 to 604,800.
+        principal: The signer: a service account's address, or an access id.
+        at: Time of signing, epoch seconds.
+        expires_in: Lifetime in seconds from `at`, 1 to 604,800.
     """
 
     origin: str
@@ -40,11 +40,11 @@ class SignedUrls:
 
     @property
     def day(self) -> str:
-        """The day of the signing instant, as HMAC keys are derived for it."""
+        """Return the day of signing, from which HMAC keys are derived."""
         return self._stamp[:8]
 
     def strings_to_sign(self, keys: Sequence[str]) -> list[bytes]:
-        """What the signer signs, one for each key (percent-encoded)."""
+        """Return the strings to sign, one per key (percent-encoded)."""
         host = self.origin.partition("://")[2]
         begin = sha256(f"GET\n/{self.bucket}/".encode())
         end = f"\n{self._query}\nhost:{host}\n\nhost\nUNSIGNED-PAYLOAD".encode()
@@ -57,7 +57,7 @@ class SignedUrls:
         return strings
 
     def urls(self, keys: Sequence[str], signatures: Sequence[str]) -> list[str]:
-        """The URLs of keys (percent-encoded), given the signatures in hexadecimal digits."""
+        """Return URLs of keys (percent-encoded) with their hexadecimal signatures."""
         begin = f"{self.origin}/{self.bucket}/"
         end = f"?{self._query}&X-Goog-Signature="
         return [

@@ -1,6 +1,6 @@
-"""Google's own library: who the gateway is there, and calls in its name.
+"""Authenticates the gateway with google-auth, and sends requests on its behalf.
 
-google-auth blocks, so it runs in threads of its own limiter; it is imported when first needed.
+google-auth blocks, so it runs in threads with a separate limiter. It is imported when first needed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 SCOPE: Final = "https://www.googleapis.com/auth/cloud-platform"
-"""All that the identity may do: the token service and the signing API take no less."""
+"""OAuth scope of the gateway's tokens. The token service and the signing API accept no narrower one."""
 
 _THREADS = 16
 _SECONDS = 8
@@ -36,20 +36,20 @@ _BACKOFF_SECONDS = 0.2
 
 
 class GoogleClient:
-    """Runs blocking calls of google-auth over one pool of connections; its errors become ours."""
+    """Runs blocking calls of google-auth with one connection pool, and translates its errors."""
 
     def __init__(self) -> None:
         self._limiter = anyio.CapacityLimiter(_THREADS)
 
     @cached_property
     def request(self) -> Callable[..., Any]:
-        """What google-auth sends its requests by (`google.auth.transport.Request`)."""
+        """Return google-auth's transport (`google.auth.transport.Request`)."""
         import requests
         from google.auth.transport.requests import Request
         from requests.adapters import HTTPAdapter
         from urllib3.util import Retry
 
-        again = Retry(
+        retries = Retry(
             _RETRIES,
             connect=1,
             status_forcelist=(429, 502, 503, 504),
@@ -58,21 +58,21 @@ class GoogleClient:
             raise_on_status=False,
         )
         session = requests.Session()
-        session.mount("https://", HTTPAdapter(pool_maxsize=_THREADS, max_retries=again))
-        session.mount("http://", HTTPAdapter(pool_maxsize=_THREADS, max_retries=again))
+        session.mount("https://", HTTPAdapter(pool_maxsize=_THREADS, max_retries=retries))
+        session.mount("http://", HTTPAdapter(pool_maxsize=_THREADS, max_retries=retries))
         return partial(Request(session), timeout=_SECONDS)
 
     def close(self) -> None:
-        """Close the connections that there are."""
-        made = self.__dict__.pop("request", None)
-        if made is not None:
-            made.func.session.close()
+        """Close open connections."""
+        request = self.__dict__.pop("request", None)
+        if request is not None:
+            request.func.session.close()
 
     async def run(self, work: Callable[[], _T]) -> _T:
-        """The result of `work`, run in a thread.
+        """Run `work` in a thread and return its result.
 
         Raises:
-            StorageError: google-auth refused, or Google did; `detail` has its words.
+            StorageError: google-auth or Google returned an error; `detail` contains its message.
         """
 
         def translated() -> _T:
@@ -82,36 +82,36 @@ class GoogleClient:
         return await anyio.to_thread.run_sync(translated, limiter=self._limiter)
 
     async def call(self, url: str, token: AccessToken, body: Mapping[str, object]) -> dict[str, Any]:
-        """The JSON answer to a POST of JSON, in the name of a token's owner.
+        """Send a POST request with JSON and a token, and return the JSON response.
 
         Raises:
-            StorageError: Google refused, or does not answer.
+            StorageError: Google returned an error, or doesn't respond.
         """
         return await self.run(lambda: self._post(url, token, body))
 
     def _post(self, url: str, token: AccessToken, body: Mapping[str, object]) -> dict[str, Any]:
-        answer = self.request(
+        response = self.request(
             url,
             method="POST",
             body=json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {token.value}", "Content-Type": "application/json"},
         )
-        if answer.status != 200:
+        if response.status != 200:
             raise StorageError(
-                "Google refuses the gateway's identity for this storage; ask its operator",
-                detail=f"{url} answered {answer.status}: {answer.data[:500]!r}",
+                "Google rejects the gateway's identity for this storage; ask the gateway's operator",
+                detail=f"{url} returned status {response.status}: {response.data[:500]!r}",
             )
-        document: dict[str, Any] = json.loads(answer.data)
+        document: dict[str, Any] = json.loads(response.data)
         return document
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceAccount:
-    """Who signs URLs.
+    """The service account that signs URLs.
 
     Attributes:
         email: Its address.
-        signature: Signs with its private key, where the gateway has that.
+        signature: Signs with its private key, if the gateway has it.
     """
 
     email: str
@@ -119,12 +119,12 @@ class ServiceAccount:
 
 
 class Identity:
-    """Who the gateway is: the service account of a key, or what the environment says.
+    """The gateway's identity: the service account of a key, or that of the environment.
 
     Args:
         client: Runs google-auth.
-        key: JSON of a service account key; without it, application default credentials.
-        email: Service account to sign for, where there is no key.
+        key: JSON of a service account key. Default: application default credentials.
+        email: Service account to sign for, if there is no key.
     """
 
     def __init__(
@@ -137,18 +137,18 @@ class Identity:
         self._account: ServiceAccount | None = None
 
     async def token(self) -> AccessToken:
-        """A new token, for all that the identity may do.
+        """Return a new token with all permissions of the identity.
 
         Raises:
-            StorageError: There are no credentials, or Google gives no token.
+            StorageError: There are no credentials, or Google issues no token.
         """
         return await self._client.run(self._new_token)
 
     async def account(self) -> ServiceAccount:
-        """The service account that signs.
+        """Return the service account that signs.
 
         Raises:
-            StorageError: There are no credentials, or they tell no service account.
+            StorageError: There are no credentials, or they name no service account.
         """
         if self._account is None:
             self._account = await self._client.run(self._known_account)
@@ -159,7 +159,7 @@ class Identity:
         credentials.refresh(self._client.request)
         token, expiry = credentials.token, credentials.expiry
         if token is None or expiry is None:
-            raise StorageError("Google gave the gateway no token for this storage; try again later")
+            raise StorageError("Google issued the gateway no token for this storage; try again later")
         return AccessToken(token, int(expiry.replace(tzinfo=UTC).timestamp() * 1000))
 
     def _known_account(self) -> ServiceAccount:
@@ -171,12 +171,13 @@ class Identity:
         if isinstance(credentials, KeyCredentials):
             return ServiceAccount(credentials.service_account_email, credentials.sign_bytes)
         if getattr(credentials, "service_account_email", None) == "default":
-            self._new_token()  # the metadata server tells the address with a token
+            self._new_token()  # the metadata server returns the address together with a token
         email = getattr(credentials, "service_account_email", None)
         if not email:
             raise StorageError(
-                "the gateway cannot sign URLs of this storage; ask its operator",
-                detail=f"{type(credentials).__name__} tell no account: set service_account_email",
+                "the gateway cannot sign URLs for this storage; ask the gateway's operator",
+                detail=f"{type(credentials).__name__} name no service account: set "
+                "service_account_email",
             )
         return ServiceAccount(email)
 
@@ -198,7 +199,7 @@ def _default_credentials() -> Credentials:
     import google.auth
     from google.auth.credentials import with_scopes_if_required
 
-    # With scopes, `default` would ask Google for the project, which nothing here needs.
+    # With scopes, `default` would request the project from Google, which is not needed here.
     found: Credentials = with_scopes_if_required(google.auth.default()[0], [SCOPE])
     return found
 
@@ -215,24 +216,31 @@ def _translated_errors() -> Iterator[None]:
     try:
         yield
     except (MalformedError, ValueError) as error:
-        # The library's words may quote the key.
+        # The library's message might quote the key.
         raise StorageError(
-            "the gateway's Google credentials for this storage cannot be read; ask its operator",
+            "the gateway's Google credentials for this storage are not readable; ask the gateway's "
+            "operator",
             detail=type(error).__name__,
         ) from None
+    except (AttributeError, KeyError, TypeError) as error:
+        # google-auth doesn't validate the responses of token services.
+        raise StorageError(
+            "the service that issues credentials for this storage does not respond as expected; try "
+            "again later",
+            detail=f"{type(error).__name__}: {error}",
+        ) from error
     except DefaultCredentialsError as error:
         raise StorageError(
-            "the gateway has no Google credentials for this storage; ask its operator to set some",
-            detail="set service_account_key, or let the gateway run with application default "
-            f"credentials: {error}",
+            "the gateway has no Google credentials for this storage; ask the gateway's operator",
+            detail=f"set service_account_key, or provide application default credentials: {error}",
         ) from error
     except TransportError as error:
         raise StorageError(
-            "the service that gives credentials for this storage does not answer; try again later",
+            "the service that issues credentials for this storage does not respond; try again later",
             detail=str(error),
         ) from error
     except GoogleAuthError as error:
         raise StorageError(
-            "Google refuses the gateway's credentials for this storage; ask its operator",
+            "Google rejects the gateway's credentials for this storage; ask the gateway's operator",
             detail=str(error),
         ) from error

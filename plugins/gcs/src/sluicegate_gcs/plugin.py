@@ -9,8 +9,10 @@ from sluicegate_gcs.address import SCHEMES
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.storage import GCSStorage
 
+sluicegate_api_version = "1.0"
+
 
 @hookimpl
 def sluicegate_register_storage() -> Sequence[StorageType]:
-    """The storage type `gcs`."""
+    """Return the storage type `gcs`."""
     return [StorageType(name="gcs", schemes=SCHEMES, config=GCSConfig, factory=GCSStorage.configured)]

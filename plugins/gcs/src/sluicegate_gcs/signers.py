@@ -1,4 +1,4 @@
-"""Who signs URLs: an HMAC key, a service account's private key, or the IAM credentials API."""
+"""Signers of URLs: an HMAC key, a service account's private key, or the IAM credentials API."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import anyio
 import anyio.lowlevel
 import anyio.to_thread
 
-from sluicegate.api import Fresh, SecretStr
+from sluicegate.api import RefreshingValue, SecretStr
 from sluicegate_gcs.canonical import MAX_EXPIRES_IN
 from sluicegate_gcs.google import GoogleClient
 from sluicegate_gcs.tokens import AccessToken
@@ -29,9 +29,9 @@ class Signer(ABC):
     """Signs for one principal.
 
     Attributes:
-        algorithm: As signed URLs name it.
-        principal: A service account's address, or an access id; every signed URL shows it.
-        max_expires_in: Longest life of what it signs, in seconds.
+        algorithm: Name of the algorithm in signed URLs.
+        principal: A service account's address, or an access id. Visible in every signed URL.
+        max_expires_in: Maximum lifetime of its signatures, in seconds.
     """
 
     algorithm: ClassVar[str] = "GOOG4-RSA-SHA256"
@@ -42,19 +42,19 @@ class Signer(ABC):
 
     @abstractmethod
     async def sign(self, strings: Sequence[bytes], day: str) -> list[str]:
-        """Signatures in hexadecimal digits, in the order given.
+        """Return signatures in hexadecimal digits, in the order of the strings.
 
         Args:
             strings: Strings to sign.
-            day: `YYYYMMDD` of the signing instant.
+            day: Day of signing, `YYYYMMDD`.
 
         Raises:
-            StorageError: The key cannot be used, or Google does not sign.
+            StorageError: The key can't be used, or Google doesn't sign.
         """
 
 
 class HmacSigner(Signer):
-    """An HMAC key of a service account: as quick as S3's signatures."""
+    """An HMAC key of a service account, which signs as fast as S3's keys."""
 
     algorithm = "GOOG4-HMAC-SHA256"
 
@@ -72,11 +72,11 @@ class HmacSigner(Signer):
 
 
 class KeySigner(Signer):
-    """A service account's private key, on all processors: RSA is nearly all that signing costs.
+    """A service account's private key. Signs on all CPU cores, because RSA dominates the cost.
 
     Args:
         principal: The service account's address.
-        signature: Signs with its key; other threads go on meanwhile.
+        signature: Signs with its key, without blocking other threads.
     """
 
     def __init__(self, principal: str, signature: Callable[[bytes], bytes]) -> None:
@@ -98,15 +98,15 @@ class KeySigner(Signer):
 
 
 class IamSigner(Signer):
-    """The IAM credentials API: no key to keep, and one call for each URL.
+    """The IAM credentials API: the gateway stores no key, but each URL takes one call.
 
-    Google signs with keys of its own that it replaces: URLs live for twelve hours at most.
+    Google signs with keys that it rotates, so URLs are valid for at most twelve hours.
     """
 
     max_expires_in = _SYSTEM_KEY_LIFE
 
     def __init__(
-        self, principal: str, endpoint: str, client: GoogleClient, tokens: Fresh[AccessToken]
+        self, principal: str, endpoint: str, client: GoogleClient, tokens: RefreshingValue[AccessToken]
     ) -> None:
         super().__init__(principal)
         self._url = f"{endpoint}/v1/projects/-/serviceAccounts/{principal}:signBlob"
@@ -124,7 +124,7 @@ class IamSigner(Signer):
 
 
 async def _all_of(works: Sequence[Callable[[], Awaitable[_T]]]) -> list[_T]:
-    """The results of all, in order; the first that fails stops the others."""
+    """Return all results in order. The first failure cancels the others."""
     results: dict[int, _T] = {}
 
     async def run(index: int) -> None:

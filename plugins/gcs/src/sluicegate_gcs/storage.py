@@ -1,4 +1,4 @@
-"""One bucket, or a directory of it: signs URLs, opens tables, and vends narrowed tokens."""
+"""A bucket, or a directory of it: signs URLs, opens tables, and vends downscoped tokens."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from sluicegate.api import (
     CredentialVendor,
     EndedSessions,
-    Fresh,
     ObjectDirectory,
     ObjectKeys,
     PluginContext,
     Presigned,
     Principal,
+    RefreshingValue,
     Scope,
     Storage,
     TemporaryCredentials,
@@ -22,29 +22,29 @@ from sluicegate.api import (
     quote_keys,
     signed_lifetime,
 )
-from sluicegate_gcs.address import respelled
+from sluicegate_gcs.address import with_canonical_scheme
 from sluicegate_gcs.boundary import boundary_of
 from sluicegate_gcs.canonical import SignedUrls
 from sluicegate_gcs.config import GCSConfig
 from sluicegate_gcs.google import GoogleClient, Identity
 from sluicegate_gcs.signers import HmacSigner, IamSigner, KeySigner, Signer
 from sluicegate_gcs.stores import Stores
-from sluicegate_gcs.tokens import given_token
+from sluicegate_gcs.tokens import parse_vended_token
 from sluicegate_gcs.vending import TokenNarrower
 
 
 class GCSStorage(Storage, CredentialVendor):
-    """Signs, opens and vends the locations below one prefix of one bucket."""
+    """Signs, opens and vends locations below one prefix of one bucket."""
 
     def __init__(self, config: GCSConfig, clock: Callable[[], float] = time.time) -> None:
         self._config = config
-        self._keys = ObjectKeys(config.prefix, f"gs://{config.bucket}/", respelled)
+        self._keys = ObjectKeys(config.prefix, f"gs://{config.bucket}/", with_canonical_scheme)
         self._clock = clock
         self._client = GoogleClient()
         self._identity = Identity(
             self._client, config.service_account_key, config.service_account_email
         )
-        self._tokens = Fresh(self._identity.token, "Google's token", clock=clock)
+        self._tokens = RefreshingValue(self._identity.token, "Google's token", clock=clock)
         self._narrower = TokenNarrower(
             self._client, self._identity, self._tokens, config.sts_endpoint, config.iam_endpoint, clock
         )
@@ -53,12 +53,12 @@ class GCSStorage(Storage, CredentialVendor):
 
     @classmethod
     def configured(cls, config: GCSConfig, context: PluginContext) -> GCSStorage:
-        """The storage that a configuration describes; nothing is asked of Google yet."""
+        """Return the configured storage, without connecting to Google."""
         return cls(config)
 
     @property
     def prefix(self) -> str:
-        """The location prefix, with the scheme `gs` and a slash at its end."""
+        """Return the location prefix, with the scheme `gs` and a trailing slash."""
         return self._config.prefix
 
     async def presign(
@@ -67,19 +67,19 @@ class GCSStorage(Storage, CredentialVendor):
         expires_in: int,
         credentials: TemporaryCredentials | None = None,
     ) -> Presigned:
-        """Signed GET URLs, thousands at once; see `Storage.presign`.
+        """Return signed GET URLs, thousands at a time; see `Storage.presign`.
 
-        All are signed for one instant. They live `expires_in` seconds, but at most seven days, and
-        twelve hours where the IAM credentials API signs.
+        All have the same signing time. They are valid for `expires_in` seconds, but at most for seven
+        days, or twelve hours if the IAM credentials API signs.
 
         Raises:
-            TableUnreadable: A location is no valid Unicode.
-            UnsupportedOperation: `credentials` are given: an OAuth token cannot sign.
+            TableUnreadable: A location is not valid Unicode.
+            UnsupportedOperation: `credentials` are set: an OAuth token can't sign.
         """
         if credentials is not None:
             raise UnsupportedOperation(
-                "URLs cannot be signed with the token that the table's catalog vended; "
-                "read it by 'dir' access"
+                "the token that the table's catalog vends cannot sign URLs; read the table with "
+                "'dir' access"
             )
         keys = self._keys.of(locations)
         signer = await self._signing()
@@ -111,27 +111,32 @@ class GCSStorage(Storage, CredentialVendor):
         """
         key = self._keys.of_directory(location)
         if credentials is not None:
-            return ObjectDirectory(self._stores.vended(given_token(credentials)), key)
+            return ObjectDirectory(self._stores.vended(parse_vended_token(credentials)), key)
         await self._tokens.get()
         return ObjectDirectory(self._stores.own(), key)
 
     def vends(self, location: str) -> bool:
-        """Whether vending is configured, and the location below the prefix."""
+        """Return whether vending is configured, and the location is below the prefix."""
         return self._config.vending and self._keys.has_directory(location)
 
     async def vend(self, scope: Scope) -> TemporaryCredentials:
-        """An OAuth token that reads and lists the scope's directories; see `CredentialVendor.vend`.
+        """Return an OAuth token that reads and lists the scope's directories.
+
+        See `CredentialVendor.vend`.
 
         Raises:
             UnsupportedOperation: Vending is not configured, the scope names a binding, or it has more
-                directories than a credential access boundary can hold.
+                directories than a credential access boundary can contain.
         """
         if not self._config.vending:
             raise UnsupportedOperation(
-                "no credentials are given for the table's storage; read it by URLs"
+                "the table's storage issues no temporary credentials; read the table with 'url' access"
             )
         if scope.binding is not None:
-            raise UnsupportedOperation(f"Google Cloud Storage knows no binding '{scope.binding}'")
+            raise UnsupportedOperation(
+                f"Google Cloud Storage has no credential binding '{scope.binding}'; request "
+                "credentials without a binding"
+            )
         keys = self._keys.of([f"{location.rstrip('/')}/" for location in scope.locations])
         boundary = boundary_of(self._config.bucket, keys)
         token = await self._narrower.narrowed(boundary, scope.lifetime)
@@ -139,13 +144,13 @@ class GCSStorage(Storage, CredentialVendor):
         return TemporaryCredentials(scope.locations[0], "gcp", secret, token.expires_at, connection)
 
     async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
-        """Says what an administrator can do: Google ends no single token."""
+        """Explain what an administrator can do: Google can't revoke single tokens."""
         return EndedSessions(
             applied=False,
-            instructions="Google cannot revoke single tokens: those given out end by themselves within "
-            f"the hour. To end them at once, disable the service account that reads {self.prefix} "
-            "(gcloud iam service-accounts disable) for an hour; that stops all recipients. "
-            "Signed URLs end when the key that signed them is deleted.",
+            instructions="Google cannot revoke single tokens. Issued tokens expire within an hour. "
+            "To revoke all of them immediately, disable the service account that reads "
+            f"{self.prefix} (gcloud iam service-accounts disable) for an hour. This interrupts the "
+            "access of all recipients. To revoke signed URLs, delete the key that signed them.",
         )
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""The obstore stores of one bucket: its own, and some for tokens that others vended."""
+"""obstore stores of one bucket: the storage's own, and some for vended tokens."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Stores(ObjectStores[AccessToken, "GCSStore"]):
         return GCSStore(
             self._bucket,
             base_url=self._endpoint,
-            skip_signature=False,  # else an environment variable decides
+            skip_signature=False,  # otherwise, an environment variable decides
             client_options=client_options(self._endpoint),
             retry_config=retry_config(),
             credential_provider=provide,

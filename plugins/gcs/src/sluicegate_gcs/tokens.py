@@ -1,4 +1,4 @@
-"""Access tokens of Google."""
+"""Google's access tokens."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from sluicegate.api import StorageError, TemporaryCredentials
 
 @dataclass(frozen=True, slots=True)
 class AccessToken:
-    """An OAuth token, and when Google refuses it (epoch milliseconds); `repr` does not show it."""
+    """An OAuth token with its expiry (epoch milliseconds); `repr` doesn't show the token."""
 
     value: str = field(repr=False)
     expires_at: int
 
 
-def given_token(given: TemporaryCredentials) -> AccessToken:
-    """The token that a vendor gave, in the plugin's own form.
+def parse_vended_token(vended: TemporaryCredentials) -> AccessToken:
+    """Return the token of vended credentials.
 
     Raises:
-        StorageError: The credentials are another cloud's, or incomplete.
+        StorageError: The credentials are for another cloud, or incomplete.
     """
-    if given.kind != "gcp" or "oauth_token" not in given.secret or given.expires_at is None:
+    if vended.kind != "gcp" or "oauth_token" not in vended.secret or vended.expires_at is None:
         raise StorageError(
-            "the credentials given for this table do not open its storage; ask the gateway's operator",
-            detail=f"{given.kind} credentials ({sorted(given.secret)}) for {given.location}",
+            "the credentials vended for this table are not valid for its storage; ask the gateway's "
+            "operator",
+            detail=f"{vended.kind} credentials ({sorted(vended.secret)}) for {vended.location}",
         )
-    return AccessToken(given.secret["oauth_token"], given.expires_at)
+    return AccessToken(vended.secret["oauth_token"], vended.expires_at)

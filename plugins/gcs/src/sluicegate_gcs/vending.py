@@ -1,4 +1,4 @@
-"""Tokens that read some directories and nothing else."""
+"""Creates tokens that only read some directories."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sluicegate.api import Fresh, StorageError
+from sluicegate.api import RefreshingValue, StorageError
 from sluicegate_gcs.google import SCOPE, GoogleClient, Identity
 from sluicegate_gcs.tokens import AccessToken
 
@@ -16,25 +16,25 @@ _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 
 
 class TokenNarrower:
-    """Exchanges the gateway's own token for one within a boundary.
+    """Exchanges the gateway's token for one within a boundary.
 
-    A narrowed token ends with the one it was made from. Where that would live longer than wanted, the
-    IAM credentials API first gives a shorter one, in the name of the same service account.
+    A downscoped token expires together with its source. If that is too late, the IAM credentials API
+    first issues a source with a shorter lifetime, for the same service account.
 
     Args:
-        client: Makes the calls.
-        identity: Who the gateway is.
-        tokens: The gateway's own.
+        client: Sends requests.
+        identity: The gateway's identity.
+        tokens: The gateway's own tokens.
         sts_endpoint: URL of the Security Token Service.
         iam_endpoint: URL of the IAM credentials API.
-        clock: Seconds since the epoch.
+        clock: Returns seconds since the epoch.
     """
 
     def __init__(
         self,
         client: GoogleClient,
         identity: Identity,
-        tokens: Fresh[AccessToken],
+        tokens: RefreshingValue[AccessToken],
         sts_endpoint: str,
         iam_endpoint: str,
         clock: Callable[[], float] = time.time,
@@ -47,30 +47,30 @@ class TokenNarrower:
         self._clock = clock
 
     async def narrowed(self, boundary: Mapping[str, Any], lifetime: int) -> AccessToken:
-        """A token within a boundary (see `boundary_of`) that lives for `lifetime` seconds at most.
+        """Return a token within a boundary (see `boundary_of`), valid for at most `lifetime` seconds.
 
         Raises:
-            StorageError: Google gives none.
+            StorageError: Google issues none.
         """
         source = await self._tokens.get()
         now = int(self._clock() * 1000)
         if source.expires_at > now + lifetime * 1000:
             source = await self._shorter(source, lifetime)
-        answer = await self._client.run(lambda: self._exchanged(source, boundary))
-        return AccessToken(answer["access_token"], min(source.expires_at, _told_end(answer, now)))
+        response = await self._client.run(lambda: self._exchanged(source, boundary))
+        return AccessToken(response["access_token"], min(source.expires_at, _expiry_in(response, now)))
 
     async def _shorter(self, source: AccessToken, lifetime: int) -> AccessToken:
         account = await self._identity.account()
         url = f"{self._iam_endpoint}/v1/projects/-/serviceAccounts/{account.email}:generateAccessToken"
         body = {"scope": [SCOPE], "lifetime": f"{lifetime}s"}
-        answer = await self._client.call(url, source, body)
-        end = datetime.fromisoformat(answer["expireTime"])
-        return AccessToken(answer["accessToken"], int(end.timestamp() * 1000))
+        response = await self._client.call(url, source, body)
+        end = datetime.fromisoformat(response["expireTime"])
+        return AccessToken(response["accessToken"], int(end.timestamp() * 1000))
 
     def _exchanged(self, source: AccessToken, boundary: Mapping[str, Any]) -> Mapping[str, Any]:
         from google.oauth2 import sts
 
-        answer: Mapping[str, Any] = sts.Client(self._exchange_url).exchange_token(
+        response: Mapping[str, Any] = sts.Client(self._exchange_url).exchange_token(
             self._client.request,
             grant_type=_EXCHANGE,
             subject_token=source.value,
@@ -78,12 +78,12 @@ class TokenNarrower:
             requested_token_type=_TOKEN,
             additional_options=boundary,
         )
-        if "access_token" not in answer:
-            raise StorageError("Google gave no credentials for this table; try again later")
-        return answer
+        if "access_token" not in response:
+            raise StorageError("Google issued no credentials for this table; try again later")
+        return response
 
 
-def _told_end(answer: Mapping[str, Any], now: int) -> int:
-    """What the answer says of its end, which it may leave out: then it ends with its source."""
-    seconds = answer.get("expires_in")
+def _expiry_in(response: Mapping[str, Any], now: int) -> int:
+    """Return the expiry in the response. If it is missing, the token expires with its source."""
+    seconds = response.get("expires_in")
     return now + int(seconds) * 1000 if seconds else 2**63

@@ -1,1 +1,1 @@
-"""Cloudflare R2 for Sluicegate."""
+"""Supports Cloudflare R2."""

@@ -1,4 +1,4 @@
-"""R2 locations: `r2://bucket@account.r2.cloudflarestorage.com/path`, as Databricks spells them."""
+"""Parses R2 locations: `r2://bucket@account.r2.cloudflarestorage.com/path`, as in Databricks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Bucket:
     Attributes:
         name: Its name.
         account: The account's id, 32 hexadecimal digits.
-        host: Where the account's buckets answer, the jurisdiction's name in it.
+        host: Host of the account's buckets, including the jurisdiction.
     """
 
     name: str
@@ -34,12 +34,12 @@ class Bucket:
 
     @property
     def location(self) -> str:
-        """Its location, without a slash at the end."""
+        """Return its location, without a trailing slash."""
         return f"r2://{self.name}@{self.host}"
 
 
-def spelled_one_way(location: str) -> str:
-    """The location with scheme and host in lower case; what is no R2 location stays as it is."""
+def canonical_location(location: str) -> str:
+    """Return a location with scheme and host in lower case. Other locations are returned unchanged."""
     found = _LOCATION.fullmatch(location)
     if found is None:
         return location
@@ -47,10 +47,10 @@ def spelled_one_way(location: str) -> str:
 
 
 def bucket_of(location: str) -> Bucket:
-    """The bucket of a location.
+    """Return the bucket of a location.
 
     Raises:
-        ValueError: It is no R2 location, or a name in it breaks R2's rules.
+        ValueError: It is not an R2 location, or a name in it is invalid.
     """
     found = _LOCATION.fullmatch(location)
     if found is None:
@@ -61,15 +61,15 @@ def bucket_of(location: str) -> Bucket:
     if not _BUCKET.fullmatch(bucket.name):
         raise ValueError(f"{bucket.name!r} is not the name of an R2 bucket")
     if not _ACCOUNT.fullmatch(bucket.account):
-        raise ValueError("must hold the account's id, 32 hexadecimal digits")
+        raise ValueError("must contain the account's id, 32 hexadecimal digits")
     return bucket
 
 
 def canonical_prefix(prefix: str) -> str:
-    """A location prefix in its one spelling, with one slash at its end.
+    """Return a location prefix in normalized form, with one trailing slash.
 
     Raises:
         ValueError: See `bucket_of`.
     """
     bucket_of(prefix)
-    return f"{spelled_one_way(prefix).rstrip('/')}/"
+    return f"{canonical_location(prefix).rstrip('/')}/"

@@ -1,4 +1,4 @@
-"""One R2 bucket, or a directory of it: read and signed as S3, with credentials of R2's own kind."""
+"""An R2 bucket, or a directory of it: read and signed like S3, with R2's own credentials."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sluicegate.api import (
     TemporaryCredentials,
     UnsupportedOperation,
 )
-from sluicegate_r2.address import spelled_one_way
+from sluicegate_r2.address import canonical_location
 from sluicegate_r2.config import R2Config
 from sluicegate_r2.vending import MAX_LIFETIME, Vending, configured_vending
 from sluicegate_s3.config import S3Config
@@ -30,13 +30,13 @@ REGION = "auto"
 
 
 class R2Storage(Storage, CredentialVendor):
-    """Signs, opens and vends the locations below one prefix of one bucket.
+    """Signs, opens and vends locations below one prefix of one bucket.
 
     Args:
-        config: What is served.
-        s3: The same bucket and directory by R2's S3 API.
-        vending: How temporary credentials are made, if at all.
-        clock: Seconds since the epoch.
+        config: The bucket's configuration.
+        s3: The same bucket and directory in R2's S3 API.
+        vending: How temporary credentials are created, if at all.
+        clock: Returns seconds since the epoch.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class R2Storage(Storage, CredentialVendor):
         self._s3 = s3
         self._vending = vending
         self._clock = clock
-        self._keys = ObjectKeys(config.prefix, f"{config.bucket.location}/", spelled_one_way)
+        self._keys = ObjectKeys(config.prefix, f"{config.bucket.location}/", canonical_location)
 
     @classmethod
     def configured(cls, config: R2Config, context: PluginContext) -> R2Storage:
-        """The storage that a configuration describes; nothing is asked of the store yet."""
+        """Return the configured storage, without connecting to it."""
         directory = config.prefix.removeprefix(f"{config.bucket.location}/")
         s3 = S3Config(
             prefix=f"s3://{config.bucket.name}/{directory}",
@@ -67,7 +67,7 @@ class R2Storage(Storage, CredentialVendor):
 
     @property
     def prefix(self) -> str:
-        """The location prefix, in its one spelling, with a slash at its end."""
+        """Return the location prefix in normalized form, with a trailing slash."""
         return self._config.prefix
 
     async def presign(
@@ -76,12 +76,13 @@ class R2Storage(Storage, CredentialVendor):
         expires_in: int,
         credentials: TemporaryCredentials | None = None,
     ) -> Presigned:
-        """Presigned GET URLs, thousands at once; see `Storage.presign`.
+        """Return presigned GET URLs, thousands at a time; see `Storage.presign`.
 
-        They live `expires_in` seconds, but at most seven days, and no longer than the credentials.
+        They are valid for `expires_in` seconds, but at most for seven days, and not longer than the
+        credentials.
 
         Raises:
-            TableUnreadable: A location is no valid Unicode.
+            TableUnreadable: A location is not valid Unicode.
         """
         return await self._s3.presign(self._as_s3(locations), expires_in, _as_aws(credentials))
 
@@ -93,26 +94,28 @@ class R2Storage(Storage, CredentialVendor):
         Raises:
             TableUnreadable: The directory's name has a segment or character that no listing can name.
         """
-        (respelled,) = self._as_s3([f"{location.removesuffix('/')}/"])
-        return await self._s3.open(respelled, _as_aws(credentials))
+        (s3_location,) = self._as_s3([f"{location.removesuffix('/')}/"])
+        return await self._s3.open(s3_location, _as_aws(credentials))
 
     def vends(self, location: str) -> bool:
-        """Whether vending is configured, and the location below the prefix."""
-        below = f"{spelled_one_way(location).rstrip('/')}/".startswith(self.prefix)
+        """Return whether vending is configured, and the location is below the prefix."""
+        below = f"{canonical_location(location).rstrip('/')}/".startswith(self.prefix)
         return self._vending is not None and below
 
     async def vend(self, scope: Scope) -> TemporaryCredentials:
-        """Credentials that read the scope's directories; see `CredentialVendor.vend`.
+        """Return credentials that read the scope's directories; see `CredentialVendor.vend`.
 
         Raises:
             UnsupportedOperation: Vending is not configured, or the scope names a binding.
         """
         if self._vending is None:
             raise UnsupportedOperation(
-                "no credentials are given for the table's storage; read it by URLs"
+                "the table's storage issues no temporary credentials; read the table with 'url' access"
             )
         if scope.binding is not None:
-            raise UnsupportedOperation(f"R2 knows no binding '{scope.binding}'")
+            raise UnsupportedOperation(
+                f"R2 has no credential binding '{scope.binding}'; request credentials without a binding"
+            )
         directories = [f"{location.rstrip('/')}/" for location in scope.locations]
         prefixes = self._keys.of(directories)
         at, lifetime = int(self._clock()), min(scope.lifetime, MAX_LIFETIME)
@@ -126,13 +129,13 @@ class R2Storage(Storage, CredentialVendor):
         )
 
     async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
-        """Says what an administrator can do: R2 ends no single credentials."""
+        """Explain what an administrator can do: R2 can't revoke single credentials."""
         return EndedSessions(
             applied=False,
-            instructions="R2 cannot revoke single temporary credentials. To end all of them at once, "
-            "and all signed URLs, roll the R2 API token whose access key id is "
-            f"{self._config.access_key_id} in Cloudflare's dashboard, and give the gateway the new "
-            "keys; that stops all recipients.",
+            instructions="R2 cannot revoke single temporary credentials. To revoke all of them and "
+            "all signed URLs, roll the R2 API token whose access key id is "
+            f"{self._config.access_key_id} in Cloudflare's dashboard, and configure the new keys in "
+            "the gateway. This interrupts the access of all recipients.",
         )
 
     async def aclose(self) -> None:
@@ -142,18 +145,19 @@ class R2Storage(Storage, CredentialVendor):
             await self._vending.aclose()
 
     def _as_s3(self, locations: Sequence[str]) -> list[str]:
-        """The same locations as R2's S3 API names them."""
+        """Return the same locations in the form of R2's S3 API."""
         bucket = self._config.bucket.name
         return [f"s3://{bucket}/{key}" for key in self._keys.of(locations)]
 
 
 def _as_aws(credentials: TemporaryCredentials | None) -> TemporaryCredentials | None:
-    """R2's credentials as its S3 API takes them."""
+    """Return R2's credentials in the form of its S3 API."""
     if credentials is None:
         return None
     if credentials.kind != "r2":
         raise StorageError(
-            "the credentials given for this table do not open its storage; ask the gateway's operator",
+            "the credentials vended for this table are not valid for its storage; ask the gateway's "
+            "operator",
             detail=f"{credentials.kind} credentials for {credentials.location}",
         )
     return replace(credentials, kind="aws")

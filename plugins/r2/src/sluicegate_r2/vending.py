@@ -1,6 +1,6 @@
-"""Temporary credentials for some directories of a bucket, signed here or given by Cloudflare.
+"""Creates temporary credentials for directories of a bucket, locally or with Cloudflare's API.
 
-See "Temporary credentials" and "Locally sign temporary credentials" of R2's documentation.
+See "Temporary credentials" and "Locally sign temporary credentials" of the R2 documentation.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from sluicegate.api import (
     AuthorizedClient,
-    HttpAnswer,
     HttpClient,
     HttpRequest,
-    NoAnswer,
+    HttpResponse,
+    NoResponse,
     SecretStr,
     StorageError,
 )
@@ -25,13 +25,13 @@ from sluicegate_r2.address import Bucket
 from sluicegate_r2.config import R2Config
 
 MAX_LIFETIME: Final = 604_800
-"""Longest life of temporary credentials, in seconds (seven days)."""
+"""Maximum lifetime of temporary credentials, in seconds (seven days)."""
 
 _READ_ONLY = "object-read-only"
 _TIMEOUT_SECONDS = 10
 _CONNECTIONS = 16
 _LONGEST = 1 << 16
-_ANSWERED: Final = {
+_RESPONSE_FIELDS: Final = {
     "access_key_id": "accessKeyId",
     "secret_access_key": "secretAccessKey",
     "session_token": "sessionToken",
@@ -39,27 +39,27 @@ _ANSWERED: Final = {
 
 
 class Vending(ABC):
-    """A way to make temporary credentials."""
+    """A way to create temporary credentials."""
 
     @abstractmethod
     async def secret(self, prefixes: Sequence[str], at: int, lifetime: int) -> dict[str, str]:
-        """Access key, secret and session token that read below some prefixes.
+        """Return access key, secret and session token for reading below some prefixes.
 
         Args:
-            prefixes: Key prefixes with a slash at their end; none is the whole bucket.
-            at: Now, epoch seconds.
-            lifetime: Seconds, at most `MAX_LIFETIME`.
+            prefixes: Key prefixes, each with a trailing slash; none for the entire bucket.
+            at: The current time, epoch seconds.
+            lifetime: Lifetime in seconds, at most `MAX_LIFETIME`.
 
         Raises:
-            StorageError: Cloudflare gives none.
+            StorageError: Cloudflare issues no credentials.
         """
 
-    async def aclose(self) -> None:  # noqa: B027 (having nothing to release is the usual case)
+    async def aclose(self) -> None:  # noqa: B027 (most implementations have nothing to release)
         """Release connections."""
 
 
 class LocalVending(Vending):
-    """A JSON web token signed with the parent key: no call, and nothing to wait for."""
+    """Signs a JSON Web Token with the parent key, without a request to Cloudflare."""
 
     def __init__(self, bucket: Bucket, host: str, access_key_id: str, secret: SecretStr) -> None:
         self._bucket = bucket
@@ -90,7 +90,7 @@ class LocalVending(Vending):
 
 
 class ApiVending(Vending):
-    """Cloudflare's API: one call for each credential, which Cloudflare's audit log then shows."""
+    """Calls Cloudflare's API for each credential, so that Cloudflare's audit log contains it."""
 
     def __init__(self, bucket: Bucket, endpoint: str, parent: str, token: SecretStr) -> None:
         self._bucket = bucket
@@ -101,44 +101,51 @@ class ApiVending(Vending):
 
     async def secret(self, prefixes: Sequence[str], at: int, lifetime: int) -> dict[str, str]:
         """See `Vending.secret`."""
-        asked: dict[str, Any] = {
+        request: dict[str, Any] = {
             "bucket": self._bucket.name,
             "parentAccessKeyId": self._parent,
             "permission": _READ_ONLY,
             "ttlSeconds": lifetime,
         }
         if prefixes:
-            asked["prefixes"] = list(prefixes)
+            request["prefixes"] = list(prefixes)
         try:
-            answer = await self._http.send(HttpRequest("POST", self._url, json=asked))
-            if answer.status == 429 or answer.status >= 500:
-                raise NoAnswer(f"status {answer.status}")
-            result = _result(answer, json.loads(answer.content))
-        except (NoAnswer, ValueError, RecursionError) as error:
+            response = await self._http.send(
+                HttpRequest("POST", self._url, json=request, idempotent=True)
+            )
+            if response.status == 429 or response.status >= 500:
+                raise NoResponse(f"status {response.status}")
+            result = _result(response, json.loads(response.content))
+        except (NoResponse, ValueError, RecursionError) as error:
             raise StorageError(
-                "the service that gives credentials for this storage does not answer; try again later",
+                "the service that issues credentials for this storage does not respond; try again "
+                "later",
                 detail=f"{self._url}: {type(error).__name__}: {error}",
             ) from error
-        return {ours: result[theirs] for ours, theirs in _ANSWERED.items()}
+        return {ours: result[theirs] for ours, theirs in _RESPONSE_FIELDS.items()}
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close connections."""
         await self._http.aclose()
 
 
-def _result(answer: HttpAnswer, document: Any) -> Mapping[str, str]:
+def _result(response: HttpResponse, document: Any) -> Mapping[str, str]:
     found = document if isinstance(document, dict) else {}
     result = found.get("result")
-    if answer.status == 200 and isinstance(result, dict) and result.keys() >= set(_ANSWERED.values()):
+    if (
+        response.status == 200
+        and isinstance(result, dict)
+        and result.keys() >= set(_RESPONSE_FIELDS.values())
+    ):
         return result
     raise StorageError(
-        "Cloudflare refuses the gateway's token for this storage; ask its operator",
-        detail=f"{answer.status} {answer.redacted(str(found.get('errors')))}",
+        "Cloudflare rejects the gateway's token for this storage; ask the gateway's operator",
+        detail=f"{response.status} {response.redacted(str(found.get('errors')))}",
     )
 
 
 def configured_vending(config: R2Config) -> Vending | None:
-    """The configured way, if there is one."""
+    """Return the configured way to create credentials; `None` if vending is not configured."""
     if config.vending is None:
         return None
     if config.api_token is not None:

@@ -1,1 +1,1 @@
-"""S3 and S3-compatible stores for Sluicegate."""
+"""Supports S3 and S3-compatible stores."""

@@ -1,10 +1,10 @@
-"""How the gateway comes to a storage: its own credentials, those that read, and the token service."""
+"""The gateway's access to a storage: its own credentials, those that read, and the token service."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sluicegate.api import Fresh
+from sluicegate.api import RefreshingValue
 from sluicegate_s3.aws import BotocoreThreads, DefaultChain
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.credentials import Credentials, CredentialSource, StaticKey, fresh_credentials
@@ -13,23 +13,23 @@ from sluicegate_s3.sts import AssumedRole, Role, TokenService
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a configuration says of credentials; nothing is loaded yet.
+    """The configured credentials, which are not loaded yet.
 
     Attributes:
-        threads: Where botocore runs.
+        threads: Threads that run botocore.
         own: The gateway's own credentials, before it assumes any role.
-        reading: Those that read the bucket: its own, or sessions of the role.
+        reading: Credentials that read the bucket: its own, or sessions of the role.
         tokens: The token service.
     """
 
     threads: BotocoreThreads
-    own: Fresh[Credentials]
-    reading: Fresh[Credentials]
+    own: RefreshingValue[Credentials]
+    reading: RefreshingValue[Credentials]
     tokens: TokenService
 
     @classmethod
     def configured(cls, config: S3Config) -> Access:
-        """The access that a configuration describes."""
+        """Return the configured access."""
         threads = BotocoreThreads()
         region = config.sts_region or config.signing_region
         tokens = TokenService(threads, region, config.sts_endpoint)

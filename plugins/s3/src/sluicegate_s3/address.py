@@ -1,4 +1,4 @@
-"""S3 locations, and the URLs under which a bucket answers."""
+"""Parses S3 locations and builds the URLs of buckets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from sluicegate.api import canonical_endpoint_url
 
 SCHEMES: Final = ("s3", "s3a", "s3n")
-"""URL schemes of S3 locations: one store, spelled differently by Hadoop's connectors."""
+"""URL schemes of S3 locations. Hadoop's connectors use different schemes for the same store."""
 
 _BUCKET: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]")
 _HOST_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
@@ -17,11 +17,11 @@ _HOST_LABEL: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class BucketAddress:
-    """How the URLs of a bucket begin.
+    """Start of the URLs of a bucket.
 
     Attributes:
         origin: `https://lake.s3.eu-west-1.amazonaws.com`, or `http://127.0.0.1:9000`.
-        path: What comes before the key: `/` (virtual-host style) or `/lake/` (path style).
+        path: The path before the key: `/` (virtual-host style) or `/lake/` (path style).
     """
 
     origin: str
@@ -29,7 +29,7 @@ class BucketAddress:
 
     @classmethod
     def of(cls, bucket: str, endpoint: str, *, path_style: bool) -> BucketAddress:
-        """The address of a bucket at an endpoint (`https://s3.eu-west-1.amazonaws.com`)."""
+        """Return the address of a bucket at an endpoint (`https://s3.eu-west-1.amazonaws.com`)."""
         if path_style:
             return cls(endpoint, f"/{bucket}/")
         scheme, _, host = endpoint.partition("://")
@@ -37,15 +37,15 @@ class BucketAddress:
 
     @property
     def host(self) -> str:
-        """The `Host` header that clients send."""
+        """Return the `Host` header that clients send."""
         return self.origin.partition("://")[2]
 
 
 def canonical_location(location: str) -> str:
-    """The location with the scheme `s3`, whichever of the schemes it has.
+    """Return a location with the scheme `s3` instead of an equivalent one.
 
     Raises:
-        ValueError: It is no S3 location.
+        ValueError: It is not an S3 location.
     """
     scheme, separator, rest = location.partition("://")
     if not separator or scheme.lower() not in SCHEMES:
@@ -53,8 +53,8 @@ def canonical_location(location: str) -> str:
     return f"s3://{rest}"
 
 
-def respelled(location: str) -> str:
-    """A location of another of the schemes, spelled as ours; what is none stays as it is."""
+def with_canonical_scheme(location: str) -> str:
+    """Return a location with the scheme `s3`. Locations of other stores are returned unchanged."""
     try:
         return canonical_location(location)
     except ValueError:
@@ -62,10 +62,10 @@ def respelled(location: str) -> str:
 
 
 def canonical_prefix(prefix: str) -> str:
-    """A location prefix with the scheme `s3` and one slash at its end.
+    """Return a location prefix with the scheme `s3` and one trailing slash.
 
     Raises:
-        ValueError: It is no S3 location, or its bucket's name breaks the rules of S3.
+        ValueError: It is not an S3 location, or its bucket's name violates the rules of S3.
     """
     location = canonical_location(prefix).rstrip("/")
     bucket = bucket_of(location)
@@ -75,29 +75,31 @@ def canonical_prefix(prefix: str) -> str:
 
 
 def bucket_of(location: str) -> str:
-    """The bucket of a canonical location."""
+    """Return the bucket of a canonical location."""
     return location.removeprefix("s3://").partition("/")[0]
 
 
 def canonical_endpoint(endpoint: str) -> str:
-    """Scheme, host and port as clients send them in `Host`: lower case, without a default port.
+    """Return scheme, host and port in the form of the `Host` header.
+
+    The result is in lower case, without a default port.
 
     Raises:
-        ValueError: It is no `http` or `https` URL, or has more than scheme, host and port.
+        ValueError: It is not an `http` or `https` URL, or has more than scheme, host and port.
     """
     return canonical_endpoint_url(endpoint, "https://store.example.com:9000")
 
 
 def aws_endpoint(region: str) -> str:
-    """The regional S3 endpoint of AWS (of its partition for China, where the region lies there)."""
+    """Return the regional S3 endpoint of AWS; for regions in China, that of their partition."""
     suffix = "amazonaws.com.cn" if region.startswith("cn-") else "amazonaws.com"
     return f"https://s3.{region}.{suffix}"
 
 
 def fits_virtual_host(bucket: str, endpoint: str) -> bool:
-    """Whether the bucket can be a label of the endpoint's host name.
+    """Return whether the bucket can be a label of the endpoint's host name.
 
-    Over TLS a dot in it would not match the store's wildcard certificate.
+    With TLS, a name that contains a dot doesn't match the store's wildcard certificate.
     """
     labels = [bucket] if endpoint.startswith("https://") else bucket.split(".")
     return all(_HOST_LABEL.fullmatch(label) for label in labels)

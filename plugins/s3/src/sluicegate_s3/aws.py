@@ -1,6 +1,6 @@
-"""AWS through botocore: its default chain of credentials, its clients, its errors.
+"""Accesses AWS through botocore: its default credential chain, clients, and errors.
 
-botocore blocks, so it runs in threads of its own limiter; it is imported when first needed.
+botocore blocks, so it runs in threads with a separate limiter. It is imported when first needed.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _BUSY = frozenset(("Throttling", "ThrottlingException", "RequestLimitExceeded", 
 
 
 class BotocoreThreads:
-    """Runs blocking calls of botocore and turns its errors into ours."""
+    """Runs blocking calls of botocore and translates its errors."""
 
     def __init__(self) -> None:
         self._limiter = anyio.CapacityLimiter(_THREADS)
 
     async def run(self, work: Callable[[], _T]) -> _T:
-        """The result of `work`, run in a thread.
+        """Run `work` in a thread and return its result.
 
         Raises:
-            StorageError: botocore refused, or the service did; `detail` has its words.
-            UnsupportedOperation: The service finds a session policy too large.
+            StorageError: botocore or the service returned an error; `detail` contains its message.
+            UnsupportedOperation: The service considers a session policy too large.
         """
 
         def translated() -> _T:
@@ -52,40 +52,41 @@ class BotocoreThreads:
 
 
 class DefaultChain(CredentialSource):
-    """What botocore finds: environment, shared files, web identity, container and instance roles."""
+    """botocore's default chain: environment, files, web identity, container and instance roles."""
 
     def __init__(self, threads: BotocoreThreads, profile: str | None = None) -> None:
         self._threads = threads
         self._profile = profile
 
     async def load(self) -> Credentials:
-        """Credentials of a new walk along the chain."""
-        return await self._threads.run(self._walk)
+        """Evaluate the chain again, and return its credentials."""
+        return await self._threads.run(self._resolve)
 
-    def _walk(self) -> Credentials:
+    def _resolve(self) -> Credentials:
         import botocore.session
 
         found = botocore.session.Session(profile=self._profile).get_credentials()
         if found is None:
             raise StorageError(
-                "the gateway has no AWS credentials for this storage; ask its operator to set some",
-                detail="botocore's chain is empty: set access_key_id and secret_access_key, a profile, "
-                "the environment, or give the gateway a container or instance role",
+                "the gateway has no AWS credentials for this storage; ask the gateway's operator",
+                detail="botocore's credential chain is empty: set access_key_id and "
+                "secret_access_key, a profile, or the AWS environment variables, or assign a "
+                "container or instance role to the gateway",
             )
         frozen = found.get_frozen_credentials()
-        # botocore keeps the end of refreshable credentials private; static ones have no such field.
+        # The expiry of refreshable credentials is a private field of botocore; static ones lack it.
         expiry: datetime | None = getattr(found, "_expiry_time", None)
         return Credentials(frozen.access_key, frozen.secret_key, frozen.token, milliseconds(expiry))
 
 
 def client(service: str, base: Credentials, *, region: str, endpoint: str | None) -> Any:
-    """A client of one service of AWS that signs with these credentials; it blocks.
+    """Return a client of an AWS service that signs with these credentials; it blocks.
 
     Args:
         service: `sts` or `iam`.
-        base: What it signs with.
+        base: The signing credentials.
         region: The service's region, or one of its partition.
-        endpoint: The service's URL; `None` is AWS's.
+        endpoint: The service's URL. `None` means AWS's own.
     """
     import botocore.session
     from botocore.config import Config
@@ -106,7 +107,7 @@ def client(service: str, base: Credentials, *, region: str, endpoint: str | None
 
 
 def milliseconds(moment: datetime | None) -> int | None:
-    """A moment as epoch milliseconds."""
+    """Return epoch milliseconds."""
     return None if moment is None else int(moment.timestamp() * 1000)
 
 
@@ -114,6 +115,7 @@ def milliseconds(moment: datetime | None) -> int | None:
 def _translated_errors() -> Iterator[None]:
     from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
     from botocore.exceptions import ConnectionError as ConnectionFailed
+    from botocore.parsers import ResponseParserError
 
     try:
         yield
@@ -121,34 +123,44 @@ def _translated_errors() -> Iterator[None]:
         raise _refusal(error_code(error), str(error)) from error
     except (ConnectionFailed, HTTPClientError) as error:
         raise StorageError(
-            "the service that gives credentials for this storage does not answer; try again later",
+            "the service that issues credentials for this storage does not respond; try again later",
             detail=str(error),
+        ) from error
+    except (ResponseParserError, KeyError) as error:
+        # The response is not that of a token service, but that of a proxy or another service.
+        raise StorageError(
+            "the service that issues credentials for this storage does not respond as expected; try "
+            "again later",
+            detail=f"{type(error).__name__}: {error}",
         ) from error
     except BotoCoreError as error:
         raise StorageError(
-            "the gateway's AWS configuration for this storage does not work; ask its operator",
+            "the gateway's AWS configuration for this storage is invalid; ask the gateway's operator",
             detail=str(error),
         ) from error
 
 
 def error_code(error: ClientError) -> str:
-    """What a service of AWS calls its refusal."""
+    """Return the error code of an AWS service."""
     return str(error.response["Error"]["Code"])
 
 
-def _refusal(code: str, words: str) -> SluicegateError:
-    """What the service's refusal means to a recipient."""
+def _refusal(code: str, message: str) -> SluicegateError:
+    """Translate a service's error for recipients."""
     if code == "PackedPolicyTooLarge":
         return UnsupportedOperation(
-            "the table's directories make a session policy that is too large for the token service; "
-            "read it by presigned URLs, or ask the gateway's operator for fewer session tags",
-            detail=words,
+            "the session policy for the table's directories is too large for the token service; "
+            "read the table with 'url' access, or ask the gateway's operator to configure fewer "
+            "session tags",
+            detail=message,
         )
     if code in _BUSY:
         return StorageError(
-            "the service that gives credentials for this storage is busy; try again later", detail=words
+            "the service that issues credentials for this storage is busy; try again later",
+            detail=message,
         )
     return StorageError(
-        "the token service refuses the gateway's credentials for this storage; ask its operator",
-        detail=words,
+        "the token service rejects the gateway's credentials for this storage; ask the gateway's "
+        "operator",
+        detail=message,
     )

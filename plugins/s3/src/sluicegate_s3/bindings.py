@@ -1,7 +1,7 @@
-"""The ways to make a recipient's credentials: the bindings of s3a-delegation-tokens.md.
+"""Creates recipients' credentials: the bindings of the S3A token architecture.
 
-Each says what it does with the credentials that the gateway has ("Token issuing"), and makes new ones
-where that is its way.
+Each binding decides how it uses the gateway's credentials ("Token issuing"), and creates new ones if
+needed.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ if TYPE_CHECKING:
     from sluicegate_s3.vending_config import VendingConfig
 
 MIN_LIFETIME: Final = 900
-"""Shortest session, in seconds, that the token service gives."""
+"""Shortest session that the token service issues, in seconds."""
 
 _CHAINED_LIFETIME: Final = 3600
 
 
 class Issuing(Enum):
-    """What a binding does with the credentials that the gateway is logged in with."""
+    """How a binding uses the credentials with which the gateway is logged in."""
 
-    NEW = "new credentials are made from them"
+    NEW = "new credentials are created with them"
     EXISTING = "they are passed on"
-    NONE = "they give nothing to issue"
+    NONE = "they can't be used to issue credentials"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one issuance is asked for.
+    """A request for credentials.
 
     Attributes:
         principal: The recipient.
         directories: Keys without trailing slashes.
-        lifetime: Seconds that new credentials may live at most, 900 or more.
+        lifetime: Maximum lifetime of new credentials in seconds, 900 or more.
     """
 
     principal: Principal
@@ -60,14 +60,14 @@ class Request:
 
 
 class Binding(ABC):
-    """One way to make credentials.
+    """A way to create credentials.
 
-    A plugin adds a way by another of these, in `S3Storage.bindings` and
-    `VendingConfig.known_bindings` of classes derived from ours.
+    To add one, a plugin derives from this class, and adds it to `S3Storage.bindings` and
+    `VendingConfig.known_bindings` of derived classes.
 
     Attributes:
-        name: What `Scope.binding` and the configuration call it.
-        refusal: Why there is nothing to issue, and what to do, where `issuing` says so.
+        name: The name in `Scope.binding` and in the configuration.
+        refusal: Why there is nothing to issue, and what to do, if `issuing` says so.
     """
 
     name: ClassVar[str]
@@ -80,60 +80,63 @@ class Binding(ABC):
 
     @abstractmethod
     def issuing(self, base: Credentials) -> Issuing:
-        """What becomes of the gateway's own credentials."""
+        """Return how the gateway's own credentials are used."""
 
     async def create(self, base: Credentials, request: Request) -> Credentials:
-        """The credentials to issue where `issuing` says `NEW`: such a binding makes them."""
+        """Create the credentials to issue. Called if `issuing` returns `NEW`."""
         return base
 
     def connection(self) -> Mapping[str, str]:
-        """What the credentials' holder should know of how they were made."""
+        """Return connection settings that describe how credentials were created, for their holder."""
         return {}
 
     async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
-        """End what was issued to a recipient before a moment; see `CredentialVendor.end_sessions`."""
+        """End sessions issued to a recipient before a time; see `CredentialVendor.end_sessions`."""
         raise UnsupportedOperation(
-            f"credentials of this storage made by the binding '{self.name}' only end by themselves"
+            f"the gateway cannot revoke credentials that were issued with the binding '{self.name}'"
         )
 
     async def issue(self, base: Credentials, request: Request) -> Credentials:
-        """Credentials for a recipient.
+        """Return credentials for a recipient.
 
         Raises:
-            StorageError: The gateway's own credentials give nothing to issue, or the token service
-                refuses.
-            UnsupportedOperation: The scope fits in no session.
+            StorageError: There is nothing to issue from the gateway's own credentials, or the token
+                service denies the request.
+            UnsupportedOperation: No session can cover the scope.
         """
         policy = self.issuing(base)
         if policy is Issuing.NONE:
             raise StorageError(
-                "this storage cannot give credentials of this kind; ask the gateway's operator",
+                "this storage cannot issue credentials of this kind; ask the gateway's operator",
                 detail=f"binding '{self.name}': {self.refusal}",
             )
         if policy is Issuing.EXISTING:
             return base
         if request.lifetime < MIN_LIFETIME:
             raise UnsupportedOperation(
-                f"credentials of this storage live for at least {MIN_LIFETIME} seconds, but shall live "
-                f"for {request.lifetime} at most; allow a longer life, or read by presigned URLs"
+                f"credentials of this storage are valid for at least {MIN_LIFETIME} seconds, but "
+                f"the requested lifetime is at most {request.lifetime} seconds; request a longer "
+                "lifetime, or read the table with 'url' access"
             )
         return await self.create(base, request)
 
 
 class RoleBinding(Binding):
-    """Sessions of a role that a session policy limits to the directories asked for."""
+    """Sessions of a role, limited to the requested directories by a session policy."""
 
     name = "role"
     refusal = (
-        "the gateway itself has only a session, which may be of anything; set vending.role_chaining "
-        "where it is a role's that shall assume this one, or give the storage a long-lived key"
+        "the gateway itself has only session credentials; if they belong to a role that can assume "
+        "this one, set vending.role_chaining; otherwise, configure a long-lived key"
     )
 
     def __init__(self, config: S3Config, vending: VendingConfig, access: Access) -> None:
         super().__init__(config, vending, access)
         arn = vending.role_arn or config.role_arn
         if arn is None:
-            raise ConfigurationError("vending by role needs a role: set vending.role_arn, or role_arn")
+            raise ConfigurationError(
+                "the binding 'role' requires a role: set vending.role_arn or role_arn"
+            )
         self._arn = arn
         reachable = config.endpoint is None or vending.iam_endpoint is not None
         self._sessions = RoleSessions(
@@ -146,12 +149,12 @@ class RoleBinding(Binding):
         )
 
     def issuing(self, base: Credentials) -> Issuing:
-        """New sessions from a long-lived key, or along a chain of roles where that is configured."""
+        """Return new sessions for a long-lived key, or for a chain of roles if that is configured."""
         chained = base.session_token is not None
         return Issuing.NONE if chained and not self.vending.role_chaining else Issuing.NEW
 
     async def create(self, base: Credentials, request: Request) -> Credentials:
-        """A session of the role; one assumed from another session lives for an hour at most."""
+        """Create a session of the role. One assumed from another session lasts at most an hour."""
         longest = _CHAINED_LIFETIME if base.session_token is not None else request.lifetime
         role = Role(
             arn=self._arn,
@@ -169,11 +172,11 @@ class RoleBinding(Binding):
         return await self.access.tokens.assume_role(base, {**role.request(), "Policy": policy, **who})
 
     def connection(self) -> Mapping[str, str]:
-        """The role."""
+        """Return the role."""
         return {"role_arn": self._arn}
 
     async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
-        """End them by a policy of the role."""
+        """End sessions with a policy of the role."""
         return await self._sessions.end(self._session_name(principal), before)
 
     def _session_name(self, principal: Principal) -> str:
@@ -181,7 +184,7 @@ class RoleBinding(Binding):
 
     @property
     def _external_id(self) -> str | None:
-        """That of the storage is for the storage's own role only."""
+        """Return the external id. That of the storage applies only to the storage's own role."""
         shared = self.config.external_id if self._arn == self.config.role_arn else None
         return self.vending.external_id or shared
 
@@ -196,25 +199,28 @@ class RoleBinding(Binding):
 
 
 class SessionBinding(Binding):
-    """Sessions with all that the gateway's own key may do; they cannot be limited to a directory."""
+    """Sessions with all permissions of the gateway's own key; they can't be limited to a directory."""
 
     name = "session"
 
     def issuing(self, base: Credentials) -> Issuing:
-        """New sessions from a long-lived key; a session is passed on with its own end."""
+        """Return new sessions for a long-lived key; a session is passed on with its own expiry."""
         return Issuing.NEW if base.session_token is None else Issuing.EXISTING
 
     async def create(self, base: Credentials, request: Request) -> Credentials:
-        """A session of the key's user."""
+        """Create a session of the key's user."""
         return await self.access.tokens.session_token(base, request.lifetime)
 
 
 class FullBinding(Binding):
-    """The gateway's own key, which never ends by itself."""
+    """The gateway's own key, which never expires."""
 
     name = "full"
-    refusal = "the gateway itself has only a session, so there is no key to pass on"
+    refusal = (
+        "the gateway itself has only session credentials, so it has no key to issue; configure a "
+        "long-lived key"
+    )
 
     def issuing(self, base: Credentials) -> Issuing:
-        """The key, where there is one."""
+        """Return the key, if there is one."""
         return Issuing.EXISTING if base.session_token is None else Issuing.NONE

@@ -1,4 +1,4 @@
-"""Configuration of one S3 storage."""
+"""Configuration of an S3 storage."""
 
 from __future__ import annotations
 
@@ -27,47 +27,48 @@ _TOKEN_SERVICE_ONLY = frozenset(("sts_endpoint", "sts_region"))
 class S3Config(StorageConfig):
     """A bucket, or a directory of it, and the credentials that read it.
 
-    Credentials are the static key, the named profile, or else whatever botocore finds (environment,
-    shared files, web identity, container and instance roles). With `role_arn`, those only assume
-    the role, and its sessions read the bucket.
+    Credentials are the static key, the named profile, or else the result of botocore's chain
+    (environment, shared files, web identity, container and instance roles). With `role_arn`, they are
+    only used to assume the role, whose sessions read the bucket.
     """
 
-    # A refused combination would otherwise print the whole input, secrets included.
+    # Otherwise, validation errors would print the entire input, including secrets.
     model_config = ConfigDict(hide_input_in_errors=True)
 
     prefix: Annotated[str, AfterValidator(canonical_prefix)] = Field(
-        description="The locations served: s3://bucket/ or s3://bucket/directory/ (s3a and s3n alike).",
+        description="The location to serve: s3://bucket/ or s3://bucket/directory/. The schemes s3a "
+        "and s3n are equivalent.",
         examples=["s3://acme-lake/"],
     )
     region: str | None = Field(
         default=None,
         min_length=1,
-        description="The bucket's region. Required on AWS; us-east-1 by default with an endpoint.",
+        description="The bucket's region. Required on AWS. Default with an endpoint: us-east-1.",
     )
     endpoint: Endpoint | None = Field(
         default=None,
-        description="URL of another store than AWS: scheme, host and port.",
+        description="URL of a store other than AWS: scheme, host and port.",
     )
     public_endpoint: Endpoint | None = Field(
         default=None,
-        description="The endpoint in presigned URLs, where recipients reach the store by another name.",
+        description="The endpoint in presigned URLs, if recipients use a different one.",
     )
     path_style: bool | None = Field(
         default=None,
-        description="Bucket in the path instead of the host name. By default with an endpoint, and "
-        "where the bucket's name does not fit a host name.",
+        description="Put the bucket's name in the path instead of the host name. Default: true with "
+        "an endpoint, or if the bucket's name can't be part of a host name.",
     )
     access_key_id: str | None = Field(default=None, min_length=1, description="Static access key.")
     secret_access_key: SecretStr | None = Field(default=None, description="Secret of the static key.")
     session_token: SecretStr | None = Field(
-        default=None, description="Session token of the static key, where it is a temporary one."
+        default=None, description="Session token of the static key, if the key is temporary."
     )
     profile: str | None = Field(
         default=None, min_length=1, description="Profile of the shared AWS configuration files."
     )
     role_arn: RoleArn | None = Field(
         default=None,
-        description="Role to assume for reading; sessions are renewed at half of their life.",
+        description="Role to assume for reading. Sessions are renewed after half of their lifetime.",
     )
     role_session_name: str = Field(
         default="sluicegate",
@@ -78,44 +79,47 @@ class S3Config(StorageConfig):
         default=3600,
         ge=900,
         le=43_200,
-        description="Seconds that a session lives; presigned URLs die with it.",
+        description="Lifetime of a session in seconds. Presigned URLs expire with their session.",
     )
     external_id: ExternalId | None = Field(
-        default=None, description="External id that the role's trust policy asks for."
+        default=None, description="External id that the role's trust policy requires."
     )
     sts_endpoint: Endpoint | None = Field(
         default=None,
-        description="URL of the token service; required for roles and sessions with an endpoint, else "
-        "the region's.",
+        description="URL of the token service. Required for roles and sessions with an endpoint. "
+        "Default: that of the region.",
     )
     sts_region: str | None = Field(
-        default=None, min_length=1, description="Region of the token service; the bucket's if unset."
+        default=None,
+        min_length=1,
+        description="Region of the token service. Default: the bucket's region.",
     )
     kms_key_arn: str | None = Field(
         default=None,
         pattern=r"^arn:[^:]+:kms:[^:]+:[^:]*:key/[^*?]+$",
-        description="Key of KMS that the objects are encrypted with; vended credentials may decrypt "
+        description="KMS key that encrypts the objects. Vended credentials are permitted to decrypt "
         "with it.",
     )
     vending: VendingConfig | None = Field(
         default=None,
-        description="Vend temporary credentials for directories, and how; without it, only URLs.",
+        description="How to vend temporary credentials for directories. Default: recipients only get "
+        "URLs.",
     )
 
     @model_validator(mode="after")
-    def _refuse_what_does_not_go_together(self) -> Self:
+    def _check_combinations(self) -> Self:
         if self.region is None and self.endpoint is None:
             raise ValueError(
                 "region is missing: set the bucket's region, or the endpoint of another store"
             )
         if (self.access_key_id is None) != (self.secret_access_key is None):
-            raise ValueError("access_key_id and secret_access_key are set together, or neither is")
+            raise ValueError("set both access_key_id and secret_access_key, or neither")
         if self.session_token is not None and self.access_key_id is None:
             raise ValueError(
-                "session_token belongs to a static key: set access_key_id and secret_access_key"
+                "session_token requires a static key: set access_key_id and secret_access_key"
             )
         if self.profile is not None and self.access_key_id is not None:
-            raise ValueError("profile and access_key_id exclude each other: remove one")
+            raise ValueError("profile and access_key_id are mutually exclusive: remove one")
         self._check_role()
         self._check_style()
         return self
@@ -126,12 +130,15 @@ class S3Config(StorageConfig):
         stray = reading | (set() if asks else _TOKEN_SERVICE_ONLY)
         found = sorted(stray & self.model_fields_set)
         if found:
-            raise ValueError(f"{', '.join(found)} without role_arn: set role_arn, or remove this")
+            raise ValueError(
+                f"{', '.join(found)} requires role_arn: set role_arn, or remove the setting"
+            )
         if "role" in self._vended and self.role_arn is None and self._vending_role_arn is None:
-            raise ValueError("vending by role needs a role: set vending.role_arn, or role_arn")
+            raise ValueError("the binding 'role' requires a role: set vending.role_arn or role_arn")
         if asks and self.endpoint is not None and self.sts_endpoint is None:
             raise ValueError(
-                "role_arn with an endpoint needs sts_endpoint (for many stores the same URL)"
+                "role_arn with an endpoint requires sts_endpoint: set it (for many stores, to the "
+                "same URL)"
             )
 
     @property
@@ -145,27 +152,28 @@ class S3Config(StorageConfig):
     def _check_style(self) -> None:
         if self.path_style is False and not fits_virtual_host(self.bucket, self._public_endpoint):
             raise ValueError(
-                f"path_style: false cannot work: {self.bucket!r} does not fit a host name; remove it"
+                f"path_style: false is not possible, because the bucket {self.bucket!r} cannot be "
+                "part of a host name: remove path_style"
             )
 
     @property
     def bucket(self) -> str:
-        """The bucket of `prefix`."""
+        """Return the bucket of `prefix`."""
         return bucket_of(self.prefix)
 
     @property
     def signing_region(self) -> str:
-        """The region that requests are signed for."""
+        """Return the region for request signatures."""
         return self.region or _STORE_DEFAULT_REGION
 
     @property
     def address(self) -> BucketAddress:
-        """Where the gateway itself reaches the bucket."""
+        """Return the address of the bucket for the gateway itself."""
         return self._address(self._endpoint)
 
     @property
     def public_address(self) -> BucketAddress:
-        """Where recipients reach the bucket."""
+        """Return the address of the bucket for recipients."""
         return self._address(self._public_endpoint)
 
     @property
@@ -178,7 +186,7 @@ class S3Config(StorageConfig):
 
     @property
     def uses_path_style(self) -> bool:
-        """Whether the bucket is in the path of URLs."""
+        """Return whether the bucket is in the path of URLs."""
         if self.path_style is not None:
             return self.path_style
         return self.endpoint is not None or not fits_virtual_host(self.bucket, self._endpoint)

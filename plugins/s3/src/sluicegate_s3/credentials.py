@@ -1,4 +1,4 @@
-"""Credentials, where they come from, and how they are kept fresh."""
+"""S3 credentials, their sources, and their renewal."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sluicegate.api import Fresh, SecretStr, StorageError, TemporaryCredentials
+from sluicegate.api import RefreshingValue, SecretStr, StorageError, TemporaryCredentials
 
 _RELOAD_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A key pair, with a session's token and end where it is temporary; `repr` shows no secret.
+    """A key pair, with session token and expiry if it is temporary; `repr` shows no secret.
 
     Attributes:
-        access_key_id: Public part of the key; every signed URL shows it.
-        secret_access_key: What signs.
+        access_key_id: Public part of the key. Visible in every signed URL.
+        secret_access_key: The signing key.
         session_token: Present in temporary credentials.
-        expires_at: When the store refuses it, epoch milliseconds; `None` is never, or not known.
+        expires_at: Expiry, epoch milliseconds; `None` if never or unknown.
     """
 
     access_key_id: str
@@ -30,19 +30,19 @@ class Credentials:
 
 
 class CredentialSource(ABC):
-    """Loads credentials anew each time it is asked."""
+    """Loads new credentials on each call."""
 
     @abstractmethod
     async def load(self) -> Credentials:
-        """Credentials that are valid now.
+        """Return credentials that are currently valid.
 
         Raises:
-            StorageError: There are none, or who gives them does not answer.
+            StorageError: There are none, or the service that issues them doesn't respond.
         """
 
 
 class StaticKey(CredentialSource):
-    """The key of the configuration."""
+    """The configured key."""
 
     def __init__(
         self, access_key_id: str, secret_access_key: SecretStr, session_token: SecretStr | None
@@ -54,35 +54,36 @@ class StaticKey(CredentialSource):
         )
 
     async def load(self) -> Credentials:
-        """The key itself."""
+        """Return the key itself."""
         return self._credentials
 
 
 def fresh_credentials(
     source: CredentialSource, clock: Callable[[], float] = time.time
-) -> Fresh[Credentials]:
-    """The credentials of a source; those without an end are looked up again every five minutes.
+) -> RefreshingValue[Credentials]:
+    """Return a source's credentials. Those without expiry are loaded again every five minutes.
 
-    So files that are rotated are followed.
+    This picks up rotated files.
     """
-    return Fresh(source.load, "S3 credentials", reload_after=_RELOAD_SECONDS, clock=clock)
+    return RefreshingValue(source.load, "S3 credentials", reload_after=_RELOAD_SECONDS, clock=clock)
 
 
-def given_credentials(given: TemporaryCredentials) -> Credentials:
-    """Credentials that a vendor gave, in the plugin's own form.
+def parse_vended_credentials(vended: TemporaryCredentials) -> Credentials:
+    """Return vended credentials in the plugin's own type.
 
     Raises:
-        StorageError: They are another cloud's, or incomplete.
+        StorageError: They are for another cloud, or incomplete.
     """
-    secret = given.secret
-    if given.kind != "aws" or not {"access_key_id", "secret_access_key"} <= secret.keys():
+    secret = vended.secret
+    if vended.kind != "aws" or not {"access_key_id", "secret_access_key"} <= secret.keys():
         raise StorageError(
-            "the credentials given for this table do not open its storage; ask the gateway's operator",
-            detail=f"{given.kind} credentials ({sorted(secret)}) for {given.location}",
+            "the credentials vended for this table are not valid for its storage; ask the gateway's "
+            "operator",
+            detail=f"{vended.kind} credentials ({sorted(secret)}) for {vended.location}",
         )
     return Credentials(
         secret["access_key_id"],
         secret["secret_access_key"],
         secret.get("session_token"),
-        given.expires_at,
+        vended.expires_at,
     )

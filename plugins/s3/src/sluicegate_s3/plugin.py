@@ -9,8 +9,10 @@ from sluicegate_s3.address import SCHEMES
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.storage import S3Storage
 
+sluicegate_api_version = "1.0"
+
 
 @hookimpl
 def sluicegate_register_storage() -> Sequence[StorageType]:
-    """The storage type `s3`."""
+    """Return the storage type `s3`."""
     return [StorageType(name="s3", schemes=SCHEMES, config=S3Config, factory=S3Storage.configured)]

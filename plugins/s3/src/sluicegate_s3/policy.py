@@ -1,7 +1,7 @@
-"""Session policies: what a role's session may do, narrowed to reading some directories of a bucket.
+"""Session policies, which limit a role's session to reading some directories of a bucket.
 
-A policy is written as short as it can be, because the token service bounds its length and, packed
-together with the session's tags, its size.
+Policies are as short as possible, because the token service limits their length and, packed together
+with the session's tags, their size.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 from sluicegate.api import UnsupportedOperation
 
 MAX_CHARACTERS: Final = 2048
-"""Longest session policy that `AssumeRole` takes."""
+"""Maximum length of a session policy for `AssumeRole`."""
 
 _SPECIAL: Final = re.compile(r"[*?]|\$(?=\{)")
 
@@ -22,20 +22,21 @@ _SPECIAL: Final = re.compile(r"[*?]|\$(?=\{)")
 def reading_policy(
     bucket: str, directories: Iterable[str], *, role_arn: str, kms_key_arn: str | None = None
 ) -> str:
-    """The policy that lets a session list some directories and get their objects, and nothing else.
+    """Return a policy that only permits listing some directories and getting their objects.
 
-    A listing must name a directory with its slash: a prefix without it would also list siblings whose
-    names begin alike. The object that is called like the directory itself may be asked for, because
-    clients that look whether a path is a file expect to hear that there is none.
+    A listing must name a directory with its slash: without it, the prefix would also list siblings
+    whose names begin alike. Requests for an object with the name of the directory itself are
+    permitted, because clients that check whether a path is a file expect the response that it doesn't
+    exist.
 
     Args:
         bucket: The bucket.
-        directories: Keys without trailing slashes; the empty one is the whole bucket.
+        directories: Keys without trailing slashes; the empty one is the entire bucket.
         role_arn: The role, whose partition (`aws`, `aws-cn`, `aws-us-gov`) the bucket shares.
-        kms_key_arn: The key that the objects are encrypted with.
+        kms_key_arn: The key that encrypts the objects.
 
     Raises:
-        UnsupportedOperation: The directories are too many, or too long, for one policy.
+        UnsupportedOperation: There are too many directories, or they are too long, for one policy.
     """
     outermost = merged(directories)
     arn = f"arn:{partition_of(role_arn)}:s3:::{bucket}"
@@ -48,15 +49,16 @@ def reading_policy(
     policy = document(statements)
     if len(policy) > MAX_CHARACTERS:
         raise UnsupportedOperation(
-            f"the table lies in {len(outermost)} directories, whose names are too long for one session "
-            "policy; read it by presigned URLs, or ask its owner to keep it in fewer directories",
-            detail=f"{len(policy)} characters, {MAX_CHARACTERS} at most",
+            f"the table has files in {len(outermost)} directories, whose names are too long for one "
+            "session policy; read the table with 'url' access, or ask its owner to store it in "
+            "fewer directories",
+            detail=f"{len(policy)} characters, but at most {MAX_CHARACTERS} are permitted",
         )
     return policy
 
 
 def merged(directories: Iterable[str]) -> list[str]:
-    """The directories without those that lie in another of them, sorted."""
+    """Return the directories that are not below another one, sorted."""
     kept: list[str] = []
     for directory in sorted(set(directories), key=lambda each: f"{each}/" if each else ""):
         if not any(not outer or directory.startswith(f"{outer}/") for outer in kept):
@@ -65,20 +67,21 @@ def merged(directories: Iterable[str]) -> list[str]:
 
 
 def partition_of(arn: str) -> str:
-    """The partition of AWS that an ARN lies in; other stores' ARNs count as `aws`."""
+    """Return the AWS partition of an ARN. ARNs of other stores count as `aws`."""
     partition = arn.split(":")[1]
     return partition if partition.startswith("aws") else "aws"
 
 
 def document(statements: list[dict[str, Any]]) -> str:
-    """Statements as a policy document, without white space and in ASCII."""
+    """Return statements as a policy document, without white space and in ASCII."""
     return json.dumps({"Version": "2012-10-17", "Statement": statements}, separators=(",", ":"))
 
 
 def _literal(text: str) -> str:
-    """Text in which a policy reads no wildcard and no variable.
+    """Escape text so that a policy contains no wildcards and variables.
 
-    "IAM JSON policy elements: Variables and tags", "Specifying special characters".
+    AWS, "IAM JSON policy elements: Variables and tags", "Specifying special
+    characters".
     """
     return _SPECIAL.sub(r"${\g<0>}", text)
 

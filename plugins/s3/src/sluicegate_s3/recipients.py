@@ -1,4 +1,4 @@
-"""How recipients appear in sessions: the session's name, its source identity and its tags."""
+"""Identifies recipients in sessions: session name, source identity and tags."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 from sluicegate.api import Principal, UnsupportedOperation
 
 PROPERTY: Final = "properties."
-"""What a session tag's source begins with where it is a property of the recipient."""
+"""Prefix of a session tag's source if it is a property of the recipient."""
 
 _PLAIN = re.compile(r"[A-Za-z0-9_+,.@-]{2,64}")
 _FOREIGN = re.compile(r"[^A-Za-z0-9_+,.@-]")
@@ -20,14 +20,14 @@ _TAG_VALUE = re.compile(r"[\w\s.:/=+\-@]{0,256}")
 
 
 def session_name(principal: Principal, taken: str | None = None) -> str:
-    """A name for the recipient's sessions: 2 to 64 characters, and no two recipients' the same.
+    """Return a unique name for a recipient's sessions, with 2 to 64 characters.
 
-    A recipient's name that fits is the name itself; any other is sanitised, cut, and ends with `=` and
-    a digest, which no fitting name does.
+    A recipient's name is used unchanged if it is valid. Any other is sanitized, truncated, and ends
+    with `=` and a digest, which can't occur in a valid name.
 
     Args:
         principal: The recipient.
-        taken: The name of the gateway's own sessions, which ending a recipient's must not end.
+        taken: The name of the gateway's own sessions, which must not end together with a recipient's.
     """
     name = principal.name
     if name != taken and _PLAIN.fullmatch(name):
@@ -37,28 +37,29 @@ def session_name(principal: Principal, taken: str | None = None) -> str:
 
 
 def session_tags(principal: Principal, sources: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The session's tags, in the form of `AssumeRole`.
+    """Return the session's tags, in the form of `AssumeRole`.
 
     Args:
         principal: The recipient.
-        sources: What each tag says: `name`, `id`, or `properties.` and a property. A recipient
-            without that property has no such tag.
+        sources: The source of each tag: `name`, `id`, or `properties.` and a property. If the
+            recipient lacks the property, the tag is omitted.
 
     Raises:
-        UnsupportedOperation: A value cannot be a tag's; altering it could open what rules close.
+        UnsupportedOperation: A value is not valid for a tag. Altering it could bypass access rules.
     """
-    found = {key: _said(principal, source) for key, source in sources.items()}
+    found = {key: _value_of(principal, source) for key, source in sources.items()}
     tags = {key: value for key, value in found.items() if value is not None}
     for key, value in tags.items():
         if not _TAG_VALUE.fullmatch(value):
             raise UnsupportedOperation(
-                f"the recipient's '{sources[key]}' cannot be the session tag '{key}': tags hold at "
-                "most 256 letters, digits, spaces and any of . : / = + - @ _; ask its operator"
+                f"the recipient's '{sources[key]}' is not a valid value of the session tag '{key}', "
+                "which permits at most 256 letters, digits, spaces and . : / = + - @ _; ask the "
+                "gateway's operator"
             )
     return [{"Key": key, "Value": value} for key, value in tags.items()]
 
 
-def _said(principal: Principal, source: str) -> str | None:
+def _value_of(principal: Principal, source: str) -> str | None:
     if source.startswith(PROPERTY):
         return principal.properties.get(source.removeprefix(PROPERTY))
     return principal.id if source == "id" else principal.name

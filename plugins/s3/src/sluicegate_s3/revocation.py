@@ -1,7 +1,7 @@
-"""Ends a role's sessions: an inline policy of the role denies what was issued before a moment.
+"""Ends a role's sessions with an inline policy that denies those issued before a given time.
 
-No service of AWS revokes one session; "Revoking IAM role temporary security credentials" (IAM user
-guide) describes this way. Each statement names one recipient's sessions by the name that they carry.
+AWS can't revoke a single session. This method is described in "Revoking IAM role temporary security
+credentials" (IAM user guide). Each statement identifies one recipient's sessions by their name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import anyio
 
-from sluicegate.api import EndedSessions, Fresh
+from sluicegate.api import EndedSessions, RefreshingValue
 from sluicegate_s3.aws import BotocoreThreads, client, error_code
 from sluicegate_s3.credentials import Credentials
 from sluicegate_s3.policy import document
@@ -31,22 +31,22 @@ _OBSTACLES = frozenset(("AccessDenied", "LimitExceeded", _MISSING))
 
 
 class RoleSessions:
-    """The sessions of one role, as an administrator of the role can end them.
+    """Ends sessions of one role, as an administrator of the role can.
 
     Args:
         role_arn: The role.
-        threads: Where botocore runs.
+        threads: Threads that run botocore.
         own: The gateway's credentials, with which it changes the role.
         region: A region of the role's partition.
-        endpoint: URL of the service that takes role policies; `None` is AWS's.
-        puts: The gateway puts the policy; else it only says what to put.
+        endpoint: URL of the service that manages role policies. `None` means AWS's own.
+        puts: Whether the gateway puts the policy itself. Otherwise, it only prints the command.
     """
 
     def __init__(
         self,
         role_arn: str,
         threads: BotocoreThreads,
-        own: Fresh[Credentials],
+        own: RefreshingValue[Credentials],
         *,
         region: str,
         endpoint: str | None,
@@ -62,16 +62,17 @@ class RoleSessions:
         self._lock = anyio.Lock()
 
     async def end(self, name: str, before: int) -> EndedSessions:
-        """End the sessions of a name that were issued before a moment (epoch milliseconds).
+        """End the sessions with a name that were issued before a time (epoch milliseconds).
 
         Raises:
-            StorageError: The service does not answer, or refuses for another reason than that the
-                gateway may not, or the role is not there.
+            StorageError: The service doesn't respond, or returns an error other than missing
+                permission or a missing role.
         """
         ended = denial(name, before)
         if not self._puts:
             return self._instructions(
-                "the configuration does not let the gateway (vending: revoke, iam_endpoint)", ended
+                "the gateway's configuration does not permit it (vending.revoke, vending.iam_endpoint)",
+                ended,
             )
         own = await self._own.get()
         async with self._lock:
@@ -80,19 +81,20 @@ class RoleSessions:
             return self._instructions(obstacle, ended)
         return EndedSessions(
             True,
-            f"the policy {POLICY_NAME} of role {self._arn} denies all that the recipient's sessions "
-            f"ask that were issued before {_issued_before(ended).isoformat()}",
+            f"the policy {POLICY_NAME} of role {self._arn} denies all requests of the recipient's "
+            f"sessions that were issued before {_issued_before(ended).isoformat()}",
         )
 
     def _put(self, own: Credentials, ended: Statement) -> str | None:
-        """Put the policy; what stands against it where the gateway cannot."""
+        """Put the policy. If the gateway can't, return the reason."""
         from botocore.exceptions import ClientError
 
         service = client("iam", own, region=self._region, endpoint=self._endpoint)
         try:
-            # A role of another account is asked for by its name alone: one of ours may have the same.
+            # Roles of other accounts would be looked up by name alone, and might match one of this
+            # account.
             if service.get_role(RoleName=self._role)["Role"]["Arn"] != self._arn:
-                return "the role is another account's"
+                return "the role belongs to another account"
             statements = with_statement(self._statements(service), ended, datetime.now(UTC))
             service.put_role_policy(
                 RoleName=self._role, PolicyName=POLICY_NAME, PolicyDocument=document(statements)
@@ -100,11 +102,11 @@ class RoleSessions:
         except ClientError as error:
             if error_code(error) not in _OBSTACLES:
                 raise
-            return f"the identity service answers {error_code(error)}"
+            return f"the identity service returned {error_code(error)}"
         return None
 
     def _statements(self, service: Any) -> list[Statement]:
-        """What the policy says now."""
+        """Return the current statements of the policy."""
         from botocore.exceptions import ClientError
 
         try:
@@ -119,17 +121,19 @@ class RoleSessions:
     def _instructions(self, obstacle: str, ended: Statement) -> EndedSessions:
         return EndedSessions(
             False,
-            f"the policy was not put on role {self._arn}: {obstacle}. An administrator of the role "
-            f"puts it, beside statements that {POLICY_NAME} may already have:\n"
+            f"the policy was not put on role {self._arn}: {obstacle}. To put it, run the following "
+            "command as an administrator of the role. If the role already has the policy "
+            f"{POLICY_NAME}, include its statements in the document.\n"
             f"aws iam put-role-policy --role-name {self._role} --policy-name {POLICY_NAME} "
             f"--policy-document '{document([ended])}'",
         )
 
 
 def denial(name: str, before: int) -> Statement:
-    """The statement that denies everything to sessions of a name issued before a moment.
+    """Return a statement that denies everything to sessions with a name issued before a time.
 
-    Sessions know their second only, so the moment is rounded up: none of the second survives.
+    Sessions contain only the second of issue, so the time is rounded up: no session of that second
+    stays valid.
 
     Args:
         name: The sessions' name.
@@ -149,9 +153,10 @@ def denial(name: str, before: int) -> Statement:
 
 
 def with_statement(kept: Iterable[Statement], ended: Statement, now: datetime) -> list[Statement]:
-    """A policy's statements with one more, which takes the place of its recipient's earlier one.
+    """Add a statement to a policy, and replace an earlier one for the same recipient.
 
-    Statements of ours that no living session can meet any more go; those of others stay.
+    Statements of the gateway that no longer apply to any valid session are removed. Other statements
+    remain.
     """
     merged = []
     for statement in kept:

@@ -1,9 +1,9 @@
-"""Presigned S3 URLs: AWS Signature Version 4 in query parameters, a batch at once.
+"""Presigned S3 URLs: AWS Signature Version 4 in query parameters, in batches.
 
-Most of a signature is the same for a whole batch. What is left for each URL is hashing its key with
-the rest of the canonical request, and one HMAC, both from kept states. The order and spelling of
-everything follow "Authenticating Requests: Using Query Parameters" of the Amazon S3 API reference, and
-equal botocore's `S3SigV4QueryAuth` byte for byte.
+Most of a signature is the same for an entire batch. Each URL only needs a hash of its key with the
+rest of the canonical request, and one HMAC, both from cached states. Order and encoding follow
+"Authenticating Requests: Using Query Parameters" of the Amazon S3 API reference. URLs equal those of
+botocore's `S3SigV4QueryAuth` byte for byte.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 MAX_EXPIRES_IN: Final = 604_800
-"""Longest life of a presigned URL, in seconds (seven days)."""
+"""Maximum lifetime of a presigned URL, in seconds (seven days)."""
 
 _HMAC_BLOCK: Final = 64
 
@@ -38,15 +38,15 @@ class Presigner:
         self._key: tuple[str, bytes] = ("", b"")
 
     def sign(self, keys: Sequence[str], at: int, expires_in: int) -> list[str]:
-        """URLs that read one key each.
+        """Return URLs, each of which reads one key.
 
         Args:
             keys: Keys, not percent-encoded.
-            at: The signing instant, epoch seconds.
-            expires_in: Seconds from `at` on, 1 to 604,800.
+            at: Time of signing, epoch seconds.
+            expires_in: Lifetime in seconds from `at`, 1 to 604,800.
 
         Raises:
-            TableUnreadable: A key holds half of a surrogate pair, so it has no UTF-8 form.
+            TableUnreadable: A key contains half of a surrogate pair, so it has no UTF-8 form.
         """
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at))
         scope = f"{stamp[:8]}/{self._region}/s3/aws4_request"
@@ -72,7 +72,7 @@ class Presigner:
         return urls
 
     def _queries(self, stamp: str, scope: str, expires_in: int) -> tuple[str, str]:
-        """The query in canonical order, and in the order that botocore writes."""
+        """Return the query in canonical order, and in botocore's order."""
         first = (
             "X-Amz-Algorithm=AWS4-HMAC-SHA256"
             f"&X-Amz-Credential={quote(f'{self._credentials.access_key_id}/{scope}', safe='')}"
@@ -94,7 +94,7 @@ class Presigner:
 
 
 def _hmac_states(key: bytes) -> tuple[_Hash, _Hash]:
-    """The inner and outer hash of HMAC-SHA256, before the message (RFC 2104)."""
+    """Return the inner and outer hash of HMAC-SHA256, before the message (RFC 2104)."""
     block = key.ljust(_HMAC_BLOCK, b"\0")
     inner = sha256(bytes(byte ^ 0x36 for byte in block))
     outer = sha256(bytes(byte ^ 0x5C for byte in block))

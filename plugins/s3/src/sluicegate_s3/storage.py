@@ -1,4 +1,4 @@
-"""One bucket, or a directory of it: presigns its objects and opens its tables."""
+"""A bucket, or a directory of it: presigns objects, opens tables, vends credentials."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import ClassVar
 from sluicegate.api import (
     CredentialVendor,
     EndedSessions,
-    Fresh,
     ObjectDirectory,
     ObjectKeys,
     PluginContext,
     Presigned,
     Principal,
+    RefreshingValue,
     Scope,
     Storage,
     TemporaryCredentials,
@@ -23,20 +23,20 @@ from sluicegate.api import (
     signed_lifetime,
 )
 from sluicegate_s3.access import Access
-from sluicegate_s3.address import respelled
+from sluicegate_s3.address import with_canonical_scheme
 from sluicegate_s3.bindings import Binding, FullBinding, RoleBinding, SessionBinding
 from sluicegate_s3.config import S3Config
-from sluicegate_s3.credentials import Credentials, given_credentials
+from sluicegate_s3.credentials import Credentials, parse_vended_credentials
 from sluicegate_s3.signer import MAX_EXPIRES_IN, Presigner
 from sluicegate_s3.stores import Stores
 from sluicegate_s3.vendor import Vendor
 
 
 class S3Storage(Storage, CredentialVendor):
-    """Presigns, opens and vends credentials for the locations below one prefix of one bucket.
+    """Presigns, opens and vends credentials for locations below one prefix of one bucket.
 
     Attributes:
-        bindings: The ways to make credentials that a configuration can name.
+        bindings: The ways to create credentials that a configuration can name.
     """
 
     bindings: ClassVar[tuple[type[Binding], ...]] = (RoleBinding, SessionBinding, FullBinding)
@@ -44,12 +44,12 @@ class S3Storage(Storage, CredentialVendor):
     def __init__(
         self,
         config: S3Config,
-        credentials: Fresh[Credentials],
+        credentials: RefreshingValue[Credentials],
         clock: Callable[[], float] = time.time,
         vendor: Vendor | None = None,
     ) -> None:
         self._prefix = config.prefix
-        self._keys = ObjectKeys(config.prefix, f"s3://{config.bucket}/", respelled)
+        self._keys = ObjectKeys(config.prefix, f"s3://{config.bucket}/", with_canonical_scheme)
         self._address = config.public_address
         self._region = config.signing_region
         self._credentials = credentials
@@ -60,7 +60,7 @@ class S3Storage(Storage, CredentialVendor):
 
     @classmethod
     def configured(cls, config: S3Config, context: PluginContext) -> S3Storage:
-        """The storage that a configuration describes; nothing is asked of the store yet."""
+        """Return the configured storage, without connecting to it."""
         access = Access.configured(config)
         vendor = None
         if config.vending is not None:
@@ -71,7 +71,7 @@ class S3Storage(Storage, CredentialVendor):
 
     @property
     def prefix(self) -> str:
-        """The location prefix, with the scheme `s3` and a slash at its end."""
+        """Return the location prefix, with the scheme `s3` and a trailing slash."""
         return self._prefix
 
     async def presign(
@@ -80,17 +80,19 @@ class S3Storage(Storage, CredentialVendor):
         expires_in: int,
         credentials: TemporaryCredentials | None = None,
     ) -> Presigned:
-        """Presigned GET URLs, thousands at once; see `Storage.presign`.
+        """Return presigned GET URLs, thousands at a time; see `Storage.presign`.
 
-        All are signed for one instant. They live `expires_in` seconds, but at most seven days and no
-        longer than the session that signs them.
+        All have the same signing time. They are valid for `expires_in` seconds, but at most for seven
+        days and not longer than the session that signs them.
 
         Raises:
-            TableUnreadable: A location is no valid Unicode.
+            TableUnreadable: A location is not valid Unicode.
         """
         keys = self._keys.of(locations)
         signing = (
-            await self._credentials.get() if credentials is None else given_credentials(credentials)
+            await self._credentials.get()
+            if credentials is None
+            else parse_vended_credentials(credentials)
         )
         presigner = self._presigner_with(signing)
         at = int(self._clock())
@@ -111,22 +113,22 @@ class S3Storage(Storage, CredentialVendor):
         """
         key = self._keys.of_directory(location)
         if credentials is not None:
-            return ObjectDirectory(self._stores.vended(given_credentials(credentials)), key)
+            return ObjectDirectory(self._stores.vended(parse_vended_credentials(credentials)), key)
         await self._credentials.get()
         return ObjectDirectory(self._stores.own(), key)
 
     def vends(self, location: str) -> bool:
-        """Whether vending is configured, and the location below the prefix."""
+        """Return whether vending is configured, and the location is below the prefix."""
         return self._vendor is not None and self._keys.has_directory(location)
 
     async def vend(self, scope: Scope) -> TemporaryCredentials:
-        """Credentials for exactly the scope's directories; see `CredentialVendor.vend`.
+        """Return credentials for exactly the scope's directories; see `CredentialVendor.vend`.
 
-        What the bindings `session` and `full` give is not limited to the directories; a session or key
-        that is passed on keeps its own end, whatever the scope says.
+        Credentials of the bindings `session` and `full` are not limited to the directories. A session
+        or key that is passed on keeps its own expiry, whatever the scope says.
 
         Raises:
-            TableUnreadable: A directory's name is one that no listing can name.
+            TableUnreadable: No listing can name a directory's name.
         """
         directories = tuple(self._keys.of_directory(location) for location in scope.locations)
         return await self._vending().vend(scope, directories)
@@ -141,7 +143,9 @@ class S3Storage(Storage, CredentialVendor):
 
     def _vending(self) -> Vendor:
         if self._vendor is None:
-            raise UnsupportedOperation("this storage gives no temporary credentials, only URLs")
+            raise UnsupportedOperation(
+                "the table's storage issues no temporary credentials; read the table with 'url' access"
+            )
         return self._vendor
 
     def _presigner_with(self, credentials: Credentials) -> Presigner:

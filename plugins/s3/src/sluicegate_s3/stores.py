@@ -1,11 +1,11 @@
-"""The obstore stores of one bucket: its own, and some for credentials that others vended."""
+"""obstore stores of one bucket: the storage's own, and some for vended credentials."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
-from sluicegate.api import Fresh, ObjectStores, client_options, retry_config
+from sluicegate.api import ObjectStores, RefreshingValue, client_options, retry_config
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.credentials import Credentials
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     Provider: TypeAlias = Callable[[], Coroutine[None, None, S3Credential]]
 
-_ASK_AGAIN = timedelta(minutes=10)
+_RELOAD_AFTER = timedelta(minutes=10)
 
 
 class Stores(ObjectStores[Credentials, "S3Store"]):
     """Stores of one configuration."""
 
-    def __init__(self, config: S3Config, credentials: Fresh[Credentials]) -> None:
+    def __init__(self, config: S3Config, credentials: RefreshingValue[Credentials]) -> None:
         super().__init__()
         self._config = config
         self._credentials = credentials
@@ -37,10 +37,10 @@ class Stores(ObjectStores[Credentials, "S3Store"]):
         return _for_obstore(await self._credentials.get())
 
     def _store(self, provider: Provider) -> S3Store:
-        """A store of exactly this configuration.
+        """Return a store with exactly this configuration.
 
-        obstore lets environment variables speak where an argument is missing, and one of them
-        overrules the argument: so the endpoint is given by both of its names.
+        obstore falls back to environment variables for missing arguments. One of them even overrides
+        its argument, so the endpoint is passed under both of its names.
         """
         from obstore.store import S3Store
 
@@ -66,13 +66,13 @@ def _always(credentials: Credentials) -> Provider:
 
 
 def _for_obstore(credentials: Credentials) -> S3Credential:
-    """Credentials as obstore takes them; those without an end are asked for again after a while."""
+    """Return credentials for obstore. Those without expiry are requested again after a while."""
     end = credentials.expires_at
     return {
         "access_key_id": credentials.access_key_id,
         "secret_access_key": credentials.secret_access_key,
         "token": credentials.session_token,
-        "expires_at": datetime.now(UTC) + _ASK_AGAIN if end is None else _moment(end),
+        "expires_at": datetime.now(UTC) + _RELOAD_AFTER if end is None else _moment(end),
     }
 
 

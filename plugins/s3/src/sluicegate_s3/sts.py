@@ -1,4 +1,4 @@
-"""The token service: sessions of roles and of long-lived keys."""
+"""Requests sessions of roles and of long-lived keys from the token service."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sluicegate.api import Fresh
+from sluicegate.api import RefreshingValue
 from sluicegate_s3.aws import BotocoreThreads, client, milliseconds
 from sluicegate_s3.credentials import Credentials, CredentialSource
 
 
 class TokenService:
-    """Asks for sessions; its client is kept as long as the credentials that sign stay the same.
+    """Requests sessions. Its client is reused while the signing credentials stay the same.
 
     Args:
-        threads: Where botocore runs.
+        threads: Threads that run botocore.
         region: Region of the token service.
-        endpoint: URL of the token service; `None` is the region's of AWS.
+        endpoint: URL of the token service. `None` means that of AWS in the region.
     """
 
     def __init__(self, threads: BotocoreThreads, region: str, endpoint: str | None = None) -> None:
@@ -27,40 +27,49 @@ class TokenService:
         self._kept: tuple[Credentials, Any] | None = None
 
     async def assume_role(self, base: Credentials, request: Mapping[str, Any]) -> Credentials:
-        """A session of a role; the request holds the parameters of `AssumeRole`.
+        """Return a session of a role. The request contains the parameters of `AssumeRole`.
 
         Raises:
-            StorageError: The service refuses, or does not answer.
+            StorageError: The service returns an error, or doesn't respond.
             UnsupportedOperation: The session policy, packed with the tags, is too large.
         """
         return await self._session(base, lambda service: service.assume_role(**request))
 
     async def session_token(self, base: Credentials, duration: int) -> Credentials:
-        """A session of a long-lived key's own user, with all that the user may do.
+        """Return a session of a long-lived key's user, with all permissions of the user.
 
         Raises:
-            StorageError: The service refuses, or does not answer.
+            StorageError: The service returns an error, or doesn't respond.
         """
         return await self._session(
             base, lambda service: service.get_session_token(DurationSeconds=duration)
         )
 
-    async def _session(self, base: Credentials, ask: Callable[[Any], dict[str, Any]]) -> Credentials:
-        session = (await self._threads.run(lambda: ask(self._client(base))))["Credentials"]
-        return Credentials(
-            session["AccessKeyId"],
-            session["SecretAccessKey"],
-            session["SessionToken"],
-            milliseconds(session["Expiration"]),
-        )
+    async def _session(self, base: Credentials, call: Callable[[Any], dict[str, Any]]) -> Credentials:
+        return await self._threads.run(lambda: _session_of(call(self._client(base))))
 
     def _client(self, base: Credentials) -> Any:
-        """A client that signs with these credentials; making one costs more than a request."""
+        """Return a client that signs with these credentials. Creating one costs more than a request."""
         kept = self._kept
         if kept is None or kept[0] != base:
             kept = (base, client("sts", base, region=self._region, endpoint=self._endpoint))
             self._kept = kept
         return kept[1]
+
+
+def _session_of(response: Mapping[str, Any]) -> Credentials:
+    """Return the credentials in a response.
+
+    Raises:
+        KeyError: The response contains none.
+    """
+    session = response["Credentials"]
+    return Credentials(
+        session["AccessKeyId"],
+        session["SecretAccessKey"],
+        session["SessionToken"],
+        milliseconds(session["Expiration"]),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +79,8 @@ class Role:
     Attributes:
         arn: The role.
         session_name: Appears in the store's logs.
-        duration: Wanted life of a session in seconds; the service may give less.
-        external_id: Asked for by some trust policies.
+        duration: Requested lifetime of a session in seconds. The service might shorten it.
+        external_id: Required by some trust policies.
     """
 
     arn: str
@@ -80,7 +89,7 @@ class Role:
     external_id: str | None = None
 
     def request(self) -> dict[str, Any]:
-        """Parameters of `AssumeRole`."""
+        """Return parameters of `AssumeRole`."""
         request = {
             "RoleArn": self.arn,
             "RoleSessionName": self.session_name,
@@ -93,11 +102,11 @@ class Role:
 class AssumedRole(CredentialSource):
     """Sessions of a role, assumed with other credentials."""
 
-    def __init__(self, service: TokenService, role: Role, base: Fresh[Credentials]) -> None:
+    def __init__(self, service: TokenService, role: Role, base: RefreshingValue[Credentials]) -> None:
         self._service = service
         self._role = role
         self._base = base
 
     async def load(self) -> Credentials:
-        """A new session."""
+        """Return a new session."""
         return await self._service.assume_role(await self._base.get(), self._role.request())

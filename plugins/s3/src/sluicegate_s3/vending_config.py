@@ -1,4 +1,4 @@
-"""Configuration of how one S3 storage vends credentials."""
+"""Configuration of how an S3 storage vends credentials."""
 
 from __future__ import annotations
 
@@ -17,49 +17,49 @@ TagSource = Annotated[str, StringConstraints(pattern=r"^(id|name|properties\..+)
 
 
 class VendingConfig(PluginConfig):
-    """How recipients get temporary credentials: by default sessions of a role, limited to a table.
+    """How recipients get temporary credentials. Default: sessions of a role, limited to a table.
 
-    The bindings `session` and `full` (s3a-delegation-tokens.md) give away all that the gateway's own
-    credentials may do; they work only where they are named here, and `full`, which never ends, only
-    for who asks for it by name.
+    The bindings `session` and `full` (S3A token architecture) grant all permissions of the gateway's
+    own credentials. They work only if they are named here. `full`, which never expires, must also be
+    requested by name.
     """
 
     known_bindings: ClassVar[tuple[str, ...]] = ("role", "session", "full")
 
     binding: str = Field(
         default="role",
-        description="How credentials are made where nothing else is asked for: `role` or `session`.",
+        description="How credentials are created unless another way is requested: `role` or `session`.",
     )
     allowed_bindings: tuple[str, ...] = Field(
         default=(),
-        description="Further bindings that may be asked for by name: `role`, `session`, `full`.",
+        description="Additional bindings that can be requested by name: `role`, `session`, `full`.",
     )
     role_arn: RoleArn | None = Field(
-        default=None, description="Role whose sessions recipients get; the storage's if unset."
+        default=None, description="Role whose sessions recipients get. Default: the storage's role."
     )
     external_id: ExternalId | None = Field(
         default=None,
-        description="External id for that role; the storage's if unset, where the roles are one.",
+        description="External id for that role. Default: the storage's, if the roles are the same.",
     )
     role_chaining: bool = Field(
         default=False,
-        description="The gateway may assume the role though it has only a session itself (an instance "
-        "or container role); such sessions live for an hour at most.",
+        description="Allow the gateway to assume the role even if it has only a session itself (an "
+        "instance or container role). Such sessions last at most an hour.",
     )
     duration: int = Field(
-        default=3600, ge=900, le=43_200, description="Seconds that credentials live at most."
+        default=3600, ge=900, le=43_200, description="Maximum lifetime of credentials in seconds."
     )
     session_tags: Mapping[TagKey, TagSource] = Field(
         default={},
-        description="Tags of a role's sessions, each from `id`, `name` or `properties.<property>` of "
-        "the recipient.",
+        description="Tags of a role's sessions. Each comes from `id`, `name` or "
+        "`properties.<property>` of the recipient.",
         max_length=50,
     )
     transitive_tags: bool = Field(
-        default=False, description="The tags stay along further roles that a recipient assumes."
+        default=False, description="Keep the tags if a recipient assumes further roles."
     )
     source_identity: bool = Field(
-        default=False, description="A role's sessions carry the recipient as their source identity."
+        default=False, description="Set the recipient as the source identity of a role's sessions."
     )
     revoke: Literal["put", "print"] = Field(
         default="put",
@@ -67,22 +67,25 @@ class VendingConfig(PluginConfig):
     )
     iam_endpoint: Annotated[str, AfterValidator(canonical_endpoint)] | None = Field(
         default=None,
-        description="URL of the service that takes role policies; AWS's if unset, and with an "
-        "endpoint none.",
+        description="URL of the service that manages role policies. Default: AWS's; none with an "
+        "endpoint.",
     )
 
     @model_validator(mode="after")
-    def _refuse_unknown_bindings(self) -> Self:
+    def _check_bindings(self) -> Self:
         unknown = sorted(self.bindings.difference(self.known_bindings))
         if unknown:
             raise ValueError(
                 f"unknown binding {', '.join(unknown)}: use {', '.join(self.known_bindings)}"
             )
         if self.binding == "full":
-            raise ValueError("binding cannot be full: add it to allowed_bindings, for who asks for it")
+            raise ValueError(
+                "binding cannot be full: to permit clients to request it by name, add it to "
+                "allowed_bindings"
+            )
         return self
 
     @property
     def bindings(self) -> frozenset[str]:
-        """Every binding that credentials may be made by."""
+        """Return every binding with which credentials can be created."""
         return frozenset((self.binding, *self.allowed_bindings))

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from sluicegate.api import (
     EndedSessions,
-    Fresh,
     PermissionDenied,
     Principal,
+    RefreshingValue,
     Scope,
     TemporaryCredentials,
 )
@@ -20,20 +20,20 @@ from sluicegate_s3.vending_config import VendingConfig
 
 
 class Vendor:
-    """Vends by the bindings that the configuration allows.
+    """Vends with the bindings that the configuration allows.
 
     Args:
         config: The storage's configuration.
-        vending: Its part on vending.
+        vending: Its section on vending.
         base: The gateway's own credentials, before it assumes any role.
-        bindings: The ways that the configuration names.
+        bindings: The configured ways.
     """
 
     def __init__(
         self,
         config: S3Config,
         vending: VendingConfig,
-        base: Fresh[Credentials],
+        base: RefreshingValue[Credentials],
         bindings: Iterable[Binding],
     ) -> None:
         self._config = config
@@ -42,19 +42,19 @@ class Vendor:
         self._bindings = {each.name: each for each in bindings}
 
     async def vend(self, scope: Scope, directories: tuple[str, ...]) -> TemporaryCredentials:
-        """Credentials for directories; see `CredentialVendor.vend`.
+        """Return credentials for directories; see `CredentialVendor.vend`.
 
         Args:
-            scope: What is asked for.
+            scope: The requested scope.
             directories: The keys of its locations.
         """
         name = scope.binding or self._vending.binding
         binding = self._bindings.get(name)
         if binding is None:
             raise PermissionDenied(
-                f"this storage does not give credentials by the binding '{name}'",
-                detail=f"{self._config.prefix} allows {', '.join(sorted(self._bindings))}: "
-                "see vending.allowed_bindings",
+                f"this storage does not issue credentials with the binding '{name}'",
+                detail=f"{self._config.prefix} permits {', '.join(sorted(self._bindings))}: see "
+                "vending.allowed_bindings",
             )
         lifetime = min(scope.lifetime, self._vending.duration)
         request = Request(scope.principal, directories, lifetime)
@@ -65,14 +65,17 @@ class Vendor:
         )
 
     async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
-        """End what can be ended; see `CredentialVendor.end_sessions`."""
+        """End sessions if possible; see `CredentialVendor.end_sessions`."""
         role = self._bindings.get(RoleBinding.name)
         binding = role or self._bindings[self._vending.binding]
         ended = await binding.end_sessions(principal, before)
         rest = sorted(self._bindings.keys() - {binding.name})
         if not rest:
             return ended
-        unended = f"credentials made by the binding {' or '.join(rest)} only end by themselves"
+        unended = (
+            "the gateway cannot revoke credentials that were issued with the binding "
+            f"{' or '.join(rest)}"
+        )
         return replace(ended, instructions=f"{ended.instructions}\n{unended}")
 
     def _connection(self) -> Mapping[str, str]:

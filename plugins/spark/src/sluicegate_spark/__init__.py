@@ -1,1 +1,1 @@
-"""Long tasks on Apache Spark for Sluicegate's delegation service."""
+"""Runs long tasks of Sluicegate's delegation service on Apache Spark."""

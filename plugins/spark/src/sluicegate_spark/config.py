@@ -38,59 +38,62 @@ VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]
 
 
 class SparkCatalogConfig(IcebergConfig):
-    """A catalog of the executor, and what opens its tables where it vends nothing itself."""
+    """A catalog of the executor, and fallback credentials for its tables."""
 
     file_io: Annotated[Mapping[str, SecretStr], AfterValidator(_file_io)] = Field(
         default_factory=dict,
-        description="Credentials for the catalog's tables, where it vends none and none come with the "
-        "task: `s3.access-key-id`, `s3.secret-access-key`, `adls.sas-token.<account>` and the like.",
+        description="Credentials for the catalog's tables, used if the catalog vends none and the "
+        "task carries none: `s3.access-key-id`, `s3.secret-access-key`, "
+        "`adls.sas-token.<account>`, and similar keys.",
     )
 
 
 class SparkConfig(PluginConfig):
-    """Where tasks run, and the catalogs that their tables are in.
+    """Where tasks run, and the catalogs that contain their tables.
 
-    The service is a principal of these catalogs, and one that may write: what it loads a table with is
-    what it deletes files and commits with.
+    The service is a principal of these catalogs and needs write access: with the credentials that it
+    gets for a table, it deletes files and commits.
     """
 
     master: Annotated[str, AfterValidator(_master)] = Field(
         default="local[*]",
-        description="Spark's master: `local[*]` in the worker itself, `spark://host:7077`, `yarn`, "
-        "`k8s://https://host:6443`.",
+        description="Spark's master: `local[*]` (in the worker process), `spark://host:7077`, "
+        "`yarn`, or `k8s://https://host:6443`.",
     )
     remote: Annotated[str, AfterValidator(_remote)] | None = Field(
         default=None,
-        description="A Spark Connect server instead of a master, `sc://host:15002`; the jars are then "
-        "the server's.",
+        description="A Spark Connect server to use instead of a master, such as `sc://host:15002`. "
+        "The server provides the jars.",
     )
     jars: str | None = Field(
         default=None,
         min_length=1,
-        description="Folder with the jars of Iceberg, Delta Lake and the object stores.",
+        description="Folder that contains the jars of Iceberg, Delta Lake, and the object stores.",
     )
     packages: tuple[str, ...] = Field(
         default=(),
-        description="The same as Maven coordinates, which Spark fetches when it starts.",
+        description="The same libraries as Maven coordinates. Spark downloads them when it starts.",
     )
     conf: Mapping[str, SecretStr] = Field(
         default_factory=dict,
-        description="Settings of Spark, by their own names; they win over the executor's.",
+        description="Spark settings by their Spark names. They override the settings of the executor.",
     )
     environment: frozenset[VariableName] = Field(
         default=frozenset(),
-        description="Further environment variables that Spark's processes on this machine get.",
+        description="Names of additional environment variables that Spark's processes on this "
+        "machine inherit.",
     )
     endpoints: tuple[Endpoint, ...] = Field(
         default=(),
-        description="Stores that the `config` of tasks may name besides the clouds' own: URLs such as "
-        "`https://minio.example.com:9000`, or hosts. A name that leads to this machine or to a "
-        "metadata service is refused; an address is allowed as it is written.",
+        description="Stores, in addition to the public clouds, that the `config` of a task can name: "
+        "URLs such as `https://minio.example.com:9000`, or hosts. Names that resolve to "
+        "this machine or to a metadata service are rejected. An IP address is allowed "
+        "exactly as written.",
     )
     catalogs: Mapping[CatalogName, SparkCatalogConfig] = Field(
         default_factory=dict,
-        description="Iceberg REST catalogs, by the `catalog_name` of tasks; each with the keys of the "
-        "catalog type `iceberg`, and `file_io`.",
+        description="Iceberg REST catalogs, by the `catalog_name` of tasks. Each accepts the "
+        "settings of the catalog type `iceberg`, and `file_io`.",
     )
 
     @model_validator(mode="after")

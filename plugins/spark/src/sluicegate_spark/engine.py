@@ -1,4 +1,4 @@
-"""Spark itself: one session a worker, from which each task has one of its own."""
+"""Manages Spark: one session per worker, from which each task gets a separate one."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ _EXTENSIONS = (
     "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
 )
 _EVERYWHERE = {"spark.sql.session.timeZone": "UTC", **OF_SESSIONS}
-# Fixed when Spark starts: a Spark Connect server has its own.
+# Fixed when Spark starts; a Spark Connect server has its own values.
 _STARTED = {"spark.ui.showConsoleProgress": "false", **OF_STARTS}
 _HERE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
-    # Delta's VACUUM runs so many tasks to list a directory; 10,000 are Spark's default.
+    # Tasks in which Delta's VACUUM lists a directory; Spark's default is 10,000.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(4 * (os.cpu_count() or 1)),
 }
 
 
 class TaskSession:
-    """A task's own session: settings, temporary views and interruption are its own.
+    """A session of one task, with separate settings and temporary views. It can be interrupted.
 
     Args:
         spark: The session.
-        tag: Marks what it runs, for whoever looks at the cluster.
-        secrets: What no failure may tell.
+        tag: Marks the task's jobs for people who look at the cluster.
+        secrets: Values that no error message may contain.
     """
 
     def __init__(self, spark: SparkSession, tag: str, secrets: Collection[str] = ()) -> None:
@@ -72,11 +72,10 @@ class TaskSession:
         self._secrets = secrets
 
     async def run(self, work: Callable[[SparkSession], _Result]) -> _Result:
-        """Run something that blocks, in a thread; when it is cancelled, its jobs on Spark are, too.
+        """Run a blocking function in a thread. When canceled, cancel its jobs on Spark.
 
         Raises:
-            TaskFailed: The cluster failed, to be tried again, or the statement is wrong
-                (`ENGINE_FAILED`).
+            TaskFailed: The cluster failed (retryable), or the statement is wrong (`ENGINE_FAILED`).
         """
         begun, ended = threading.Event(), threading.Event()
 
@@ -108,34 +107,34 @@ class TaskSession:
             raise failure from error
 
     def _interrupt(self, begun: threading.Event, ended: threading.Event) -> None:
-        """Again and again: a job that Spark was only planning begins behind the first interruption."""
+        """Interrupt the jobs repeatedly: a job that Spark is still planning starts later."""
         if not begun.wait(_PAUSE):
             return
         try:
             for _ in range(_INTERRUPTIONS):
-                self.spark.interruptAll()  # a tag is known to the thread alone that added it
+                self.spark.interruptAll()  # tags are visible only to the thread that added them
                 if ended.wait(_PAUSE):
                     return
         except Exception as error:
-            log.warning("a task's jobs could not be interrupted: %s", type(error).__name__)
+            log.warning("jobs of a task could not be interrupted: %s", type(error).__name__)
         else:
-            log.warning("a task was stopped, but what it does on Spark's driver goes on to its end")
+            log.warning("a task was stopped, but its work on Spark's driver continues")
 
 
 class Engine:
-    """Starts Spark when the first task needs it, and again if it was lost.
+    """Starts Spark when the first task needs it, and restarts it if it was lost.
 
-    Where this process runs Spark already, as a notebook does, tasks run there by its settings, and it
-    goes on when they have ended.
+    If this process already runs Spark, as in a notebook, tasks run there with its settings, and Spark
+    keeps running after the tasks.
 
     Args:
-        config: Where it runs.
+        config: Where Spark runs.
     """
 
     def __init__(self, config: SparkConfig) -> None:
         self._config = config
         self._spark: SparkSession | None = None
-        self._context: SparkContext | None = None  # that was started here
+        self._context: SparkContext | None = None  # started here
         self._known = KnownSecrets(_secrets({}, self._given() | self._named()))
         self._starting = threading.Lock()
         self._registered: frozenset[str] = frozenset()
@@ -145,15 +144,15 @@ class Engine:
     async def session(
         self, task_id: str, conf: Mapping[str, str | SecretStr]
     ) -> AsyncIterator[TaskSession]:
-        """A session of its own for a task.
+        """Return a separate session for a task.
 
         Args:
             task_id: Marks its jobs.
-            conf: Settings of the session. Those that are configured for all win, but for Hadoop's file
-                systems: what opens a task's files is the task's alone.
+            conf: Settings of the session. Configured settings win, except those of Hadoop's file
+                systems: only the task's own credentials open its files.
 
         Raises:
-            TaskFailed: Spark does not start, or the cluster does not answer.
+            TaskFailed: Spark doesn't start, or the cluster doesn't respond.
         """
         spark = await anyio.to_thread.run_sync(self._opened)
         given = self._given()
@@ -172,12 +171,12 @@ class Engine:
                     await anyio.to_thread.run_sync(spark.stop)
 
     async def aclose(self) -> None:
-        """Stop Spark, if it was started here."""
+        """Stop Spark if it was started here."""
         await anyio.to_thread.run_sync(self._stop)
 
     def _opened(self) -> SparkSession:
         try:
-            return self._connected() if self._config.remote is not None else self._beside()
+            return self._connected() if self._config.remote is not None else self._new_session()
         except Exception as error:
             self._spark = None
             failure = failed_on_spark(error)
@@ -193,28 +192,28 @@ class Engine:
             builder = builder.config(name, value)
         return builder.create()
 
-    def _beside(self) -> SparkSession:
-        """A session beside the worker's."""
-        running = self._here()
+    def _new_session(self) -> SparkSession:
+        """Return a new session of the Spark that the worker's session belongs to."""
+        running = self._worker_session()
         session = running.newSession()
         if running.sparkContext is not self._context:
             _configure(session, _EVERYWHERE)
         return session
 
-    def _here(self) -> SparkSession:
-        """The worker's session; of tasks that need it at once, one starts it."""
+    def _worker_session(self) -> SparkSession:
+        """Return the worker's session. If several tasks need it at once, one of them starts it."""
         with self._starting:
             if self._spark is not None and _is_stopped(self._spark):
-                self._stop()  # what PySpark keeps of it would be taken for one that runs
+                self._stop()  # otherwise, PySpark mistakes what remains for a running Spark
             if self._spark is None:
-                # It logs every failure once more, with Java's stack and all that the statement held.
+                # This logger repeats every error with Java's stack trace and the statement's content.
                 logging.getLogger("SQLQueryContextLogger").disabled = True
                 logging.getLogger("py4j").setLevel(logging.WARNING)
                 self._spark = self._joined() or self._started()
             return self._spark
 
     def _joined(self) -> SparkSession | None:
-        """What this process had already; its settings are left as they are."""
+        """Return the Spark that this process already runs; its settings stay unchanged."""
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
 
@@ -236,10 +235,10 @@ class Engine:
         return spark
 
     def _launch(self, settings: Mapping[str, str]) -> None:
-        """Start a JVM and Spark in it, unless this process has a JVM, of which it can have one."""
+        """Start a JVM with Spark, unless this process already has a JVM. There can be only one."""
         from pyspark import SparkConf, SparkContext
 
-        with SparkContext._lock:  # as PySpark does while it starts one
+        with SparkContext._lock:  # PySpark takes it while it starts a JVM
             if SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
                 return
             environment = jvm_environment(os.environ, self._config.environment)
@@ -249,7 +248,7 @@ class Engine:
             )
 
     def _name_python(self) -> None:
-        """PySpark reads only from the environment which Python runs the functions that it sends."""
+        """Set the Python that runs functions: PySpark reads it only from the environment."""
         default = sys.executable if self._is_local else None
         if python := self._given().get("spark.pyspark.python", default):
             os.environ.setdefault("PYSPARK_PYTHON", python)
@@ -272,7 +271,7 @@ class Engine:
         return settings | self._given()
 
     def _named(self) -> dict[str, str]:
-        """The environment variables that the configuration names."""
+        """Return the environment variables that the configuration names."""
         return {name: os.environ[name] for name in self._config.environment if name in os.environ}
 
     def _given(self) -> dict[str, str]:
@@ -280,7 +279,10 @@ class Engine:
         return with_our_patterns(given)
 
     def _configure(self, spark: SparkSession, settings: Mapping[str, str | SecretStr]) -> None:
-        """Give a task's settings to its session; a Spark Connect server's log is the server's."""
+        """Apply a task's settings to its session.
+
+        The log level of a Spark Connect server is not changed.
+        """
         if self._config.remote is None:
             names = secret_settings(settings)
             with self._registering:
@@ -296,15 +298,15 @@ class Engine:
 
 
 def _is_stopped(spark: SparkSession) -> bool:
-    """Whether it was stopped from here, or by itself."""
+    """Return whether Spark was stopped, by this process or by itself."""
     java = spark.sparkContext._jsc
     return java is None or bool(java.sc().isStopped())
 
 
 def _secrets(settings: Mapping[str, str | SecretStr], given: Mapping[str, str]) -> frozenset[str]:
-    """The values that are secrets: of a task's settings, and of those with the names of secrets.
+    """Return secret values: all settings of a task, and configured settings with names of secrets.
 
-    Of an id and a secret with a colon between them, the secret alone is one as well.
+    From an id and a secret separated by a colon, the secret alone is also included.
     """
     named = (value for name, value in given.items() if re.search(SECRET_NAMES, name))
     own = (value.get_secret_value() for value in settings.values() if isinstance(value, SecretStr))
@@ -316,6 +318,6 @@ def _secrets(settings: Mapping[str, str | SecretStr], given: Mapping[str, str]) 
 def _configure(spark: SparkSession, conf: Mapping[str, str | SecretStr]) -> None:
     for name, value in conf.items():
         text = value.get_secret_value() if isinstance(value, SecretStr) else value
-        # Spark warns of some settings whenever they are set, also to what they are.
+        # Spark warns whenever some settings are set, even if the value doesn't change.
         if spark.conf.get(name, None) != text:
             spark.conf.set(name, text)

@@ -1,4 +1,4 @@
-"""Runs the delegation service's tasks on Spark."""
+"""Runs tasks of the delegation service on Spark."""
 
 from __future__ import annotations
 
@@ -12,25 +12,21 @@ from sluicegate.api import (
     TaskResult,
     TaskRun,
 )
-from sluicegate_iceberg.answers import GenericTable
 from sluicegate_iceberg.names import TableName
+from sluicegate_iceberg.responses import GenericTable
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.engine import Engine
-from sluicegate_spark.granted import check_catalog
+from sluicegate_spark.granted_locations import check_catalog
 from sluicegate_spark.operations import OF_DELTA_TABLES, OPERATIONS
 from sluicegate_spark.payload_config import AllowedEndpoints
-from sluicegate_spark.purge import gone_with_table, purged_with_table
+from sluicegate_spark.purge import finished_result, has_purged_metadata
 from sluicegate_spark.requirements import require
 from sluicegate_spark.tables import Format, StorageRules, Table, TableAccess, TaskCatalog
 from sluicegate_spark.work import Work
 
 
 class SparkExecutor(TaskExecutor):
-    """Runs each operation on a Spark session of its own.
-
-    Args:
-        config: Where Spark runs, and the catalogs.
-    """
+    """Runs each operation on a separate Spark session."""
 
     def __init__(self, config: SparkConfig) -> None:
         self._config = config
@@ -41,27 +37,27 @@ class SparkExecutor(TaskExecutor):
 
     @classmethod
     def configured(cls, config: SparkConfig, context: PluginContext) -> SparkExecutor:
-        """The executor that a section describes; Spark starts with the first task.
+        """Return the executor that a section configures. Spark starts with the first task.
 
         Raises:
-            ConfigurationError: What Spark needs on this machine is missing.
+            ConfigurationError: Something that Spark needs is missing on this machine.
         """
         require(config)
         return cls(config)
 
     async def acquire(self, task: DelegatedTask) -> TableAccess | None:
-        """The table, and credentials for its files; `None` where earlier attempts left nothing of it.
+        """Return access to the task's table, or `None` if it is gone after earlier attempts of a purge.
 
         Raises:
-            TaskFailed: They cannot be had (`CREDENTIAL_VENDING_FAILED`), the payload does not say
-                enough (`INVALID_PAYLOAD`), or the table is not granted (`NOT_GRANTED`).
+            TaskFailed: No credentials are available (`CREDENTIAL_VENDING_FAILED`), the payload is
+                incomplete (`INVALID_PAYLOAD`), or the table is not granted (`NOT_GRANTED`).
         """
         if task.table.catalog in self._catalogs:
             check_catalog(task)
         try:
             table = await self._table(task)
         except TaskFailed as failed:
-            if failed.retryable or not gone_with_table(task):
+            if failed.retryable or not has_purged_metadata(task):
                 raise
             return None
         access = TableAccess(table, task, rules=self._rules(task))
@@ -73,14 +69,14 @@ class SparkExecutor(TaskExecutor):
     async def run(self, task: DelegatedTask, resources: TableAccess | None, run: TaskRun) -> TaskResult:
         """Run the task's operation; see `TaskExecutor.run`."""
         if resources is None:
-            return purged_with_table(task, run)
+            return finished_result(task, run)
         resources.during(run)
         return await OPERATIONS[task.operation](
             Work(task, resources, self._engine, run, self._catalogs)
         )
 
     async def aclose(self) -> None:
-        """Stop Spark, close connections."""
+        """Stop Spark and close connections."""
         await self._engine.aclose()
         for catalog in self._catalogs.values():
             await catalog.client.aclose()
@@ -89,7 +85,7 @@ class SparkExecutor(TaskExecutor):
         name = TableName(task.table.namespace, task.table.name)
         catalog = self._catalogs.get(task.table.catalog)
         if catalog is None or (task.operation in OF_DELTA_TABLES and "location" in task.properties):
-            return _told(task, name)
+            return _described_by_payload(task, name)
         loaded = await catalog.load(name)
         if isinstance(loaded, GenericTable):
             return _generic(name, catalog, loaded)
@@ -112,31 +108,31 @@ class SparkExecutor(TaskExecutor):
 def _generic(name: TableName, catalog: TaskCatalog, found: GenericTable) -> Table:
     if found.format.lower() != "delta" or not found.base_location:
         raise TaskFailed(
-            f"the catalog '{catalog.name}' has a table of that name that is no Iceberg table, and no "
-            "Delta table with a location either",
+            f"the catalog '{catalog.name}' has a table of that name that is neither an Iceberg "
+            "table nor a Delta table with a location",
             error_code="INVALID_PAYLOAD",
         )
     return Table(name, catalog, found.base_location.rstrip("/"), None, {}, "delta")
 
 
-def _told(task: DelegatedTask, name: TableName) -> Table:
-    """The table as the payload describes it, where its catalog is not configured."""
+def _described_by_payload(task: DelegatedTask, name: TableName) -> Table:
+    """Return the table as described by the payload, if its catalog is not configured."""
     location = (task.metadata or {}).get("location") or task.properties.get("location")
     if location is None and task.metadata_location is not None:
         location = task.metadata_location.rpartition("/metadata/")[0]
     if not location:
         raise TaskFailed(
-            f"the catalog '{task.table.catalog}' is not configured for the executor, and the payload "
-            "does not say where the table is: it needs metadata, metadata_location or the property "
-            "'location'",
+            f"the catalog '{task.table.catalog}' is not configured for the executor, and the "
+            "payload does not contain the table's location: it needs metadata, metadata_location "
+            "or the property 'location'",
             error_code="INVALID_PAYLOAD",
         )
     return Table(name, None, location.rstrip("/"), task.metadata_location, {}, _format(task))
 
 
 def _format(task: DelegatedTask) -> Format | None:
-    told = task.properties.get("format")
-    if told == "delta":
+    name = task.properties.get("format")
+    if name == "delta":
         return "delta"
     is_iceberg = task.metadata is not None or task.metadata_location is not None
-    return "iceberg" if is_iceberg or told == "iceberg" else None
+    return "iceberg" if is_iceberg or name == "iceberg" else None

@@ -1,4 +1,7 @@
-"""What a failure means for a task: the cluster's is tried again, a wrong statement is not."""
+"""Converts errors of Spark to failures of tasks. Errors of the cluster are retryable.
+
+An error is final only if the statement is invalid: the same statement would fail again.
+"""
 
 from __future__ import annotations
 
@@ -9,39 +12,48 @@ from sluicegate.api import TaskFailed, without_queries
 
 _LENGTH = 500
 _REASON_LENGTH = 300
-# The statement cannot succeed as it is: a table that is none, an option that is not known.
+# The statement can't succeed, for example because a table doesn't exist or an option is unknown.
 _WRONG = frozenset({"AnalysisException", "ParseException", "IllegalArgumentException"})
-_PREAMBLE = "An error occurred while calling"  # py4j, before Java's own words
+_PREAMBLE = "An error occurred while calling"  # py4j, before Java's own message
 _DID_NOT_START = "JAVA_GATEWAY_EXITED"
-_NOT_STARTED = "Spark did not start; what Java printed is in the worker's log"
+_NOT_STARTED = "Spark did not start; the worker's log contains Java's output"
 _ENGINE = ("pyspark.", "py4j.", "grpc")
-# Iceberg says so of what cannot be, and of what another writer has changed meanwhile.
+# Iceberg raises this exception for impossible operations, and from `_COMMIT` for conflicting commits.
 _JAVA = re.compile(r"^: ([\w.$]+)", re.MULTILINE)
 _VALIDATION = "org.apache.iceberg.exceptions.ValidationException"
+_STATE_UNKNOWN = "org.apache.iceberg.exceptions.CommitStateUnknownException"
 _COMMIT = "org.apache.iceberg.SnapshotProducer"
 
 
 def failed_on_spark(error: Exception, secrets: Collection[str] = ()) -> TaskFailed | None:
-    """The failure of a task whose work on Spark raised; `None` where Spark has no part in it.
+    """Return the failure of a task for an error of Spark, or `None` for any other error.
 
     Args:
-        error: What it raised.
-        secrets: Values that the failure must not tell.
+        error: The error that the task's function raised.
+        secrets: Values that the failure must not contain.
     """
     kind = type(error)
     if not kind.__module__.startswith(_ENGINE) and not isinstance(error, ConnectionError):
         return None
-    words = _first_words(error, secrets)
+    cause = _first_line(error, secrets)
     if _is_wrong(error):
         return TaskFailed(
-            f"Spark refuses the task's statement: {words}", error_code="ENGINE_FAILED", detail=words
+            f"Spark rejected the task's statement: {cause}", error_code="ENGINE_FAILED", detail=cause
         )
-    failed = f"Spark failed while it ran the task ({kind.__name__})"
+    if _STATE_UNKNOWN in str(error):
+        return TaskFailed(
+            "the catalog did not confirm the commit of the task, and it is unknown whether the commit "
+            "was applied; the next attempt reads the table first",
+            error_code="COMMIT_STATE_UNKNOWN",
+            retryable=True,
+            detail=cause,
+        )
+    failed = f"Spark failed while running the task ({kind.__name__})"
     return TaskFailed(
-        _NOT_STARTED if _DID_NOT_START in words else failed,
+        _NOT_STARTED if _DID_NOT_START in cause else failed,
         error_code="ENGINE_FAILED",
         retryable=True,
-        detail=words,
+        detail=cause,
     )
 
 
@@ -54,15 +66,15 @@ def _is_wrong(error: Exception) -> bool:
 
 
 def reason_of(error: Exception) -> str:
-    """Why a store did not do something: its first line, without what may sign a URL."""
-    return f"{type(error).__name__}: {_first_words(error)}"[:_REASON_LENGTH]
+    """Return the type and first line of an error, without URL queries: these can be signatures."""
+    return f"{type(error).__name__}: {_first_line(error)}"[:_REASON_LENGTH]
 
 
-def _first_words(error: Exception, secrets: Collection[str] = ()) -> str:
-    """The first line that says what happened, without secrets and without what may sign a URL."""
+def _first_line(error: Exception, secrets: Collection[str] = ()) -> str:
+    """Return the first informative line, without secrets and without queries of URLs."""
     lines = (line.strip().removeprefix(": ") for line in str(error).splitlines())
-    said = (line for line in lines if line and not line.startswith(_PREAMBLE))
-    line = next(said, "")
+    causes = (line for line in lines if line and not line.startswith(_PREAMBLE))
+    line = next(causes, "")
     for secret in secrets:
         line = line.replace(secret, "…")
     return without_queries(line)[:_LENGTH]

@@ -1,6 +1,7 @@
-"""Checks the files that a table names, before Spark opens them on its own.
+"""Checks the files that a table names before Spark opens them.
 
-Only for realms with explicit locations. What a writer adds to the table after the check is not seen.
+The check runs only for realms with explicit locations. It doesn't cover files that a writer adds to
+the table later.
 """
 
 from __future__ import annotations
@@ -15,26 +16,27 @@ import pyarrow.compute as pc
 
 from sluicegate.api import TaskFailed
 from sluicegate.formats import FileSet
-from sluicegate_spark.granted import GrantedLocations
+from sluicegate_spark.delta_reader import delta_snapshot
+from sluicegate_spark.granted_locations import GrantedLocations
 
 if TYPE_CHECKING:
     from sluicegate_spark.engine import TaskSession
     from sluicegate_spark.tables import TableAccess
 
-# Paths that can lead out of the directory that they are relative to; `%` may hide a '..'.
+# Paths that might lead out of the directory that they are relative to. `%` can hide a '..'.
 _LEADS_ELSEWHERE = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:|\.\.|%|\\"
 _ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.\-]*:")
-_VECTOR_FILES = ["p", "u"]
+_ENCODED_UUID = 20  # characters of a UUID in Z85
 
 
 async def check_iceberg_files(access: TableAccess, session: TaskSession) -> None:
-    """Make sure that all files of an Iceberg table are granted, and where new ones are written.
+    """Ensure that all files of an Iceberg table, and its write locations, are granted.
 
     Raises:
-        TaskFailed: Some are not (`NOT_GRANTED`), or nobody can tell which files the table has.
+        TaskFailed: Some are not (`NOT_GRANTED`), or the list of files can't be determined.
     """
     from sluicegate_spark.purge.history import read_history
-    from sluicegate_spark.purge.listing import Files
+    from sluicegate_spark.purge.table_files import TableFiles
     from sluicegate_spark.purge.waves import Waves
 
     if not access.granted.is_limited:
@@ -43,25 +45,23 @@ async def check_iceberg_files(access: TableAccess, session: TaskSession) -> None
     history = None if location is None else await read_history(await access.objects(), location)
     if history is None:
         raise TaskFailed(
-            "the table's current metadata file is missing, so that its files cannot be checked "
+            "the table's current metadata file is missing, so its files cannot be checked "
             "against the grant of the task's realm",
             error_code="STORAGE_FAILED",
-            retryable=True,  # another writer may have replaced it
+            retryable=True,  # another writer might have replaced the file
         )
     access.granted.check((*history.files, *history.write_paths))
     async with Waves.within(session, access) as waves:
-        await Files(waves, history, skip_missing=True).check()
+        await TableFiles(waves, history, skip_missing=True).check()
 
 
 async def check_delta_files(access: TableAccess) -> None:
-    """Make sure that all files in the log of a Delta table are granted.
+    """Ensure that all files in the log of a Delta table are granted.
 
     Raises:
         TaskFailed: Some are not (`NOT_GRANTED`).
     """
-    from sluicegate_spark.conversion.reading import delta_snapshot
-
-    if not access.granted.is_limited or await access.handed_over() is None:
+    if not access.granted.is_limited or await access.credentials_of_task() is None:
         return
     found = await delta_snapshot(await access.objects(), access.table.location)
     if found is not None:
@@ -69,11 +69,11 @@ async def check_delta_files(access: TableAccess) -> None:
 
 
 async def check_file_set(granted: GrantedLocations, files: FileSet, location: str) -> None:
-    """Make sure that files and their deletion vectors are granted.
+    """Ensure that files and their deletion vectors are granted.
 
     Args:
-        granted: To the task.
-        files: Their paths are relative to `location` or absolute.
+        granted: Grant of the task.
+        files: Files with paths relative to `location`, or absolute.
         location: The table's directory.
 
     Raises:
@@ -97,6 +97,18 @@ def _leading_elsewhere(paths: pa.ChunkedArray) -> list[str]:
 
 
 def _vector_files(vectors: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Files of vectors: absolute, or a directory and a UUID (Delta protocol, "Deletion Vectors")."""
-    in_files = pc.is_in(pc.struct_field(vectors, "storageType"), pa.array(_VECTOR_FILES))
-    return pc.struct_field(vectors.filter(in_files), "pathOrInlineDv")
+    """Return absolute locations of vector files, and the directories of relative ones.
+
+    A relative vector is a directory and an encoded UUID, whose characters may look like a scheme or a
+    parent directory (Delta protocol, "Deletion Vector Descriptor Schema").
+    """
+    kinds = pc.struct_field(vectors, "storageType")
+    paths = pc.struct_field(vectors, "pathOrInlineDv")
+    directories = pc.utf8_slice_codeunits(paths, 0, -_ENCODED_UUID)
+    return pa.chunked_array(
+        [
+            *paths.filter(pc.equal(kinds, "p")).chunks,
+            *directories.filter(pc.equal(kinds, "u")).chunks,
+        ],
+        pa.string(),
+    )

@@ -1,7 +1,7 @@
-"""The objects of a table, opened with its credentials; works the same on the cluster's machines.
+"""Opens a table's objects with its credentials, in the worker and on the cluster's machines.
 
-Stores get their credentials from a function, because obstore otherwise completes them from the
-environment: a session token for S3's keys, and the machine's account key in place of a signature.
+Stores get their credentials from a function. Otherwise, obstore adds missing parts from the
+environment: a session token to S3 keys, or the machine's account key instead of a signature.
 """
 
 from __future__ import annotations
@@ -12,46 +12,69 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sluicegate.api import TemporaryCredentials, UnsupportedOperation, client_options, retry_config
-from sluicegate_spark.granted import GrantedLocations
+from sluicegate.api import (
+    ObjectDirectory,
+    TemporaryCredentials,
+    UnsupportedOperation,
+    client_options,
+    retry_config,
+)
+from sluicegate_spark.granted_locations import GrantedLocations
 
 if TYPE_CHECKING:
     from obstore.store import AzureCredential, GCSCredential, ObjectStore, S3Config, S3Credential
 
 _AZURE_HOST = "blob.core.windows.net"
 _REGION = "us-east-1"
-# A location comes from a table's files. These become parts of a host, which no character may end.
+# Locations come from a table's files, and these parts become parts of host names. Characters that end
+# a host name are therefore not allowed.
 _BUCKET = re.compile(r"[A-Za-z0-9$][A-Za-z0-9._-]{0,254}")
 _ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectAccess:
-    """Opens objects by their locations. It can be sent to other machines; its `repr` shows no secret.
+    """Opens objects by location. Can be sent to other machines; its `repr` contains no secrets.
 
     Attributes:
-        credentials: For all of the table's objects.
-        granted: What the task may touch of them.
+        credentials: Credentials for all objects of the table.
+        granted: Locations that the task can access.
     """
 
     credentials: TemporaryCredentials
     granted: GrantedLocations
 
     def open(self, location: str) -> tuple[ObjectStore, str]:
-        """The store of a location's bucket, and the object's key in it.
+        """Return the store of a location's bucket, and the object's key.
 
         Args:
             location: Literal, not percent-encoded (`s3://lake/a b/part.parquet`).
 
         Raises:
-            UnsupportedOperation: It names no bucket that the credentials are for.
-            TaskFailed: The task may not touch it (`NOT_GRANTED`).
+            UnsupportedOperation: The location names no bucket that the credentials cover.
+            TaskFailed: The task can't access the location (`NOT_GRANTED`).
         """
         self.granted.check([location])
         return self._open(location)
 
+    def directory(self, location: str) -> ObjectDirectory:
+        """Return a directory for reading and writing.
+
+        Args:
+            location: Literal, as for `open`.
+
+        Raises:
+            UnsupportedOperation: The location names no bucket that the credentials cover.
+            TaskFailed: The task can't access the location (`NOT_GRANTED`).
+        """
+        store, prefix = self.open(location)
+        return ObjectDirectory(store, prefix.strip("/"))
+
     def bucket(self, location: str) -> ObjectStore:
-        """The store of a bucket. Whoever uses it checks each key: `granted` is not asked here."""
+        """Return the store of a bucket.
+
+        The caller must check each key: `granted` is not applied here.
+        """
         return self._open(location)[0]
 
     def _open(self, location: str) -> tuple[ObjectStore, str]:
@@ -68,7 +91,7 @@ class ObjectAccess:
 
 @dataclass(frozen=True, slots=True)
 class _Frozen:
-    """Credentials as a key of a cache."""
+    """Credentials as a cache key."""
 
     kind: str
     secret: tuple[tuple[str, str], ...]
@@ -77,14 +100,14 @@ class _Frozen:
 
 @lru_cache(maxsize=64)
 def _store(credentials: _Frozen, scheme: str, authority: str) -> ObjectStore:
-    """A store keeps connections, so one machine makes few."""
+    """Return a cached store. A store reuses connections, so that one machine opens few."""
     make = _MAKERS.get(credentials.kind)
     if make is None:
-        raise UnsupportedOperation(f"tasks cannot reach tables of '{scheme}://'")
+        raise UnsupportedOperation(f"tasks do not support tables of '{scheme}://'")
     if scheme.lower() not in _SCHEMES[credentials.kind]:
-        raise UnsupportedOperation(f"the table's credentials open nothing of '{scheme}://'")
+        raise UnsupportedOperation(f"the table's credentials do not cover '{scheme}://'")
     if not _BUCKET.fullmatch(authority.partition("@")[0] if make is _azure else authority):
-        raise UnsupportedOperation(f"'{authority[:255]}' is no name of a bucket")
+        raise UnsupportedOperation(f"'{authority[:255]}' is not the name of a bucket")
     return make(authority, dict(credentials.secret), dict(credentials.connection))
 
 
@@ -125,7 +148,7 @@ def _azure(authority: str, secret: Mapping[str, str], connection: Mapping[str, s
     container, _, host = authority.partition("@")
     account = connection.get("account") or host.partition(".")[0]
     if not _ACCOUNT.fullmatch(account):
-        raise UnsupportedOperation(f"'{account[:63]}' is no name of a storage account")
+        raise UnsupportedOperation(f"'{account[:63]}' is not the name of a storage account")
     endpoint = connection.get("endpoint", f"https://{account}.{_AZURE_HOST}")
     credential: AzureCredential = {"sas_token": secret["sas_token"], "expires_at": None}
     return AzureStore(

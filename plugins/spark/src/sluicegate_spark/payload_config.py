@@ -1,6 +1,6 @@
-"""What of a payload's `config` has an effect, and which hosts it may name.
+"""Filters a payload's `config`: which keys have an effect, and which hosts they can name.
 
-A payload is a stranger's. Keys that are not listed here never reach Spark, Hadoop or Iceberg: some load
+Payloads are untrusted. Keys that are not listed here never reach Spark, Hadoop or Iceberg: some load
 classes (`client.factory`, `io-impl`) or choose credentials (`fs.s3a.aws.credentials.provider`).
 """
 
@@ -33,7 +33,7 @@ _KEYS: Final = frozenset(
     }
 )
 _OF_ACCOUNTS: Final = ("adls.sas-token.", "adls.sas-token-expires-at-ms.")
-# These become parts of a host.
+# These become parts of a host name.
 _SHAPES: Final = {
     "client.region": re.compile(r"[a-z0-9-]{1,40}"),
     "s3.region": re.compile(r"[a-z0-9-]{1,40}"),
@@ -48,17 +48,17 @@ _EXAMPLE: Final = "https://minio.example.com:9000"
 
 
 def effective(config: Mapping[str, str]) -> dict[str, str]:
-    """The entries that have an effect."""
+    """Return the entries that have an effect."""
     return {name: value for name, value in config.items() if is_known(name)}
 
 
 def is_known(name: str) -> bool:
-    """Whether a key has an effect."""
+    """Return whether a key has an effect."""
     return name in _KEYS or name.startswith(_OF_ACCOUNTS)
 
 
 def endpoint(text: str) -> str:
-    """An entry of the allow-list: a URL, or a host with all of its ports.
+    """Parse an entry of the allow-list: a URL, or a host with all of its ports.
 
     Raises:
         ValueError: It is neither.
@@ -70,27 +70,27 @@ def endpoint(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AllowedEndpoints:
-    """The hosts that payloads may name, besides the clouds' own.
+    """The hosts that payloads can name, in addition to the clouds' own.
 
     Attributes:
-        entries: As `endpoint` writes them.
+        entries: Entries in the form that `endpoint` returns.
     """
 
     entries: frozenset[str] = frozenset()
 
     async def check(self, config: Mapping[str, str], locations: Iterable[str]) -> None:
-        """Make sure that all that a payload says of hosts is allowed.
+        """Ensure that all hosts that a payload names are allowed.
 
         Args:
-            config: The payload's, as far as it has an effect.
-            locations: Those that nobody but the payload names.
+            config: Entries of the payload that have an effect.
+            locations: Locations that only the payload names.
 
         Raises:
-            TaskFailed: Something is not (`INVALID_PAYLOAD`).
+            TaskFailed: A host is not allowed (`INVALID_PAYLOAD`).
         """
         for name, shape in _SHAPES.items():
             if (value := config.get(name)) is not None and not shape.fullmatch(value):
-                raise _refused(f"config: '{name}' has no valid value")
+                raise _refused(f"config: '{name}' has an invalid value")
         if (url := config.get("s3.endpoint")) is not None:
             await self._check(_canonical(url), "config: 's3.endpoint'", _AMAZON)
         for location in locations:
@@ -105,20 +105,20 @@ class AllowedEndpoints:
         listed = bool({url, host, url.partition("://")[2]} & self.entries)
         if not listed and not clouds_own.fullmatch(url):
             raise _refused(
-                f"{place} names the host '{host[:255]}', which is not a cloud's own; the operator of "
-                "the delegation service allows it with the executor's setting 'endpoints'"
+                f"{place} names the host '{host[:255]}', which is not a public cloud's; the operator "
+                "of the delegation service can allow it with the executor's setting 'endpoints'"
             )
         if listed and _is_literal(host):
             return
         if internal := await internal_addresses(host):
             raise _refused(
-                f"{place} names the host '{host}', which leads to {internal[0]}: addresses of this "
-                "machine and of its cloud's metadata are refused, unless 'endpoints' has the address"
+                f"{place} names the host '{host}', which resolves to {internal[0]}: addresses of this "
+                "machine and of metadata services are rejected, unless 'endpoints' contains the address"
             )
 
 
 def _is_literal(host: str) -> bool:
-    """Whether an entry says itself which machine it leads to."""
+    """Return whether a host is an IP address or `localhost` rather than another name."""
     try:
         ip_address(host)
     except ValueError:

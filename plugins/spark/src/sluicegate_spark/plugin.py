@@ -1,4 +1,4 @@
-"""What the plugin offers to the delegation service. Nothing here imports PySpark."""
+"""Registers the plugin with the delegation service, without importing PySpark."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.operations import OPERATIONS
 
+sluicegate_api_version = "1.0"
+
 
 @hookimpl
 def sluicegate_register_task_executors() -> Sequence[TaskExecutorType]:
-    """The task executor `spark`."""
+    """Return the task executor `spark`."""
     return [
         TaskExecutorType(
             "spark",

@@ -1,4 +1,4 @@
-"""What a task's `properties` tell an operation: texts in the payload, typed and checked here."""
+"""Validates the `properties` of a task, which are strings in the payload."""
 
 from __future__ import annotations
 
@@ -14,40 +14,41 @@ _Model = TypeVar("_Model", bound="Properties")
 
 
 class Properties(BaseModel):
-    """Base of an operation's properties; names that an operation does not know are refused."""
+    """Base of an operation's properties. Unknown names are rejected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     location: str | None = Field(
-        default=None, min_length=1, description="The table's directory, where no catalog says it."
+        default=None, min_length=1, description="The table's directory, if no catalog provides it."
     )
 
 
 def parse(model: type[_Model], properties: Mapping[str, str]) -> _Model:
-    """The properties of a task.
+    """Parse the properties of a task.
 
     Args:
-        model: What the operation knows.
-        properties: As the payload has them.
+        model: The properties that the operation supports.
+        properties: The payload's properties.
 
     Raises:
-        TaskFailed: A name is not known, a value is wrong, or one is missing (`INVALID_PAYLOAD`).
+        TaskFailed: A name is unknown, a value is invalid, or a property is missing
+            (`INVALID_PAYLOAD`).
     """
     known = [field.alias or name for name, field in model.model_fields.items()]
     try:
         return model.model_validate(properties)
     except ValidationError as error:
         wrong = "; ".join(
-            _said(each["loc"], each["type"], each["msg"], known) for each in error.errors()
+            _problem(each["loc"], each["type"], each["msg"], known) for each in error.errors()
         )
         raise TaskFailed(f"properties: {wrong}", error_code="INVALID_PAYLOAD") from None
 
 
-def _said(place: tuple[int | str, ...], kind: str, message: str, known: list[str]) -> str:
+def _problem(place: tuple[int | str, ...], kind: str, message: str, known: list[str]) -> str:
     name = ".".join(map(str, place))
     if kind != "extra_forbidden":
-        said = message.removeprefix("Value error, ")
-        # What is wrong with several together has no place, and names them.
-        return f"'{name}': {said[:1].lower()}{said[1:]}" if name else said
+        text = message.removeprefix("Value error, ")
+        # Errors that concern several properties have no location, but name the properties.
+        return f"'{name}': {text[:1].lower()}{text[1:]}" if name else text
     nearest = get_close_matches(name, known, 1, 0.0)
-    return f"'{name}' is not known to this operation; the nearest that is known is '{nearest[0]}'"
+    return f"'{name}' is not a property of this operation; the most similar one is '{nearest[0]}'"

@@ -1,4 +1,4 @@
-"""What Spark needs on the worker's machine, looked for when the worker starts."""
+"""Checks, when the worker starts, that this machine has everything Spark needs."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sluicegate_spark.config import SparkConfig
 
 
 def require(config: SparkConfig) -> None:
-    """Refuse a worker that could not run a single task; nothing is started or opened.
+    """Reject a configuration with which no task could run. Nothing is started or opened.
 
     Raises:
-        ConfigurationError: A part is missing; the message says which, and how to get it.
+        ConfigurationError: Something is missing. The message explains how to install it.
     """
     if config.remote is None:
         _require_package("pyspark", "master", "sluicegate-spark")
@@ -27,17 +27,17 @@ def require(config: SparkConfig) -> None:
 
 
 def jars_in(folder: str) -> list[str]:
-    """The jars of a folder, sorted.
+    """Return the jars of a folder, sorted.
 
     Raises:
-        ConfigurationError: There is no such folder, or no jar in it.
+        ConfigurationError: The folder doesn't exist or contains no jars.
     """
     path = Path(folder)
     if not path.is_dir():
-        raise ConfigurationError(f"jars: there is no folder '{folder}'")
+        raise ConfigurationError(f"jars: the folder '{folder}' does not exist")
     found = sorted(map(str, path.glob("*.jar")))
     if not found:
-        raise ConfigurationError(f"jars: there is no jar in the folder '{folder}'")
+        raise ConfigurationError(f"jars: the folder '{folder}' contains no jars")
     return found
 
 
@@ -49,12 +49,11 @@ def _require_package(module: str, key: str, distribution: str) -> None:
 
 
 def _require_java() -> None:
-    """As Spark's own scripts look for it."""
+    """Look for Java in the same places as Spark's scripts."""
     home = os.environ.get("JAVA_HOME")
     if home and not Path(home, "bin", "java").is_file():
         raise ConfigurationError(
-            f"Spark needs Java, and there is no bin/java in JAVA_HOME ('{home}'): "
-            "correct it, or unset it"
+            f"Spark needs Java, but JAVA_HOME ('{home}') contains no bin/java: correct it, or unset it"
         )
     if not home and shutil.which("java") is None:
-        raise ConfigurationError("Spark needs Java: install a JDK 17, or set JAVA_HOME to where it is")
+        raise ConfigurationError("Spark needs Java: install JDK 17, or set JAVA_HOME to its location")

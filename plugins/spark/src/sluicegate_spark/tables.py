@@ -1,7 +1,7 @@
-"""The table of a task: where it is, and credentials for its files that are renewed while it runs.
+"""Finds the table of a task, and provides credentials for its files while the task runs.
 
-Source: polaris-delegation-service.md, "Credential Vending" (the service is a principal of the catalog
-and calls loadTable; or the catalog vends before and sends them with the payload's `config`).
+Source: Polaris delegation proposal, "Credential Vending" (the service is a principal of the catalog
+and calls loadTable, or the catalog sends vended credentials in the payload's `config`).
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import Literal
 
 from sluicegate.api import (
     DelegatedTask,
-    Fresh,
+    RefreshingValue,
     StorageError,
     TaskFailed,
     TaskRun,
     TemporaryCredentials,
     Unavailable,
 )
-from sluicegate_iceberg.answers import GenericTable, LoadedTable, StorageCredential
 from sluicegate_iceberg.client import IcebergClient
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.credentials import chosen
 from sluicegate_iceberg.names import TableName
 from sluicegate_iceberg.refusal import Refused
+from sluicegate_iceberg.responses import GenericTable, LoadedTable, StorageCredential
 from sluicegate_iceberg.vendor import Delegation
-from sluicegate_spark.granted import GrantedLocations
+from sluicegate_spark.granted_locations import GrantedLocations
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.payload_config import AllowedEndpoints, effective
 
@@ -34,13 +34,13 @@ Format = Literal["iceberg", "delta"]
 
 
 def vending_failed(why: str, *, retryable: bool = False, detail: str | None = None) -> TaskFailed:
-    """The failure of a task that gets no credentials: nothing was changed."""
+    """Return the failure of a task that gets no credentials. The task has not changed anything."""
     return TaskFailed(why, error_code="CREDENTIAL_VENDING_FAILED", retryable=retryable, detail=detail)
 
 
 @dataclass(frozen=True, slots=True)
 class TaskCatalog:
-    """A configured catalog, asked as the service's own principal."""
+    """A configured catalog, accessed as the service's own principal."""
 
     name: str
     config: IcebergConfig
@@ -49,15 +49,16 @@ class TaskCatalog:
 
     @classmethod
     def configured(cls, name: str, config: IcebergConfig) -> TaskCatalog:
-        """The catalog of a section; nothing is asked yet."""
+        """Return the catalog of a section, without connecting to it."""
         client = IcebergClient.configured(name, config)
         return cls(name, config, client, Delegation(client))
 
     async def load(self, table: TableName) -> LoadedTable | GenericTable:
-        """What the catalog says of a table, be it one of Polaris' generic ones.
+        """Load a table from the catalog, including generic tables of Polaris.
 
         Raises:
-            TaskFailed: It has no such table, does not let the service see it, or does not answer.
+            TaskFailed: The table doesn't exist or is not visible to the service, or the catalog
+                doesn't respond.
         """
         try:
             return await self.client.load(table)
@@ -68,10 +69,11 @@ class TaskCatalog:
             return found
 
     async def vend(self, table: Table, locations: Sequence[str]) -> TemporaryCredentials | None:
-        """Credentials for directories of a table; `None` where the catalog vends none.
+        """Vend credentials for directories of a table, or return `None` if the catalog vends none.
 
         Raises:
-            TaskFailed: It refuses, does not answer, or has another table of that name by now.
+            TaskFailed: The catalog denies the request, doesn't respond, or now has another table of
+                that name.
         """
         try:
             return await self.delegation.credentials(
@@ -94,7 +96,7 @@ class TaskCatalog:
         if _says_missing(error):
             why = f"the catalog '{self.name}' shows no such table to the delegation service"
             return vending_failed(why, detail=error.detail)
-        why = f"the catalog '{self.name}' does not answer the delegation service"
+        why = f"the catalog '{self.name}' does not respond to the delegation service"
         return vending_failed(why, retryable=True, detail=error.detail)
 
 
@@ -107,13 +109,14 @@ class Table:
     """A task's table.
 
     Attributes:
-        catalog: Where it is in a configured catalog, `None` where all that is known came with the task.
+        catalog: The configured catalog of the table, or `None` if only the task describes the table.
         location: Its directory, without a trailing slash.
         metadata_location: Its current metadata file; `None` for a Delta table.
-        properties: How its storage is reached, none of it secret.
-        format: What its catalog says that it is, or the task's property `format`; `None` where
-            nobody does.
-        table_id: Tells it from another one of its name in its catalog; empty where it has none.
+        properties: How to access its storage; no secrets.
+        format: The format according to its catalog or to the task's property `format`; `None` if
+            unknown.
+        table_id: Distinguishes it from other tables with the same name; empty if the catalog has no
+            ids.
     """
 
     name: TableName
@@ -127,11 +130,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class StorageRules:
-    """What the executor's configuration says of the credentials of tasks.
+    """Rules of the executor's configuration for credentials of tasks.
 
     Attributes:
-        endpoints: Hosts that a payload may name.
-        own: Properties of the file IO of the task's catalog, for where no other credentials come.
+        endpoints: Hosts that a payload can name.
+        own: File IO properties of the task's catalog, used if there are no other credentials.
     """
 
     endpoints: AllowedEndpoints = field(default_factory=AllowedEndpoints)
@@ -139,19 +142,19 @@ class StorageRules:
 
 
 class TableAccess:
-    """Credentials for the files of a task's table, renewed for as long as the task runs.
+    """Credentials for the files of a task's table, renewed while the task runs.
 
-    They are vended by the table's catalog, or come with the task, or are configured for the catalog.
-    Those of Spark's settings and of the machine are never used.
+    The table's catalog vends them, the task contains them, or they are configured for the catalog.
+    Credentials of Spark's settings and of the machine are never used.
 
     Attributes:
-        granted: What the task may touch.
+        granted: Locations that the task can access.
 
     Args:
         table: The table.
-        task: With the credentials that came with it, if any.
-        locations: Directories that they have to open.
-        rules: What the configuration says of them.
+        task: The task, with its credentials, if any.
+        locations: Directories that the credentials must cover.
+        rules: Rules of the configuration for them.
     """
 
     def __init__(
@@ -167,19 +170,20 @@ class TableAccess:
         self._given = task.config
         self._locations = tuple(locations) or (table.location,)
         self._run: TaskRun | None = None
-        self._fresh = Fresh(self._load, "credentials of a task's table")
+        self._fresh = RefreshingValue(self._load, "credentials of a task's table")
 
     def during(self, run: TaskRun) -> None:
-        """From now on, take newer credentials that a repeated request brings."""
+        """Use newer credentials from repeated requests for the task, as long as the task runs."""
         self._run = run
 
     async def objects(self) -> ObjectAccess:
-        """Access to the table's objects by credentials that have not ended.
+        """Return access to the table's objects with valid credentials.
 
-        At least half of their life is left: ask again before each part of a long work.
+        At least half of their lifetime remains. In long work, call this method again before each
+        part.
 
         Raises:
-            TaskFailed: None can be had (`CREDENTIAL_VENDING_FAILED`).
+            TaskFailed: No credentials are available (`CREDENTIAL_VENDING_FAILED`).
         """
         try:
             return ObjectAccess(await self._fresh.get(), self.granted)
@@ -188,7 +192,7 @@ class TableAccess:
 
     @property
     def is_local_delta(self) -> bool:
-        """Whether it is a Delta table on disks of the cluster, which the task's realm was granted."""
+        """Return whether it is a Delta table at a granted location on the cluster's disks."""
         return (
             self.table.format != "iceberg"
             and self.table.location.startswith("file:")
@@ -196,14 +200,14 @@ class TableAccess:
             and self.granted.allows(self.table.location)
         )
 
-    async def handed_over(self) -> TemporaryCredentials | None:
-        """The newest credentials that came with the task, else those of its catalog's configuration.
+    async def credentials_of_task(self) -> TemporaryCredentials | None:
+        """Return the newest credentials of the task, or else those of the catalog's configuration.
 
         Raises:
-            TaskFailed: The payload's name a host that is not allowed (`INVALID_PAYLOAD`).
+            TaskFailed: The payload's credentials name a host that is not allowed (`INVALID_PAYLOAD`).
         """
-        came = self._given if self._run is None else await self._run.renewed_config()
-        config = effective(came or {})
+        config_of_task = self._given if self._run is None else await self._run.renewed_config()
+        config = effective(config_of_task or {})
         only_payloads = self._locations if self.table.catalog is None else ()
         await self._rules.endpoints.check(config, only_payloads)
         return self._chosen(config) or self._chosen(self._rules.own)
@@ -213,11 +217,11 @@ class TableAccess:
         return chosen([everywhere], self._locations, {**self.table.properties, **config})
 
     async def _load(self) -> TemporaryCredentials:
-        found = await self._vended() or await self.handed_over()
+        found = await self._vended() or await self.credentials_of_task()
         if found is None:
             raise vending_failed(
                 "no credentials for the table's files: the catalog vends none to the delegation "
-                "service, none came with the task, and its catalog's 'file_io' has none"
+                "service, and the task and the catalog's 'file_io' contain none"
             )
         return found
 
@@ -225,12 +229,12 @@ class TableAccess:
         table = self.table
         if table.catalog is None or table.catalog.config.credentials != "catalog":
             return None
-        if table.format != "iceberg":  # Polaris vends nothing for generic tables
+        if table.format != "iceberg":  # Polaris vends no credentials for generic tables
             return None
         try:
             return await table.catalog.vend(table, self._locations)
         except TaskFailed as failed:
             if not failed.retryable:
                 raise
-            # `Fresh` goes on with what it has for as long as that lives.
+            # `RefreshingValue` keeps using its current value while that is valid.
             raise StorageError(failed.message, detail=failed.detail) from failed

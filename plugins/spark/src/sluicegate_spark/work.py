@@ -1,4 +1,4 @@
-"""What an operation is given, and what an operation is."""
+"""The input of an operation, and the type of operations."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Work:
     """One attempt at a task.
 
     Attributes:
-        access: The task's table, and its credentials.
+        access: The task's table and its credentials.
         engine: Opens sessions.
-        run: Where progress and finished stages are told.
-        catalogs: Those that are configured, by name.
+        run: Receives progress and finished stages.
+        catalogs: The configured catalogs, by name.
     """
 
     task: DelegatedTask

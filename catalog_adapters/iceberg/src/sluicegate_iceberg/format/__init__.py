@@ -1,1 +1,1 @@
-"""Iceberg tables as snapshots that Delta Sharing recipients can read, without copying a file."""
+"""Reads Iceberg tables as snapshots for Delta Sharing recipients, without copying files."""

@@ -1,7 +1,7 @@
-"""Avro object container files (Avro specification, "Object Container Files"), within a budget.
+"""Reads Avro object container files (Avro specification, "Object Container Files") within a budget.
 
-fastavro decompresses a block whole and decodes whatever the schema says; here it decodes one row after
-the other, of a window that moves through the block.
+fastavro decompresses entire blocks and trusts the schema. This module decodes one row at a time, from
+a window that moves through the block.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from sluicegate_iceberg.format.inflating import (
 from sluicegate_iceberg.format.json_cost import take_json
 
 _MAGIC = b"Obj\1"
-_SYNC = 16  # bytes of the mark behind the header and each block
+_SYNC = 16  # bytes of the marker after the header and after each block
 _MOST_HEADERS = 1000
-# A row of a table with 30,000 columns has some three megabytes. Decoded it takes a hundred times that.
+# A row of a table with 30,000 columns is about 3 MB. Decoded, it takes a hundred times as much
+# memory.
 _LONGEST_ROW = 4 << 20
-_AT_ONCE = 1000  # rows, after which they are counted
+_AT_ONCE = 1000  # rows between updates of the budget
 _LONGEST_NUMBER = 10  # bytes
 
 
@@ -36,55 +37,55 @@ class AvroFile:
     """A file of rows.
 
     Args:
-        data: The file.
-        what: Which one it is, in words for users.
-        budget: Counts what is decoded.
+        data: The file's content.
+        what: Description of the file for error messages.
+        budget: Counts decoded bytes.
 
     Attributes:
-        headers: The file's metadata, without the values' encoding.
+        headers: The file's metadata, with values still encoded.
 
     Raises:
-        ValueError: It is no such file.
+        ValueError: It is not an Avro file.
     """
 
     def __init__(self, data: bytes, what: str, budget: Budget) -> None:
         self._data, self._what, self._budget = memoryview(data), what, budget
         self._at = len(_MAGIC)
         if not data.startswith(_MAGIC):
-            raise ValueError("it is no Avro file")
+            raise ValueError("it is not an Avro file")
         self.headers: Mapping[str, bytes] = self._read_headers()
         self._sync = self._take(_SYNC)
 
     def json(self, header: str) -> Any:
-        """A header that is JSON.
+        """Return a JSON header.
 
         Raises:
-            KeyError: There is no such header.
-            ValueError: It is no JSON.
+            KeyError: The header doesn't exist.
+            ValueError: It is not JSON.
         """
         text = self.headers[header]
         take_json(text, self._what, self._budget)
         return orjson.loads(text)
 
     def rows(self, schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The rows, each decoded when it is taken.
+        """Yield rows. Each one is decoded on demand.
 
         Args:
-            schema: Of `avro_schema`.
+            schema: A schema of `avro_schema`.
 
         Raises:
-            TableTooLarge: They take more than the budget has.
-            ValueError: The file is broken; or any other error that decoding raises.
+            TableTooLarge: The rows exceed the budget.
+            ValueError: The file is broken. Decoding can also raise other errors.
         """
         parsed = fastavro.parse_schema(dict(schema))
         decompress = self._codec()
         while self._at < len(self._data):
             count, size = self._number(), self._number()
             if count < 0:
-                raise ValueError("a block has less than no rows")
+                raise ValueError("a block has a negative number of rows")
             yield from self._decoded(count, decompress(self._take(size)), parsed)
             if self._take(_SYNC) != self._sync:
-                raise ValueError("a block does not end where it says")
+                raise ValueError("a block does not end at its declared size")
 
     def _decoded(self, count: int, pieces: Iterator[bytes], schema: Any) -> Iterator[dict[str, Any]]:
         window, start, counted = io.BytesIO(), 0, 0
@@ -93,7 +94,7 @@ class AvroFile:
                 try:
                     value: Any = fastavro.schemaless_reader(window, schema, None)
                     break
-                except (EOFError, ValueError, IndexError):  # the rest of the row may follow
+                except (EOFError, ValueError, IndexError):  # the rest of the row might follow
                     window, start = self._moved(window, start, pieces), 0
             start = window.tell()
             if row - counted >= _AT_ONCE:
@@ -103,7 +104,7 @@ class AvroFile:
         self._budget.take(self._what, rows=count - counted)
 
     def _moved(self, window: io.BytesIO, start: int, pieces: Iterator[bytes]) -> io.BytesIO:
-        """The window from a row on, with one more piece."""
+        """Return the window, moved to a row and extended by one piece."""
         rest = window.getvalue()[start:]
         if len(rest) > _LONGEST_ROW:
             raise TableTooLarge(
@@ -111,7 +112,7 @@ class AvroFile:
             )
         piece = next(pieces, None)
         if piece is None:
-            raise ValueError("a row is broken, or ends behind its block")
+            raise ValueError("a row is invalid, or extends beyond its block")
         return io.BytesIO(rest + piece)
 
     def _codec(self) -> Callable[[memoryview], Iterator[bytes]]:
@@ -124,7 +125,9 @@ class AvroFile:
             return lambda block: from_zstandard(block, self._budget, self._what)
         if name == "snappy":
             return lambda block: from_snappy(block, self._budget, self._what)
-        raise ValueError(f"it is compressed by '{name[:50]}', which Iceberg's writers do not use")
+        raise ValueError(
+            f"its codec '{name[:50]}' is not supported, because Iceberg's writers do not use it"
+        )
 
     def _pieces(self, block: memoryview) -> Iterator[bytes]:
         for start in range(0, len(block), PIECE):
@@ -143,18 +146,18 @@ class AvroFile:
         return headers
 
     def _number(self) -> int:
-        """An Avro `long`: zigzag, seven bits in a byte."""
+        """Decode an Avro `long`: zigzag, seven bits per byte."""
         value = 0
         for place, byte in enumerate(self._data[self._at : self._at + _LONGEST_NUMBER]):
             value |= (byte & 0x7F) << 7 * place
             if byte < 0x80:
                 self._at += place + 1
                 return (value >> 1) ^ -(value & 1)
-        raise ValueError("the file ends in the middle, or has a number that is too long")
+        raise ValueError("the file is truncated, or contains a number that is too long")
 
     def _take(self, size: int) -> memoryview:
         part = self._data[self._at : self._at + max(size, 0)]
         if len(part) != size:
-            raise ValueError("the file ends in the middle")
+            raise ValueError("the file is truncated")
         self._at += size
         return part

@@ -1,7 +1,7 @@
-"""Schemas of manifests, made safe to decode by: whoever writes a table chooses them.
+"""Makes the schemas in manifests safe for decoding, because they come from untrusted writers.
 
-An array of a million nulls takes three bytes, and a type may hold itself: neither has an end that the
-size of a file would set. What Iceberg's writers write has neither (Iceberg specification, "Avro").
+An array of a million nulls takes three bytes, and a type can contain itself. In both cases, the size
+of the file sets no limit. Iceberg's writers write neither (Iceberg specification, "Avro").
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_MOST_TYPES = 10_000  # each counted as often as it occurs; a schema of manifests has some eighty
+_MOST_TYPES = 10_000  # each counted as often as it occurs; a manifest's schema has about eighty
 _DEEPEST = 12
 _SIZED = frozenset(("boolean", "int", "long", "float", "double", "bytes", "string"))
 _LONGEST_FIXED = 1 << 16  # bytes
 _INTEGER, _TEXT, _BYTES = frozenset(("int", "long")), frozenset(("string",)), frozenset(("bytes",))
 
-# What is read of rows: the types that a field may have; maps are arrays of keys and values.
+# Fields that are read, and their permitted types. Maps are arrays of keys and values.
 _COUNTS = {"key": _INTEGER, "value": _INTEGER}
 _BOUNDS = {"key": _INTEGER, "value": _BYTES}
 _MANIFEST: Mapping[str, Any] = {
@@ -48,16 +48,16 @@ _ENTRY: Mapping[str, Any] = {
 
 
 def manifest_list_schema(written: Any) -> dict[str, Any]:
-    """The schema of a manifest list, without what decoding does not need.
+    """Return the schema of a manifest list, reduced to the parts that decoding needs.
 
     Raises:
-        ValueError: It is not one that Iceberg's writers could write.
+        ValueError: Iceberg's writers can't have written it.
     """
     return _checked(written, _MANIFEST)
 
 
 def manifest_schema(written: Any) -> dict[str, Any]:
-    """The schema of a manifest; as `manifest_list_schema`."""
+    """Return the schema of a manifest; see `manifest_list_schema`."""
     return _checked(written, _ENTRY)
 
 
@@ -65,7 +65,7 @@ def _checked(written: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
     kind = _Plain().type(written, _DEEPEST, nested=False)
     schema = kind.schema
     if not isinstance(schema, dict) or schema["type"] != "record" or kind.empty:
-        raise ValueError("the rows of the Avro file are no records")
+        raise ValueError("the rows of the Avro file are not records")
     _check_fields(schema, wanted)
     return schema
 
@@ -86,12 +86,12 @@ def _check_field(name: str, type_: Any, kinds: Any) -> None:
         elif isinstance(variant, str) and variant in kinds:
             continue
         if variant != "null":
-            raise ValueError(f"field {name} of the Avro file is of another type than it must be")
+            raise ValueError(f"field {name} of the Avro file has an unexpected type")
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A type, what a value of it takes at least, and how many types it consists of."""
+    """A type, the minimum size of its values, and the number of types it consists of."""
 
     schema: Any
     empty: bool
@@ -100,17 +100,18 @@ class _Kind:
 
 @dataclass
 class _Plain:
-    """Copies a schema: names are without namespaces, and there is nothing but structure.
+    """Copies the structure of a schema, with names that have no namespaces.
 
-    Logical types are left out, too: a date that Python does not know is no reason to refuse a file.
+    Logical types are also left out, so that a date that Python can't represent doesn't make a file
+    unreadable.
     """
 
     named: dict[str, _Kind | None] = field(default_factory=dict)
 
     def type(self, written: Any, deepest: int, *, nested: bool) -> _Kind:
-        """One type; `nested` ones are in an array or a map, and hold no other ones."""
+        """Return one type. Types in arrays and maps (`nested`) can't contain further ones."""
         if deepest < 0:
-            raise ValueError("the Avro file's schema is nested too deep")
+            raise ValueError("the Avro file's schema is nested too deeply")
         if isinstance(written, str):
             return self._of_name(written)
         if isinstance(written, list):
@@ -133,8 +134,8 @@ class _Plain:
             return _Kind(name, False, 1)
         short = name.rpartition(".")[2]
         known = self.named.get(short)
-        if known is None:  # not known, or the reference is inside of it
-            raise ValueError("the Avro file's schema names a type that it does not define before")
+        if known is None:  # unknown, or a recursive reference
+            raise ValueError("the Avro file's schema refers to a type before its definition")
         return _Kind(short, known.empty, known.types)
 
     def _union(self, written: list[Any], deepest: int, *, nested: bool) -> _Kind:
@@ -152,7 +153,7 @@ class _Plain:
                 for each, kind in zip(fields, kinds, strict=True)
             ],
         }
-        # A name stands for what it was defined as; the definition itself occurs once.
+        # A name refers to the earlier definition; the definition itself occurs once.
         found = self.named[name] = _Kind(schema, all(each.empty for each in kinds), _sum(kinds))
         return found
 
@@ -162,7 +163,7 @@ class _Plain:
         key = "items" if kind == "array" else "values"
         items = self.type(written[key], deepest - 1, nested=True)
         if items.empty:
-            raise ValueError("the Avro file's schema has an array of what takes no bytes")
+            raise ValueError("the Avro file's schema has an array whose elements take no bytes")
         return _Kind({"type": kind, key: items.schema}, False, _sum([items]))
 
     def _leaf(self, written: Mapping[str, Any], kind: str) -> _Kind:
@@ -173,7 +174,7 @@ class _Plain:
         else:
             schema["size"] = int(written["size"])
             if not 1 <= schema["size"] <= _LONGEST_FIXED:
-                raise ValueError("the Avro file's schema has values of a size that makes no sense")
+                raise ValueError("the Avro file's schema has a type with an invalid size")
         found = self.named[name] = _Kind(schema, False, 1)
         return found
 

@@ -1,8 +1,8 @@
-"""From a manifest's column metrics to Delta's statistics (Delta protocol, "Per-file Statistics").
+"""Translates a manifest's column metrics to Delta's statistics (Delta protocol, "Per-file Statistics").
 
-What cannot be said exactly is left out: bounds are never tight, so `tightBounds` is false; timestamps
-are rounded outwards to milliseconds; floating point has no maximum unless no value is NaN, which
-Delta's readers take for the greatest one.
+Values without an exact translation are left out. Bounds are never tight, so `tightBounds` is false.
+Timestamps are rounded outwards to milliseconds. Floating-point columns have a maximum only if no
+value is NaN, which Delta's readers treat as the greatest value.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1)
 _LONG = 8  # bytes
 _FLOATING = (4, 8)  # bytes
-_LONGEST_DECIMAL = 16  # bytes, of 38 digits
-# A bound as JSON text, of the encoded value and whether it is an upper one; `None` where it has none.
+_LONGEST_DECIMAL = 16  # bytes; 38 digits
+# Returns a bound as JSON text. Arguments: the encoded value, and whether it is an upper bound. `None`
+# if there is none.
 Decode = Callable[[bytes, bool], str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A column whose metrics are told.
+    """A column with metrics.
 
     Attributes:
         key: The column's name in the statistics, as JSON text.
-        decode: Of its bounds; `None` for types whose bounds Delta does not know.
-        nan: Its values may be NaN.
+        decode: Decodes its bounds; `None` for types that have no bounds in Delta.
+        nan: Whether values can be NaN.
     """
 
     id: int
@@ -44,11 +45,11 @@ class Metric:
 
 
 def metrics_of(columns: Iterable[Field], name: Callable[[Field], str]) -> tuple[Metric, ...]:
-    """The columns with metrics: the top-level ones of primitive types.
+    """Return the columns with metrics: top-level columns of primitive types.
 
     Args:
-        columns: Those that are declared.
-        name: What statistics call them.
+        columns: The declared columns.
+        name: Returns a column's name in statistics.
     """
     return tuple(
         Metric(
@@ -63,7 +64,7 @@ def metrics_of(columns: Iterable[Field], name: Callable[[Field], str]) -> tuple[
 
 
 def stats_text(file: Mapping[str, Any], metrics: Iterable[Metric]) -> str:
-    """The statistics of a data file as JSON text.
+    """Return the statistics of a data file as JSON text.
 
     Args:
         file: The `data_file` of a manifest's entry.
@@ -117,7 +118,7 @@ def _floating(data: bytes, _: bool) -> str | None:
 def _decimal(data: bytes, scale: int) -> str | None:
     if len(data) > _LONGEST_DECIMAL:
         return None
-    # Not by `Decimal`, whose context rounds to 28 digits.
+    # Not with `Decimal`, whose context rounds to 28 digits.
     unscaled = int.from_bytes(data, "big", signed=True)
     digits = str(abs(unscaled)).rjust(scale + 1, "0")
     whole, fraction = digits[: len(digits) - scale], digits[len(digits) - scale :]
@@ -143,7 +144,7 @@ def _text(data: bytes, _: bool) -> str | None:
 
 def _timestamp(per_millisecond: int, zone: str) -> Decode:
     def decode(data: bytes, upper: bool) -> str | None:
-        if len(data) != _LONG:  # of a date that became a timestamp
+        if len(data) != _LONG:  # a date column that became a timestamp
             return None
         value = int.from_bytes(data, "little", signed=True)
         millis = -(-value // per_millisecond) if upper else value // per_millisecond

@@ -1,4 +1,4 @@
-"""What is wrong with a file of a table's metadata, as an error that names it."""
+"""Reports broken metadata files as errors that name the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fastavro.schema import SchemaParseException
 from sluicegate.api import TableUnreadable
 
 _LONGEST_NAME = 100  # characters
-# What decoding raises where bytes are not what they should be.
+# Exceptions that decoders raise for broken content.
 _BROKEN = (
     ValueError,
     KeyError,
@@ -32,7 +32,7 @@ _BROKEN = (
 
 
 def named(kind: str, location: str) -> str:
-    """Which file it is, in words for users: its kind, and its name without the folders."""
+    """Describe a file for error messages: its kind, and its name without the folders."""
     name = location.rstrip("/").rpartition("/")[2]
     shown = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
     return f"the {kind} '{''.join(each if each.isprintable() else '?' for each in shown)}'"
@@ -40,7 +40,7 @@ def named(kind: str, location: str) -> str:
 
 @contextmanager
 def in_file(what: str) -> Iterator[None]:
-    """Raise what decoding a file raises as an error that names it.
+    """Convert exceptions of decoders to an error that names the file.
 
     Raises:
         TableUnreadable: The file is broken.

@@ -1,4 +1,4 @@
-"""What versions changed: the files of one snapshot beside those of the one before."""
+"""Computes changes of versions by comparing the files of consecutive snapshots."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from sluicegate_iceberg.format.metadata import IcebergMetadata
 
 _KINDS = pa.array(["add", "remove"])
 _ADD, _REMOVE = range(len(_KINDS))
-# Of a derived file the digest alone tells the vector: its recipe names the version. Inline vectors have
-# no spaces.
+# A derived file's digest identifies its vector, because the recipe contains the version. Inline
+# vectors contain no spaces.
 _RECIPE = " .*"
 
 
@@ -42,25 +42,25 @@ async def changes_between(
     start: int,
     end: int,
 ) -> Changes:
-    """The commits of a run of versions; see `TableFormat.changes`.
+    """Return the commits of a range of versions; see `TableFormat.changes`.
 
-    A snapshot that only rearranged rows (operation `replace`) changed none.
+    A snapshot that only rearranged rows (operation `replace`) has no changes.
 
     Args:
-        table_id: The catalog's.
-        metadata: What the newest metadata file says.
+        table_id: The catalog's id of the table.
+        metadata: The newest metadata file.
         lineage: Its versions.
-        snapshots: Loads them.
-        known: Steps that need not be made again; new ones are added.
+        snapshots: Loads their snapshots.
+        known: Cached steps; new ones are added.
         start: The first version.
         end: The last version.
 
     Raises:
-        InvalidRequest: There is no version in the range, or the one before it has expired, or the table
-            went back from one before it.
-        UnsupportedOperation: Columns were renamed: readers of changes go by names.
+        InvalidRequest: The range contains no version, the version before it has expired, or the table
+            was rolled back from an earlier version.
+        UnsupportedOperation: Columns were renamed, but readers of changes resolve columns by name.
         TableUnreadable: Metadata is broken or missing.
-        StorageError: The store does not answer or refuses.
+        StorageError: The store doesn't respond or denies access.
     """
     before, versions = _run(lineage, start, end)
     reading = reading_of(table_id, metadata)
@@ -73,15 +73,15 @@ async def changes_between(
             known.put(key, step)
         steps.append(step)
         before = version
-    return _changes(steps)
+    return _changes(steps, start)
 
 
 class Snapshots:
-    """Loads versions of one table one after the other, each from what is known of the others.
+    """Loads versions of one table in sequence, and reuses what is known from other versions.
 
     Args:
-        metadata: What the newest metadata file says.
-        loader: Makes snapshots.
+        metadata: The newest metadata file.
+        loader: Loads snapshots.
         newest: The newest snapshot, whose manifests are known.
     """
 
@@ -93,7 +93,7 @@ class Snapshots:
         self._version: Version | None = None
 
     async def load(self, version: Version) -> Snapshot:
-        """The snapshot of a version.
+        """Return the snapshot of a version.
 
         Raises:
             UnsupportedOperation: Columns were renamed.
@@ -105,8 +105,8 @@ class Snapshots:
             self._version = version
         if not _state(self._last).shape.by_name:
             raise UnsupportedOperation(
-                "columns of the Iceberg table were renamed, or dropped and added again, so that its "
-                "changes cannot be told: read the table instead"
+                "columns of the Iceberg table were renamed, or dropped and added again, so its "
+                "changes cannot be reported: read the table instead"
             )
         return self._last
 
@@ -121,29 +121,44 @@ async def _step(snapshots: Snapshots, before: Version | None, version: Version) 
 
 
 def _run(lineage: Lineage, start: int, end: int) -> tuple[Version | None, Sequence[Version]]:
-    """The version before a range, if there is any, and those in it."""
+    """Return the version before a range, if there is any, and the versions in it."""
     versions = [version for version in lineage.versions if start <= version.number <= end]
     if not versions:
         raise InvalidRequest(
-            f"the Iceberg table has no version from {start} to {end}: numbers have gaps"
+            f"the Iceberg table has no version from {start} to {end}: version numbers have gaps; "
+            f"{_neighbours(lineage, start, end)}"
         )
     first, before = versions[0], lineage.before(start)
     if before is None and _lacks_parent(first):
         raise InvalidRequest(
-            f"the changes of version {first.number} of the Iceberg table cannot be told any more, as "
-            "the snapshot before it has expired: start from a later one"
+            f"the changes of version {first.number} of the Iceberg table are no longer available, "
+            f"because the snapshot before it has expired: {_later(lineage)}"
         )
     return before, versions
 
 
+def _neighbours(lineage: Lineage, start: int, end: int) -> str:
+    numbers = [version.number for version in lineage.versions]
+    later, earlier = [n for n in numbers if n > end], [n for n in numbers if n < start]
+    named = [f"the next one is {later[0]}"] if later else []
+    return ", ".join([*named, *([f"the one before it is {earlier[-1]}"] if earlier else [])])
+
+
+def _later(lineage: Lineage) -> str:
+    """Suggest the oldest version whose parent still exists."""
+    if len(lineage.versions) < 2:
+        return "read the table instead"
+    return f"start from version {lineage.versions[1].number}"
+
+
 def _lacks_parent(first: Version) -> bool:
-    """The snapshot before it has expired, and had files; writers may forget that there was one."""
+    """Return whether its parent had files but has expired. Writers can omit the parent's id."""
     snapshot = first.snapshot
     return snapshot is not None and snapshot.sequence_number != 1 and not snapshot.to_empty
 
 
 def _together(last: Loaded, newest: Loaded) -> Loaded:
-    """What is known of two versions, where both are read in the same way."""
+    """Combine cached manifests of two versions, if both are read in the same way."""
     if last.reading != newest.reading:
         return last
     return replace(
@@ -168,7 +183,7 @@ def _difference(before: Snapshot | None, after: Snapshot, rearranged: bool) -> C
     come = _rows(chunk for key, chunk in new.items() if key not in old)
     removed, added = _missing(gone, come), _missing(come, gone)
     both = pa.concat_tables([_of_kind(removed, _REMOVE), _of_kind(added, _ADD)])
-    # Actions on one path stand together, and what is removed comes first.
+    # Actions on one path are adjacent, with removals first.
     order = pc.sort_indices(
         pa.table({"path": both.column("path"), "kind": _indices(both)}),
         [("path", "ascending"), ("kind", "descending")],
@@ -183,7 +198,7 @@ def _rows(chunks: Iterable[FileChunk]) -> pa.Table:
 
 
 def _missing(rows: pa.Table, others: pa.Table) -> pa.Table:
-    """The rows that are not among the others: other files, or other vectors of the same ones."""
+    """Return files that the others don't contain with the same deletion vector."""
     return rows.filter(pc.invert(pc.is_in(_keys(rows), _keys(others))))
 
 
@@ -202,17 +217,19 @@ def _indices(rows: pa.Table) -> pa.ChunkedArray:
     return pa.chunked_array([chunk.indices for chunk in rows.column("kind").chunks], pa.int8())
 
 
-def _changes(steps: Sequence[Step]) -> Changes:
+def _changes(steps: Sequence[Step], start: int) -> Changes:
     files: Mapping[int, CommitFiles] = {step.state.version: step.files for step in steps}
 
     async def read(commits: Sequence[Commit]) -> Sequence[CommitFiles]:
         return [files[commit.version] for commit in commits]
 
-    commits, last = [], steps[0].state
+    # The official client expects metadata at the requested start version, even if that is in a gap.
+    first = replace(steps[0].state, version=start)
+    commits, last = [], first
     for step in steps:
         commits.append(_commit(step, last))
         last = step.state
-    return Changes(steps[0].state, tuple(commits), read)
+    return Changes(first, tuple(commits), read)
 
 
 def _commit(step: Step, last: TableState) -> Commit:
@@ -227,5 +244,5 @@ def _commit(step: Step, last: TableState) -> Commit:
 
 
 def _state(snapshot: Snapshot) -> Loaded:
-    assert isinstance(snapshot.state, Loaded)  # noqa: S101 (every snapshot of the loader has it)
+    assert isinstance(snapshot.state, Loaded)  # noqa: S101 (all snapshots of the loader have it)
     return snapshot.state

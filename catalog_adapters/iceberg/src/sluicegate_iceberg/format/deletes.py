@@ -1,4 +1,4 @@
-"""Deleted rows: what delete files say of data files (Iceberg specification, "Scan Planning")."""
+"""Reads deleted rows from delete files (Iceberg specification, "Scan Planning")."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from sluicegate_iceberg.format.vectors import (
 
 _EQUALITY = 2
 _LONGEST_VECTOR = 2**31 - 1  # bytes (Delta protocol, "Deletion Vector Descriptor Schema")
-_PATH_ID = 2147483546  # of the column `file_path` in files of positions
+_PATH_ID = 2147483546  # field id of the column `file_path` in position delete files
 _VECTOR_COLUMN = PLAIN_SCHEMA.get_field_index("deletion_vector")
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteFile:
-    """A live file of positions, or a deletion vector in a Puffin file.
+    """A live position delete file, or a deletion vector in a Puffin file.
 
     Attributes:
-        sequence_number: It applies to data files of this or a smaller one.
-        vector_of: The data file that a vector is for; `None` for a file of positions.
-        part: Where the vector is in its file: offset and length in bytes.
-        first: No data file that it names comes before this location, as UTF-8.
-        last: None comes after this one; `None` where that is not known.
+        sequence_number: Applies to data files with this sequence number or a smaller one.
+        vector_of: The data file of a vector; `None` for a position delete file.
+        part: Position of the vector in its file: offset and length in bytes.
+        first: Lower bound of the data file locations that it names, as UTF-8.
+        last: Upper bound of these locations; `None` if unknown.
     """
 
     location: str
@@ -52,22 +52,22 @@ class DeleteFile:
 
     @property
     def key(self) -> tuple[str, int]:
-        """What tells it from all others."""
+        """Return its unique key."""
         return self.location, self.part[0] if self.part else 0
 
     def may_name(self, data_file: str) -> bool:
-        """Whether it may say something of a data file, as far as its manifest tells."""
+        """Return whether it might apply to a data file, according to its manifest entry."""
         path = data_file.encode()
         return self.first <= path and (self.last is None or path <= self.last)
 
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What a delete file says, by the location of the data file.
+    """Content of a delete file, by location of the data file.
 
     Attributes:
-        rows: Of a file of positions: columns `file_path` and `pos_list`, a row for each data file.
-        payload: Of a vector.
+        rows: For a position delete file: columns `file_path` and `pos_list`, one row per data file.
+        payload: For a vector: its payload.
     """
 
     file: DeleteFile
@@ -76,24 +76,24 @@ class Deleted:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that it holds."""
+        """Return its size in memory, in bytes."""
         return len(self.payload or b"") + (0 if self.rows is None else int(self.rows.nbytes))
 
 
 def delete_files(
     manifest: Manifest, data: bytes, budget: Budget, oldest: int | None
 ) -> list[DeleteFile]:
-    """The delete files of a manifest of deletes.
+    """Return the delete files in a delete manifest.
 
     Args:
-        manifest: Which one.
-        data: The file.
-        budget: Counts what is decoded.
+        manifest: The manifest.
+        data: Its content.
+        budget: Counts decoded bytes.
         oldest: The smallest sequence number of a live data file, if there is any.
 
     Raises:
-        UnsupportedOperation: Some rows are deleted by the values of columns, or positions are kept in
-            other files than Parquet and Puffin.
+        UnsupportedOperation: There are equality deletes, or positions are stored in a format other
+            than Parquet and Puffin.
         TableUnreadable: The manifest is broken, or too large.
     """
     with in_file(manifest.called):
@@ -101,14 +101,15 @@ def delete_files(
 
 
 def deletes_among(entries: Iterable[Entry], oldest: int | None) -> Iterator[DeleteFile]:
-    """The delete files among the entries of a manifest; see `delete_files`."""
+    """Return the delete files among the entries of a manifest; see `delete_files`."""
     for entry in entries:
         file = entry.file
         if file["content"] == _EQUALITY:
             if oldest is not None and oldest < entry.sequence_number:
                 raise UnsupportedOperation(
                     "rows of the Iceberg table are deleted by equality deletes, which recipients "
-                    "cannot apply: compact it (rewrite_data_files with delete-file-threshold=1)"
+                    "cannot apply: compact the table (rewrite_data_files with "
+                    "delete-file-threshold=1)"
                 )
             continue
         yield _delete_file(entry, file)
@@ -119,7 +120,7 @@ def _delete_file(entry: Entry, file: Mapping[str, Any]) -> DeleteFile:
     if kind == "PUFFIN":
         offset, size = file["content_offset"], file["content_size_in_bytes"]
         if file["referenced_data_file"] is None or offset < 0 or not 0 < size <= _LONGEST_VECTOR:
-            raise ValueError("a deletion vector has no data file, or no place in its file")
+            raise ValueError("a deletion vector lacks its data file, offset or size")
         return DeleteFile(
             file["file_path"], entry.sequence_number, file["referenced_data_file"], (offset, size)
         )
@@ -127,13 +128,13 @@ def _delete_file(entry: Entry, file: Mapping[str, Any]) -> DeleteFile:
         first, last = _named(file)
         return DeleteFile(file["file_path"], entry.sequence_number, first=first, last=last)
     raise UnsupportedOperation(
-        f"deleted rows of the Iceberg table are kept in encrypted files or of format {kind.lower()}: "
-        "compact it (rewrite_data_files with delete-file-threshold=1)"
+        "deleted rows of the Iceberg table are stored in encrypted files or in the format "
+        f"{kind.lower()}: compact the table (rewrite_data_files with delete-file-threshold=1)"
     )
 
 
 def _named(file: Mapping[str, Any]) -> tuple[bytes, bytes | None]:
-    """The first and the last data file that a file of positions names, perhaps cut short."""
+    """Return bounds of the data file locations in a position delete file; they may be truncated."""
     if (only := file.get("referenced_data_file")) is not None:
         return only.encode(), only.encode()
     lower, upper = (
@@ -144,7 +145,7 @@ def _named(file: Mapping[str, Any]) -> tuple[bytes, bytes | None]:
 
 
 def parse_deletes(file: DeleteFile, data: bytes, budget: Budget) -> Deleted:
-    """What a delete file says, of its bytes (of a vector: of its part).
+    """Parse the content of a delete file (for a vector: of its part of the file).
 
     Raises:
         TableUnreadable: It is broken, or too large.
@@ -158,8 +159,8 @@ class DeletedRows:
     """The deleted rows of all data files.
 
     Args:
-        deletes: All that count in a snapshot.
-        manifest_list: Location of the snapshot's.
+        deletes: All delete files of a snapshot.
+        manifest_list: Location of the snapshot's manifest list.
     """
 
     def __init__(self, deletes: Iterable[Deleted], manifest_list: str) -> None:
@@ -177,7 +178,7 @@ class DeletedRows:
         self._touched = pa.array({*self._vectors, *self._positions}, pa.string())
 
     def apply(self, files: DataFiles) -> FileChunk:
-        """The files of a manifest with the vectors of their deleted rows."""
+        """Add vectors of deleted rows to the files of a manifest."""
         touched = pc.indices_nonzero(pc.is_in(files.locations, self._touched)).to_pylist()
         found = {}
         for row in touched:
@@ -191,7 +192,7 @@ class DeletedRows:
         return FileChunk(plain, files.chunk.stats)
 
     def _vector(self, location: str, sequence_number: int) -> dict[str, Any] | None:
-        """A file's vector; where there is one, it holds what files of positions say, too."""
+        """Return a file's vector. If it exists, it includes the rows of position delete files."""
         if location in self._vectors:
             file, payload = self._vectors[location]
             if file.sequence_number >= sequence_number and file.part is not None:

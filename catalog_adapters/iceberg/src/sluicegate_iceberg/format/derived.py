@@ -1,4 +1,7 @@
-"""Makes the files of large vectors, when they are fetched (Delta protocol, "Deletion Vector Files")."""
+"""Creates files of large deletion vectors when they are fetched.
+
+Source: Delta protocol, "Deletion Vector Files".
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,18 @@ from sluicegate_iceberg.format.positions import rows_in
 from sluicegate_iceberg.format.recipes import PositionDeletes, Recipe, StoredVector
 from sluicegate_iceberg.format.vectors import payload_in, payload_of, vector_file
 
-# Files in memory at once; those of positions are small, but there may be many.
+# Maximum number of files in memory. Position delete files are small, but there can be many.
 _AT_ONCE = 8
 
 _T = TypeVar("_T")
 
 
 async def make_vector_file(objects: TableObjects, recipe: Recipe) -> bytes:
-    """The file that a link was given for.
+    """Return the file that a link refers to.
 
     Raises:
-        TableUnreadable: What it is made from is missing or broken.
-        StorageError: The store does not answer or refuses.
+        TableUnreadable: A source of the vector is missing or broken.
+        StorageError: The store doesn't respond or denies access.
     """
     if isinstance(recipe, StoredVector):
         blob = await objects.read(recipe.location, (recipe.offset, recipe.size))
@@ -46,7 +49,7 @@ async def _deleted_rows(objects: TableObjects, recipe: PositionDeletes) -> BitMa
 
 
 async def _delete_files(objects: TableObjects, recipe: PositionDeletes) -> list[DeleteFile]:
-    """The files of positions that may say something of the data file."""
+    """Return the position delete files that might apply to the data file."""
     found: list[DeleteFile] = []
     manifests = [
         manifest

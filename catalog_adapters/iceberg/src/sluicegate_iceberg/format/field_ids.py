@@ -1,4 +1,4 @@
-"""Whether data files have field ids: where a table has a name mapping, only their footers tell."""
+"""Checks whether data files contain field ids. With a name mapping, only their footers show that."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from sluicegate_iceberg.format.files import DataFiles
 from sluicegate_iceberg.format.objects import TableObjects
 
 _MOST_FILES = 2_000
-_TAIL = 16_384  # bytes, in which most footers fit
+_TAIL = 16_384  # bytes; most footers fit
 _LONGEST = 16 << 20  # bytes of a footer
 _WHAT = "the footer of a data file"
 _MAGIC = b"PAR1"
-_END = 4 + len(_MAGIC)  # bytes of the footer's length, and of the mark behind it
+_END = 4 + len(_MAGIC)  # bytes of the footer's length, and of the marker after it
 _FIELD_ID = b"PARQUET:field_id"
 
 
 async def check_field_ids(objects: TableObjects, manifests: Iterable[DataFiles]) -> None:
-    """Read the footers of data files (Parquet file format, "File Format").
+    """Check the footers of data files (Parquet format, "File format").
 
     Raises:
-        UnsupportedOperation: A file lacks field ids, or there are too many files to know.
+        UnsupportedOperation: A file lacks field ids, or there are too many files to check.
         TableUnreadable: A file is missing or broken.
-        StorageError: The store does not answer or refuses.
+        StorageError: The store doesn't respond or denies access.
     """
     files = [pair for each in manifests for pair in _files(each)]
     if len(files) > _MOST_FILES:
@@ -58,9 +58,9 @@ async def _tails(
 
 
 def _length(tail: bytes) -> int:
-    """Bytes of a file's footer, with its end."""
+    """Return the length of a file's footer, including its end marker, in bytes."""
     if not tail.endswith(_MAGIC):
-        raise TableUnreadable("a data file of the Iceberg table is no Parquet file")
+        raise TableUnreadable("a data file of the Iceberg table is not a Parquet file")
     length = int.from_bytes(tail[-_END:-4], "little") + _END
     if length > _LONGEST:
         raise TableUnreadable(f"{_WHAT} has a footer of {length} bytes")

@@ -1,4 +1,4 @@
-"""The data files of a manifest as Arrow columns."""
+"""Reads the data files of a manifest into Arrow columns."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class DataFiles:
 
     Attributes:
         chunk: Columns of `FILE_SCHEMA`.
-        locations: As the manifest spells them, which delete files do too.
-        sequence_numbers: Data sequence numbers, which tell what deletes apply.
+        locations: Locations as written in the manifest, and in delete files.
+        sequence_numbers: Data sequence numbers, which decide which deletes apply.
     """
 
     chunk: FileChunk
@@ -49,12 +49,12 @@ class DataFiles:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory beside those of the chunk."""
+        """Return the size in memory without the chunk, in bytes."""
         return int(self.locations.nbytes + self.sequence_numbers.nbytes)
 
     @property
     def oldest(self) -> int:
-        """The smallest sequence number; there must be a file."""
+        """Return the smallest sequence number. There must be at least one file."""
         return int(pc.min(self.sequence_numbers).as_py())
 
 
@@ -65,19 +65,19 @@ def data_files(
     timestamps: Mapping[int, int],
     required: Mapping[int, str],
 ) -> DataFiles:
-    """Columns of a manifest's entries, of which few are in memory at a time.
+    """Return columns of a manifest's entries. Few entries are in memory at the same time.
 
     Args:
-        entries: All of one manifest.
-        objects: Knows how paths in the table are written.
-        metrics: The columns that statistics tell of.
-        timestamps: When snapshots were committed (epoch milliseconds), by id.
-        required: Columns that each file must have, of `required_columns`.
+        entries: All entries of one manifest.
+        objects: Resolves paths in the table.
+        metrics: The columns to include in statistics.
+        timestamps: Commit times of snapshots (epoch milliseconds), by id.
+        required: Columns that each file must contain, from `required_columns`.
 
     Raises:
-        UnsupportedOperation: A file is not Parquet, or encrypted, or lacks a column.
-        TableTooLarge: The columns are larger than may be.
-        ValueError: An entry says what cannot be.
+        UnsupportedOperation: A file is not Parquet, or is encrypted, or lacks a column.
+        TableTooLarge: The columns exceed the budget.
+        ValueError: An entry contains an invalid value.
     """
     parts = []
     remaining = iter(entries)
@@ -111,7 +111,7 @@ def _part(
     columns = [
         objects.paths(locations),
         pa.array([file["file_size_in_bytes"] for file in files], pa.int64()),
-        # Of a file whose snapshot has expired nobody knows it any more.
+        # If a file's snapshot has expired, its time is unknown.
         pa.array([timestamps.get(entry.snapshot_id or 0, 0) for entry in entries], pa.int64()),
         pa.array([stats_text(file, metrics) for file in files], pa.string()),
         pa.array(locations, pa.string()),
@@ -133,16 +133,17 @@ def _column(whole: pa.Table, name: str, type_: pa.DataType) -> pa.Array:
 
 def _check_count(value: object) -> None:
     if not isinstance(value, int) or value < 0:
-        raise ValueError("the size or the number of rows of a file is none")
+        raise ValueError("the size or the number of rows of a file is invalid")
 
 
 def _check(file_format: str | None, *, encrypted: bool) -> None:
     if str(file_format).upper() != "PARQUET":
         raise UnsupportedOperation(
-            f"the Iceberg table has data files of format {str(file_format).lower()}, and recipients "
-            "read Parquet only: rewrite them (rewrite_data_files with write.format.default=parquet)"
+            f"the Iceberg table has data files of format {str(file_format).lower()}, but recipients "
+            "can read only Parquet: rewrite the files (rewrite_data_files with "
+            "write.format.default=parquet)"
         )
     if encrypted:
         raise UnsupportedOperation(
-            "the Iceberg table's data files are encrypted, and recipients cannot read them"
+            "the Iceberg table's data files are encrypted, so recipients cannot read them"
         )

@@ -1,4 +1,4 @@
-"""Decompresses piece by piece: what comes out is counted before it is kept."""
+"""Decompresses in pieces, and counts each piece against the budget before it is kept."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ import pyarrow as pa
 from sluicegate.api import Budget
 
 PIECE = 1 << 20  # bytes
-_INPUT = 1 << 16  # bytes that are decompressed at once: what is left of them is copied
+_INPUT = 1 << 16  # bytes to decompress at once, because the unused rest is copied
 GZIP, RAW_DEFLATE = 16 + zlib.MAX_WBITS, -zlib.MAX_WBITS
-_CHECKSUM = 4  # bytes behind a block of Snappy
-_LONGEST_SNAPPY = 64 << 20  # bytes: such a block cannot be had in pieces
+_CHECKSUM = 4  # bytes after a block of Snappy
+_LONGEST_SNAPPY = 64 << 20  # bytes, because such a block can't be decompressed in pieces
 
 
 def inflated(data: memoryview, format_: int, budget: Budget, what: str) -> Iterator[bytes]:
-    """The pieces of what zlib compressed.
+    """Yield decompressed pieces of zlib data.
 
     Args:
-        data: All of it.
+        data: The complete compressed data.
         format_: `GZIP`, or `RAW_DEFLATE` (RFC 1951).
         budget: Counts the pieces.
-        what: The file, in words for users.
+        what: Description of the file for error messages.
 
     Raises:
-        TableTooLarge: There is more in it than may be.
-        zlib.error: It is broken.
-        EOFError: It is cut off.
+        TableTooLarge: The content exceeds the budget.
+        zlib.error: The data is broken.
+        EOFError: The data is truncated.
     """
     inflate = zlib.decompressobj(format_)
     for start in range(0, len(data), _INPUT):
         rest: bytes | memoryview = data[start : start + _INPUT]
         while rest:
             if inflate.eof:
-                # Of gzip, files may follow one another (RFC 1952, section 2.2).
+                # A gzip file can consist of several members (RFC 1952, section 2.2).
                 if format_ != GZIP:
                     return
                 inflate = zlib.decompressobj(format_)
@@ -47,17 +47,17 @@ def inflated(data: memoryview, format_: int, budget: Budget, what: str) -> Itera
 
 
 def _end(inflate: zlib._Decompress, budget: Budget, what: str) -> Iterator[bytes]:
-    """What is still inside."""
+    """Yield the remaining output."""
     while not inflate.eof:
         piece = inflate.decompress(b"", PIECE)
         if not piece:
-            raise EOFError("compressed data is cut off")
+            raise EOFError("compressed data is truncated")
         budget.take(what, bytes=len(piece))
         yield piece
 
 
 def from_zstandard(data: memoryview, budget: Budget, what: str) -> Iterator[bytes]:
-    """The pieces of what Zstandard compressed; as `inflated`, but raises pyarrow's errors."""
+    """Yield decompressed pieces of Zstandard data; see `inflated`. Raises exceptions of pyarrow."""
     with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
         while piece := stream.read(PIECE):
             budget.take(what, bytes=len(piece))
@@ -65,10 +65,10 @@ def from_zstandard(data: memoryview, budget: Budget, what: str) -> Iterator[byte
 
 
 def from_snappy(data: memoryview, budget: Budget, what: str) -> Iterator[bytes]:
-    """What Snappy compressed, and a checksum behind it (Avro specification, "snappy").
+    """Decompress a Snappy block that is followed by a checksum (Avro specification, "snappy").
 
     Raises:
-        TableTooLarge: There is more in it than may be.
+        TableTooLarge: The content exceeds the budget.
         ValueError: It is broken, or longer than any block that Iceberg's writers write.
     """
     body = data[:-_CHECKSUM]
@@ -80,7 +80,7 @@ def from_snappy(data: memoryview, budget: Budget, what: str) -> Iterator[bytes]:
 
 
 def _snappy_size(body: memoryview) -> int:
-    """What a block says that it is decompressed: a number at its beginning, seven bits in a byte."""
+    """Return the block's decompressed size: a number at its beginning, seven bits per byte."""
     size = 0
     for place, byte in enumerate(body[:5]):
         size |= (byte & 0x7F) << 7 * place

@@ -1,23 +1,23 @@
-"""What JSON takes in memory, counted before it is parsed."""
+"""Estimates the memory that JSON needs before it is parsed."""
 
 from __future__ import annotations
 
 from sluicegate.api import Budget, TableTooLarge
 
-# Longer texts are refused: while one is parsed, nothing else runs. Metadata of tables with very many
-# columns and snapshots has some tens of megabytes.
+# Longer texts are rejected, because parsing blocks everything else. Metadata of tables with very many
+# columns and snapshots has tens of megabytes.
 LONGEST_JSON = 256 << 20
-_VALUE = 72  # bytes of a small value with its place in a list; most take less
+_VALUE = 72  # bytes of a small value and its slot in a list; most need less
 
 
 def take_json(text: bytes | bytearray, what: str, budget: Budget) -> None:
-    """Count what a text will be when it is parsed: there are parsers that know no bound.
+    """Count the memory that a parsed text will need, because some parsers have no limit.
 
-    Every value stands before or behind one of these characters. Some that stand in strings are counted
-    too, which makes the estimate larger than it need be.
+    Every value is next to one of these characters. Some occur in strings and are also counted, so the
+    estimate is too high rather than too low.
 
     Raises:
-        TableTooLarge: It is more than may be.
+        TableTooLarge: It exceeds the budget.
     """
     check_length(len(text), what)
     values = sum(map(text.count, (b",", b":", b"[", b"{")))
@@ -25,10 +25,10 @@ def take_json(text: bytes | bytearray, what: str, budget: Budget) -> None:
 
 
 def check_length(length: int, what: str) -> None:
-    """Make sure that a text is no longer than may be.
+    """Ensure that a text doesn't exceed the maximum length.
 
     Raises:
-        TableTooLarge: It is.
+        TableTooLarge: It does.
     """
     if length > LONGEST_JSON:
         raise TableTooLarge(f"{what} of the table has more than {LONGEST_JSON} bytes of JSON")

@@ -1,4 +1,4 @@
-"""What versions changed, kept: a snapshot never changes, and so neither does what it changed."""
+"""Caches changes of versions. Snapshots never change, so neither do their changes."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from sluicegate_iceberg.format.metadata import IcebergMetadata
 
 _MOST_BYTES: Final = 64 << 20
-# What every commit changes.
+# Fields that every commit changes.
 _MOVING: Final = frozenset(("last_updated", "snapshots", "current_snapshot_id", "were_current"))
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A version, and what it changed.
+    """A version, and its changes.
 
     Attributes:
-        state: What is in force since.
+        state: Protocol and metadata since this version.
         timestamp: Epoch milliseconds.
-        files: Those that came and went.
+        files: Files that were added and removed.
     """
 
     state: TableState
@@ -35,38 +35,38 @@ class Step:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory."""
+        """Return the size in memory, in bytes."""
         metadata = self.state.metadata
         texts = len(metadata.schema_string) + len(metadata.parquet_schema_string or "")
         return self.files.nbytes + texts
 
 
 class KnownSteps:
-    """Steps of all tables, up to a number of bytes.
+    """Cache of steps of all tables, with a maximum size in bytes.
 
     Args:
-        most_bytes: What they may hold together.
+        most_bytes: The maximum size.
     """
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._steps: LRUCache[Hashable, Step] = LRUCache(most_bytes, attrgetter("nbytes"))
 
     def get(self, key: Hashable) -> Step | None:
-        """A known step."""
+        """Return a cached step."""
         return self._steps.get(key)
 
     def put(self, key: Hashable, step: Step) -> None:
-        """Keep a step, if it is not larger than all that may be kept."""
+        """Cache a step, unless it is larger than the entire cache."""
         if step.nbytes <= self._steps.maxsize:
             self._steps[key] = step
 
 
 def reading_of(table_id: str, metadata: IcebergMetadata) -> Hashable:
-    """All but the snapshots that says how a table's files are read: its schemas, for example.
+    """Return everything, except snapshots, that determines how files are read, such as schemas.
 
     Args:
-        table_id: The catalog's, for tables without a UUID.
-        metadata: What the newest metadata file says.
+        table_id: The catalog's id, for tables without a UUID.
+        metadata: The newest metadata file.
     """
     texts = (
         repr(getattr(metadata, each.name)) for each in fields(metadata) if each.name not in _MOVING
@@ -75,11 +75,11 @@ def reading_of(table_id: str, metadata: IcebergMetadata) -> Hashable:
 
 
 def step_key(reading: Hashable, before: Version | None, version: Version) -> Hashable:
-    """All that a step depends on.
+    """Return a key of everything that a step depends on.
 
     Args:
         reading: How files are read.
-        before: The version before, if there is any.
+        before: The previous version, if there is any.
         version: The version.
     """
     earlier = before.snapshot.id if before and before.snapshot else None

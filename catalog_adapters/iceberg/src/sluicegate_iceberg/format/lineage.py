@@ -1,9 +1,10 @@
-"""Snapshots of the main branch as versions.
+"""Maps snapshots of the main branch to versions.
 
-A version is the snapshot's sequence number, which no later expiry or rollback gives to another one; in
-format version 1, which has none, the snapshot's timestamp in milliseconds. Numbers have gaps: other
-branches and rolled back snapshots took theirs. Of the snapshots that a table had before it was upgraded
-from version 1 only the newest can be named, as version 0. A table without a snapshot has version 0.
+A version is the snapshot's sequence number, which is not reused after expiry or rollback. Format
+version 1 has no sequence numbers; there, it is the snapshot's timestamp in milliseconds. Numbers have
+gaps, because snapshots of other branches and rolled back snapshots also have numbers. Of the
+snapshots that a table had before it was upgraded from version 1, only the newest can be addressed, as
+version 0. A table without a snapshot has version 0.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ class Version:
 
 
 class Lineage:
-    """The versions that can be named, ascending.
+    """The addressable versions, in ascending order.
 
     Args:
-        metadata: What the newest metadata file says.
+        metadata: The newest metadata file.
     """
 
     def __init__(self, metadata: IcebergMetadata) -> None:
@@ -37,31 +38,31 @@ class Lineage:
 
     @property
     def latest(self) -> Version:
-        """The newest version."""
+        """Return the newest version."""
         return self.versions[-1]
 
     def before(self, start: int) -> Version | None:
-        """The version that comes before the first one from a number on; `None` where there is none.
+        """Return the version that precedes the first one with at least this number, or `None`.
 
         Raises:
-            InvalidRequest: The table had another version before that number, which it went back from:
-                who has read that one cannot be told what changed.
+            InvalidRequest: The table was rolled back from another version before that number. The
+                changes since that version can't be reported to its readers.
         """
         earlier = [version for version in self.versions if version.number < start]
         last = earlier[-1].number if earlier else -1
         if left := [number for number in self._abandoned if last < number < start]:
             raise InvalidRequest(
-                f"the Iceberg table was rolled back from version {max(left)}, or replaced, so that "
-                f"who has read that one cannot be told what changed from version {start} on: read the "
-                f"table again, or start from version {last + 1}"
+                f"the Iceberg table was rolled back from version {max(left)}, or replaced, so its "
+                f"readers cannot get the changes from version {start} on: read the table again, or "
+                f"start from version {last + 1}"
             )
         return earlier[-1] if earlier else None
 
     def at(self, number: int) -> Version:
-        """The version of a number.
+        """Return the version with a number.
 
         Raises:
-            InvalidRequest: There is none.
+            InvalidRequest: It doesn't exist.
         """
         for version in self.versions:
             if version.number == number:
@@ -71,28 +72,28 @@ class Lineage:
         )
 
     def until(self, timestamp: int) -> Version:
-        """The newest version that was there at a time.
+        """Return the newest version that existed at a time.
 
         Raises:
-            InvalidRequest: All are younger.
+            InvalidRequest: All versions are newer.
         """
         for version in reversed(self.versions):
             if version.timestamp <= timestamp:
                 return version
         raise InvalidRequest(
-            f"no version of the Iceberg table is so old, or it has expired: {self._range()}"
+            f"the Iceberg table had no version at that time, or it has expired: {self._range()}"
         )
 
     def since(self, timestamp: int) -> Version:
-        """The oldest version that came at a time or later.
+        """Return the oldest version that was committed at a time or later.
 
         Raises:
-            InvalidRequest: All are older.
+            InvalidRequest: All versions are older.
         """
         for version in self.versions:
             if version.timestamp >= timestamp:
                 return version
-        raise InvalidRequest(f"no version of the Iceberg table is so young: {self._range()}")
+        raise InvalidRequest(f"the Iceberg table has no version at or after that time: {self._range()}")
 
     def _range(self) -> str:
         first, last = self.versions[0], self.versions[-1]
@@ -103,7 +104,7 @@ class Lineage:
 
 
 def _versions(metadata: IcebergMetadata) -> Iterator[Version]:
-    """From the newest to the oldest."""
+    """Return versions from newest to oldest."""
     if metadata.current is None:
         yield Version(0, metadata.last_updated, None)
     below: int | None = None
@@ -115,26 +116,26 @@ def _versions(metadata: IcebergMetadata) -> Iterator[Version]:
 
 
 def _ancestors(metadata: IcebergMetadata) -> Iterator[IcebergSnapshot]:
-    """The current snapshot and those that led to it."""
+    """Return the current snapshot and its ancestors."""
     snapshot, seen = metadata.current, set[int]()
     while snapshot is not None and snapshot.id not in seen:
         yield snapshot
-        seen.add(snapshot.id)  # a broken table may name a snapshot as its own ancestor
+        seen.add(snapshot.id)  # a broken table might name a snapshot as its own ancestor
         snapshot = None if snapshot.parent is None else metadata.snapshots.get(snapshot.parent)
 
 
 def _abandoned(metadata: IcebergMetadata) -> Iterator[int]:
-    """Numbers of versions that the table had, and that did not lead to the current one."""
+    """Return numbers of versions that are not ancestors of the current one."""
     ancestors = {snapshot.id: snapshot for snapshot in _ancestors(metadata)}
     first = next(reversed(ancestors.values()), None)
-    # Who replaces a table starts another line, and forgets what was current before.
+    # Replacing a table starts a new line of versions, and drops earlier current ones.
     begins = _number(metadata, first) if first is not None and first.parent is None else 0
     for snapshot in metadata.snapshots.values():
         number = _number(metadata, snapshot)
         if snapshot.id not in ancestors and (snapshot.id in metadata.were_current or number < begins):
             yield number
     if metadata.format_version > 1 and begins > 1:
-        yield 1  # it may have expired, as others may
+        yield 1  # might have expired, as others might
 
 
 def _number(metadata: IcebergMetadata, snapshot: IcebergSnapshot) -> int:

@@ -1,4 +1,4 @@
-"""From metadata to snapshots; manifests never change, so each is read once."""
+"""Loads snapshots from metadata. Manifests never change, so each is read only once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import anyio.to_thread
 import orjson
 
 from sluicegate.api import CatalogTable
-from sluicegate.formats import FileChunk, FileSet, Snapshot, TableMetadata, TableProtocol
+from sluicegate.formats import FileChunk, FileSet, Snapshot, TableMetadata
 from sluicegate_iceberg.format.bounds import metrics_of
 from sluicegate_iceberg.format.broken import in_file
 from sluicegate_iceberg.format.deletes import (
@@ -39,12 +39,10 @@ from sluicegate_iceberg.format.required import required_columns
 from sluicegate_iceberg.format.schema import Struct, parse_struct, places
 from sluicegate_iceberg.format.shape import Shape, shape_of
 
-_MIN_READER, _MIN_WRITER = 3, 7  # the versions that name their features
-
 
 @dataclass(frozen=True, slots=True)
 class KeptManifest:
-    """What was made of a data manifest, and the JSON of the schema that it was written with."""
+    """The content of a data manifest, and the JSON of the schema that it was written with."""
 
     schema: str
     files: DataFiles
@@ -52,16 +50,16 @@ class KeptManifest:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a snapshot was made of, kept to advance it.
+    """The parts of a snapshot, kept so that the next snapshot can reuse them.
 
     Attributes:
         metadata: `metadata_of` the table.
-        versions: Numbers of those that could be named then.
-        required: Columns that each file was found to have, of `required_columns`.
-        manifests: Those of data files, by path.
-        deletes: By the keys of the delete files.
-        chunks: The files; snapshots share those that no later version touched.
-        numbered: Paths of the manifests whose files are known to have field ids.
+        versions: Numbers of the versions that were addressable.
+        required: Columns that were verified to be in each file, from `required_columns`.
+        manifests: Data manifests, by path.
+        deletes: Deletes, by keys of the delete files.
+        chunks: The files. Snapshots share chunks that no later version changed.
+        numbered: Paths of manifests whose files are known to contain field ids.
     """
 
     metadata: tuple[str | None, str | None]
@@ -75,23 +73,23 @@ class Loaded:
 
     @property
     def reading(self) -> tuple[object, ...]:
-        """What was made of manifests counts for snapshots of the same reading alone."""
+        """Return the way of reading. Parts can be reused only for snapshots with the same value."""
         return _way_of_reading(self.shape, self.required)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory beside those of the snapshot's files."""
+        """Return the size in memory without the snapshot's files, in bytes."""
         data = sum(each.files.nbytes + len(each.schema) for each in self.manifests.values())
         return data + sum(each.nbytes for each in self.deletes.values())
 
 
 class Loader:
-    """Makes snapshots of one table.
+    """Loads snapshots of one table.
 
     Args:
-        table: What the catalog says.
-        metadata: What its metadata file says.
-        lineage: The versions that follow from it.
+        table: The catalog's description of the table.
+        metadata: Its metadata file.
+        lineage: The versions in that file.
         objects: The table's objects.
     """
 
@@ -105,17 +103,17 @@ class Loader:
         self._timestamps = {each.id: each.timestamp for each in metadata.snapshots.values()}
 
     async def load(self, version: Version, schema: Struct, previous: Loaded | None = None) -> Snapshot:
-        """The snapshot of a version.
+        """Return the snapshot of a version.
 
         Args:
-            version: Which one.
-            schema: What is declared.
-            previous: What another snapshot of the table was made of.
+            version: The version.
+            schema: The declared schema.
+            previous: Parts of another snapshot of the table.
 
         Raises:
             TableUnreadable: Metadata is broken or missing.
-            UnsupportedOperation: The table cannot be said exactly.
-            StorageError: The store does not answer or refuses.
+            UnsupportedOperation: Delta Sharing can't represent the table exactly.
+            StorageError: The store doesn't respond or denies access.
         """
         manifests = await manifests_of(self._objects, version.snapshot)
         data = [manifest for manifest in manifests if manifest.content == DATA]
@@ -126,7 +124,7 @@ class Loader:
             self._read_with, schema, schemas, [each for each in data if each.path in fetched], fetched
         )
         if previous and _way_of_reading(shape, required) != previous.reading:
-            # Statistics name the columns, so all are made anew.
+            # Statistics contain column names, so all of them are computed again.
             fetched |= await self._fetch([each for each in data if each.path in known])
         made = await self._objects.decode(self._files, data, fetched, shape, required)
         kept = {each.path: made.get(each.path) or known[each.path] for each in data}
@@ -135,12 +133,13 @@ class Loader:
         chunks = await anyio.to_thread.run_sync(
             partial(_applied, [each.files for each in kept.values()], deletes.values(), version)
         )
+        files = FileSet.of(chunks)
         return Snapshot(
             version.number,
             version.timestamp,
-            TableProtocol(_MIN_READER, _MIN_WRITER, shape.features, shape.writer_features),
+            shape.protocol(deletion_vectors=files.deletion_vectors),
             self._table_metadata(shape),
-            FileSet.of(chunks),
+            files,
             Loaded(
                 metadata_of(self._table),
                 self._versions,
@@ -156,7 +155,7 @@ class Loader:
     async def _numbered(
         self, shape: Shape, manifests: Mapping[str, KeptManifest], known: frozenset[str]
     ) -> frozenset[str]:
-        """The manifests whose files were found to have the field ids that readers go by."""
+        """Return the manifests whose files were found to contain the field ids that readers use."""
         if shape.by_name or not self._metadata.name_mapping:
             return known & manifests.keys()
         new = [each.files for path, each in manifests.items() if path not in known]
@@ -173,7 +172,7 @@ class Loader:
         data: Iterable[KeptManifest],
         known: Mapping[tuple[str, int], Deleted],
     ) -> dict[tuple[str, int], Deleted]:
-        """What the delete files of a snapshot say; those that are known are not read again."""
+        """Return content of a snapshot's delete files. Known ones are not read again."""
         kept = [manifest for manifest in manifests if manifest.content == DELETES]
         if not kept:
             return {}
@@ -210,7 +209,7 @@ class Loader:
         manifests: Iterable[Manifest],
         fetched: Mapping[str, bytes],
     ) -> tuple[Shape, dict[int, str]]:
-        """How files are read, by the schemas that those of known and of fetched manifests have."""
+        """Return how files are read, based on the schemas of known and fetched manifests."""
         texts = dict.fromkeys(known, "a manifest")
         for manifest in manifests:
             text = schema_of(manifest, fetched[manifest.path], self._objects.budget)
@@ -228,7 +227,7 @@ class Loader:
             return parse_struct(orjson.loads(text))
 
     def _called_as_mapped(self, schema: Struct) -> bool:
-        """Files without field ids, if there are any, call the columns by their names."""
+        """Ensure that files without field ids, if any, use the current names of columns."""
         mapped = self._metadata.mapped_names
         names = ((place.field.name, mapped.get(place.field.id)) for place in places(schema))
         return all(known in (None, (name,)) for name, known in names)
@@ -267,12 +266,12 @@ class Loader:
 
 
 def metadata_of(table: CatalogTable) -> tuple[str | None, str | None]:
-    """What tells the metadata file that counts from all others, of this name too."""
+    """Return a key that identifies the current metadata file, even among files of the same name."""
     return table.metadata_location, table.metadata_tag
 
 
 def _way_of_reading(shape: Shape, required: Mapping[int, str]) -> tuple[object, ...]:
-    """All that what is made of a manifest depends on, beside the manifest."""
+    """Return everything, except the manifest, on which the parsed content of a manifest depends."""
     return shape.columns, shape.by_name, frozenset(required)
 
 
@@ -280,7 +279,7 @@ def _applied(
     files: Sequence[DataFiles], deletes: Collection[Deleted], version: Version
 ) -> list[FileChunk]:
     manifest_list = version.snapshot.manifest_list if version.snapshot else None
-    if not deletes or manifest_list is None:  # without a list there are no manifests of deletes
+    if not deletes or manifest_list is None:  # without a list, there are no delete manifests
         return [each.chunk for each in files]
     rows = DeletedRows(deletes, manifest_list)
     return [rows.apply(each) for each in files]

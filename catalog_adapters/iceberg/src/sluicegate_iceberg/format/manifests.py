@@ -1,4 +1,4 @@
-"""Manifest lists and manifests (Iceberg specification, "Manifests" and "Manifest Lists")."""
+"""Reads manifest lists and manifests (Iceberg specification, "Manifests" and "Manifest Lists")."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Manifest:
 
     Attributes:
         content: `DATA` or `DELETES`.
-        sequence_number: What entries without one inherit.
-        snapshot_id: What entries without one inherit.
+        sequence_number: Inherited by entries without one.
+        snapshot_id: Inherited by entries without one.
     """
 
     path: str
@@ -34,13 +34,13 @@ class Manifest:
 
     @property
     def called(self) -> str:
-        """Which file it is, in words for users."""
+        """Return a description of the file for error messages."""
         return named("manifest", self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A live file of a manifest, with what it inherits."""
+    """A live file of a manifest, with inherited values filled in."""
 
     sequence_number: int
     snapshot_id: int | None
@@ -48,11 +48,11 @@ class Entry:
 
 
 async def manifests_of(objects: TableObjects, snapshot: IcebergSnapshot | None) -> tuple[Manifest, ...]:
-    """The manifests of a snapshot.
+    """Return the manifests of a snapshot.
 
     Raises:
         TableUnreadable: The manifest list is missing or broken, or too large.
-        StorageError: The store does not answer or refuses.
+        StorageError: The store doesn't respond or denies access.
     """
     if snapshot is None:
         return ()
@@ -62,7 +62,7 @@ async def manifests_of(objects: TableObjects, snapshot: IcebergSnapshot | None) 
 
 
 async def listed_manifests(objects: TableObjects, location: str) -> tuple[Manifest, ...]:
-    """What a manifest list names; raises as `manifests_of` does."""
+    """Return the manifests in a manifest list. Raises the same errors as `manifests_of`."""
     data = await objects.read(location)
     return await objects.decode(_listed, location, data, objects.budget)
 
@@ -75,7 +75,7 @@ def _listed(location: str, data: bytes, budget: Budget) -> tuple[Manifest, ...]:
 
 
 def schema_of(manifest: Manifest, data: bytes, budget: Budget) -> str:
-    """The JSON of the schema that a manifest was written with; its files are not looked at.
+    """Return the JSON of the schema that a manifest was written with, without decoding entries.
 
     Raises:
         TableUnreadable: The manifest is broken.
@@ -85,7 +85,9 @@ def schema_of(manifest: Manifest, data: bytes, budget: Budget) -> str:
 
 
 def entries_of(manifest: Manifest, data: bytes, budget: Budget) -> Iterator[Entry]:
-    """The live files of a manifest, each decoded when it is taken: they take a hundred times its bytes.
+    """Yield the live files of a manifest, decoded on demand.
+
+    Decoded entries need a hundred times the size of the file.
 
     Raises:
         TableUnreadable: The manifest is broken, or too large.

@@ -1,4 +1,4 @@
-"""Table metadata files (Iceberg specification, "Table Metadata"), versions 1, 2 and 3."""
+"""Parses table metadata files (Iceberg specification, "Table Metadata"), versions 1, 2 and 3."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class IcebergSnapshot:
     """A snapshot (Iceberg specification, "Snapshots").
 
     Attributes:
-        sequence_number: 0 for snapshots that were made in version 1 of the format.
+        sequence_number: 0 for snapshots that were created in version 1 of the format.
         timestamp: Epoch milliseconds.
-        manifests: Manifests, in place of a manifest list, as old version 1 tables have them.
+        manifests: Manifests instead of a manifest list, as in old version 1 tables.
         rearranged: The rows are those of the parent in other files (operation `replace`).
-        to_empty: It added the first files to an empty table; an expired parent had none.
+        to_empty: It added the first files to an empty table, so an expired parent had none.
     """
 
     id: int
@@ -48,15 +48,16 @@ class IcebergSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class IcebergMetadata:
-    """What a metadata file says, as far as reading takes it.
+    """The parts of a metadata file that readers need.
 
     Attributes:
-        schemas: By id.
-        all_schemas: No schema that the table ever had is missing, as far as the ids tell.
-        were_current: Ids of snapshots that the main branch was at, since it was last replaced.
-        name_mapping: Files without field ids are read by the names of a mapping.
-        mapped_names: What it calls fields, by id.
-        partitioned_by: Ids of the fields whose values, as they are, files were ever partitioned by.
+        schemas: Schemas by id.
+        all_schemas: Whether every schema that the table ever had is present, judging by the ids.
+        were_current: Ids of snapshots that were current on the main branch since it was last
+            replaced.
+        name_mapping: Whether files without field ids are read with a name mapping.
+        mapped_names: Names of fields in the name mapping, by id.
+        partitioned_by: Ids of fields that were ever used for identity partitioning.
     """
 
     format_version: int
@@ -73,7 +74,7 @@ class IcebergMetadata:
     partitioned_by: frozenset[int]
 
     def schema_of(self, snapshot: IcebergSnapshot | None) -> Struct:
-        """The schema of a snapshot where it names one, else the table's."""
+        """Return the schema that a snapshot names, or else the table's."""
         known = None if snapshot is None or snapshot.schema_id is None else snapshot.schema_id
         return self.schemas.get(
             self.current_schema_id if known is None else known, self.schemas[self.current_schema_id]
@@ -81,7 +82,7 @@ class IcebergMetadata:
 
     @property
     def current(self) -> IcebergSnapshot | None:
-        """The newest snapshot of the main branch; `None` for a table that nothing was written to."""
+        """Return the newest snapshot of the main branch; `None` for an empty table."""
         if self.current_snapshot_id is None:
             return None
         return self.snapshots[self.current_snapshot_id]
@@ -90,15 +91,15 @@ class IcebergMetadata:
 def parse_metadata(
     data: bytes, budget: Budget | None = None, what: str = "the metadata file"
 ) -> IcebergMetadata:
-    """A metadata file, gzipped or not.
+    """Parse a metadata file, gzipped or not.
 
     Args:
-        data: The file.
-        budget: Counts what it is decompressed, and as objects in memory.
-        what: Which file it is, in words for users.
+        data: The file's content.
+        budget: Counts the decompressed size and the size of parsed objects.
+        what: Description of the file for error messages.
 
     Raises:
-        TableUnreadable: It is broken, or too large, or of a version that is not known here.
+        TableUnreadable: It is broken, too large, or of an unsupported version.
     """
     budget = budget or Budget()
     with in_file(what):
@@ -123,7 +124,7 @@ def _unzipped(data: bytes, budget: Budget, what: str) -> bytearray:
 
 
 def _parse(version: int, value: Mapping[str, Any], budget: Budget, what: str) -> IcebergMetadata:
-    # Version 1 may have one schema without an id only.
+    # Only version 1 permits a single schema without an id.
     listed = value.get("schemas") or [value["schema"]]
     schemas = {whole(each.get("schema-id", 0)): parse_struct(each) for each in listed}
     current_schema_id = whole(value.get("current-schema-id", 0))
@@ -160,7 +161,7 @@ def _parse(version: int, value: Mapping[str, Any], budget: Budget, what: str) ->
 
 
 def _mapped_names(fields: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Of a name mapping (Iceberg specification, "Name Mapping Serialization")."""
+    """Return names in a name mapping (Iceberg specification, "Name Mapping Serialization")."""
     for field in fields:
         if "field-id" in field:
             yield whole(field["field-id"]), tuple(map(text, field["names"]))
@@ -186,7 +187,7 @@ def _snapshot(value: Mapping[str, Any]) -> IcebergSnapshot:
 
 
 def _time(value: object) -> int:
-    """A moment that a calendar has, in epoch milliseconds."""
+    """Validate a time in epoch milliseconds."""
     return whole(value, _FIRST_TIME, _LAST_TIME)
 
 

@@ -1,4 +1,4 @@
-"""Reads the objects that a table's metadata names, each by its absolute location."""
+"""Reads objects that a table's metadata names by absolute location."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HADOOP = re.compile(r"^s3[an]://")
 
 
 def literal_location(path: str) -> str:
-    """A location as Iceberg's writers spell it: `/a`, `file:/a` and `file:///a` are one file."""
+    """Return the literal location for Iceberg's variants: `/a`, `file:/a` and `file:///a` are equal."""
     if path.startswith("/"):
         return f"file://{path}"
     return _HADOOP.sub("s3://", _ONE_SLASH.sub("file:///", path))
@@ -42,15 +42,15 @@ def literal_location(path: str) -> str:
 class TableObjects:
     """The objects of one table, opened for reading.
 
-    What lies outside of the directories that the catalog names is not read: whoever writes a table's
-    metadata decides what it names.
+    Objects outside the directories that the catalog names are not read, because the metadata's writer
+    decides which objects it names.
 
     Args:
-        table: What the catalog says.
+        table: The catalog's description of the table.
         directory: The table's location, opened.
 
     Attributes:
-        budget: Counts what is read, and what is made of it.
+        budget: Counts bytes that are read, and the size of decoded objects.
     """
 
     def __init__(self, table: CatalogTable, directory: ObjectDirectory) -> None:
@@ -65,22 +65,23 @@ class TableObjects:
         self._store_root = self._root.removesuffix(directory.key("") + "/" if directory.prefix else "")
 
     def paths(self, locations: Sequence[str]) -> pa.StringArray:
-        """Data files' paths in the table, or their locations where they lie elsewhere.
+        """Return paths of data files relative to the table, or their locations if they are elsewhere.
 
         Raises:
-            TableUnreadable: One of them cannot be a data file's.
+            TableUnreadable: A path can't be that of a data file.
         """
         paths = [literal_location(location).removeprefix(self._root) for location in locations]
-        # In object stores `a//b` is another name than `a/b`, and Iceberg's writers do not change it.
+        # In object stores, `a//b` and `a/b` are different names, and Iceberg's writers don't
+        # normalize them.
         local = self._root.startswith("file:")
         return plain_paths(pa.array(paths, pa.string()), self._metadata, collapse=local)
 
     async def read(self, location: str, part: tuple[int, int] | None = None) -> bytes:
-        """A whole object, or a part of it: offset and length in bytes.
+        """Read an entire object, or a part of it: offset and length in bytes.
 
         Raises:
-            TableUnreadable: It is missing, or lies outside of the table's directories, or is too large.
-            StorageError: The store does not answer or refuses.
+            TableUnreadable: It is missing, outside the table's directories, or too large.
+            StorageError: The store doesn't respond or denies access.
         """
         key = self._key(literal_location(location))
         try:
@@ -91,12 +92,12 @@ class TableObjects:
             ) from None
         except (BaseError, OSError) as error:
             raise StorageError(
-                "the table's storage does not answer or refuses; try again later",
+                "the table's storage does not respond, or denies access; try again later",
                 detail=without_queries(f"{key}: {type(error).__name__}: {error}"),
             ) from None
         except ValueError as error:
             raise TableUnreadable(
-                "the Iceberg table's metadata names a file that no store can have", detail=str(error)
+                "the Iceberg table's metadata contains an invalid file name", detail=str(error)
             ) from None
 
     async def _fetch(self, key: str, what: str, part: tuple[int, int] | None) -> bytes:
@@ -110,7 +111,7 @@ class TableObjects:
         content = bytearray()
         async for chunk in result.stream():
             content += chunk
-            if len(content) > size:  # the store said something else
+            if len(content) > size:  # the store reported a different size
                 self.budget.take(what, bytes=len(chunk))
         return bytes(content)
 
@@ -121,7 +122,7 @@ class TableObjects:
         try:
             return bytes(await obstore.get_range_async(store, key, start=start, length=length))
         except BaseError:
-            # Stores do not agree about what lies behind the end.
+            # Stores differ in how they treat ranges beyond the end.
             if (await obstore.head_async(store, key))["size"] < start + length:
                 raise TableUnreadable(
                     f"{what} of the Iceberg table is shorter than its metadata says", detail=key
@@ -129,18 +130,18 @@ class TableObjects:
             raise
 
     async def _expect(self, what: str, size: int) -> None:
-        """Count what is about to be fetched; if that is much, wait until few others do so."""
+        """Count bytes that are about to be fetched. If there are many, wait for other large reads."""
         await self.budget.admit(size)
         self.budget.take(what, bytes=size)
 
     async def decode(self, decode: Callable[[*_Arguments], _T], *arguments: *_Arguments) -> _T:
-        """Call a function that decodes in a thread; it counts against the budget."""
+        """Run a decoding function in a thread. It counts against the budget."""
         return await self.budget.run(decode, *arguments)
 
     async def read_all(
         self, locations: Sequence[str], parts: Sequence[tuple[int, int] | None] | None = None
     ) -> list[bytes]:
-        """Several objects, or parts of them, side by side; raises as `read` does."""
+        """Read several objects, or parts of them, concurrently. Raises the same errors as `read`."""
         limiter = anyio.CapacityLimiter(_CONCURRENT_READS)
 
         async def read(location: str, part: tuple[int, int] | None) -> bytes:
@@ -156,7 +157,7 @@ class TableObjects:
         inside = location.startswith(self._allowed) and location.startswith(self._store_root)
         if not inside or steps:
             raise TableUnreadable(
-                "the Iceberg table's metadata names files outside of the table's directories",
+                "the Iceberg table's metadata refers to files outside the table's directories",
                 detail=location,
             )
         return location.removeprefix(self._store_root)

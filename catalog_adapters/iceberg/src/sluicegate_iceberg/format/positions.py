@@ -1,4 +1,4 @@
-"""Files of positions, which delete rows in version 2 (Iceberg specification, "Position Deletes")."""
+"""Reads position delete files of format version 2 (Iceberg specification, "Position Deletes")."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NUMBERED = pa.schema([pa.field(_PATH, pa.int32()), pa.field(_ROW, pa.int64())])
 
 
 def positions_by_file(data: bytes, budget: Budget | None = None, what: str = _WHAT) -> pa.Table:
-    """What a file says: columns `file_path` and `pos_list`, a row for each data file.
+    """Return the content of a file as `file_path` and `pos_list`, one row per data file.
 
     Args:
-        data: The file.
-        budget: Counts what is decoded.
-        what: The file, in words for users.
+        data: The file's content.
+        budget: Counts decoded bytes.
+        what: Description of the file for error messages.
 
     Raises:
         TableUnreadable: It is broken, or too large.
@@ -36,7 +36,7 @@ def positions_by_file(data: bytes, budget: Budget | None = None, what: str = _WH
             _numbered(batch, numbers)
             for batch in parquet_batches(data, _SCHEMA, what, budget or Budget())
         ]
-        # Paths are long and repeat: until the rows are together, numbers stand for them.
+        # Paths are long and repeat, so they are replaced by numbers until the rows are combined.
         rows = pa.Table.from_batches(parts, schema=_NUMBERED)
         grouped = rows.group_by(_PATH).aggregate([(_ROW, "list")])
         paths = pc.take(pa.array(list(numbers), pa.string()), grouped.column(_PATH))
@@ -44,7 +44,7 @@ def positions_by_file(data: bytes, budget: Budget | None = None, what: str = _WH
 
 
 def _numbered(batch: pa.RecordBatch, numbers: dict[str, int]) -> pa.RecordBatch:
-    """A batch with numbers in the place of paths; new ones are added."""
+    """Return a batch with numbers instead of paths. New paths are added."""
     paths = _checked(batch).column(_PATH)
     used = pc.unique(paths.indices)
     known = [numbers.setdefault(path, len(numbers)) for path in paths.dictionary.take(used).to_pylist()]
@@ -53,13 +53,13 @@ def _numbered(batch: pa.RecordBatch, numbers: dict[str, int]) -> pa.RecordBatch:
 
 
 def rows_in(data: bytes, data_file: str, budget: Budget | None = None, what: str = _WHAT) -> BitMap64:
-    """What a file says of one data file; row groups that say nothing of it are not decoded.
+    """Return the rows of one data file. Row groups without that file are not decoded.
 
     Args:
-        data: The file.
+        data: The file's content.
         data_file: Location of the data file.
-        budget: Counts what is decoded.
-        what: The file, in words for users.
+        budget: Counts decoded bytes.
+        what: Description of the file for error messages.
 
     Raises:
         TableUnreadable: It is broken, or too large.
@@ -75,7 +75,7 @@ def rows_in(data: bytes, data_file: str, budget: Budget | None = None, what: str
 
 
 def row_set(positions: pa.Int64Array) -> BitMap64:
-    """Positions as a set; no Python object is made for each."""
+    """Return positions as a bitmap, without creating a Python object for each."""
     values = array("Q")
     if not len(positions):
         return BitMap64()

@@ -1,4 +1,4 @@
-"""What large vectors are made from when they are fetched; none of it ever changes."""
+"""Recipes from which large vectors are created when they are fetched. Their sources never change."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class StoredVector:
     """The vector is a blob of a Puffin file.
 
     Attributes:
-        location: Of the file.
-        offset: Of the blob, in bytes.
-        size: Of the blob, in bytes.
+        location: Location of the file.
+        offset: Offset of the blob, in bytes.
+        size: Size of the blob, in bytes.
     """
 
     location: str
@@ -27,14 +27,15 @@ class StoredVector:
 
 @dataclass(frozen=True, slots=True)
 class PositionDeletes:
-    """The vector says what all files of positions of a snapshot say of a data file.
+    """The vector combines all position delete files of a snapshot for one data file.
 
-    Hundreds of files may say something, and a link is short: so it names the snapshot.
+    There can be hundreds of such files, and a link is short, so the recipe names the snapshot.
 
     Attributes:
         manifest_list: Location of the snapshot's manifest list.
-        data_file: Location of the data file, as manifests spell it.
-        sequence_number: Of the data file: deletes of this or a larger one apply.
+        data_file: Location of the data file, as written in manifests.
+        sequence_number: Sequence number of the data file. Deletes with this number or a larger one
+            apply.
     """
 
     manifest_list: str
@@ -52,12 +53,12 @@ _NAMES = {kind: name for name, kind in _KINDS.items()}
 
 
 def recipe_text(recipe: Recipe) -> str:
-    """A recipe as text."""
+    """Return a recipe as text."""
     return orjson.dumps([_NAMES[type(recipe)], *astuple(recipe)]).decode()
 
 
 def parse_recipe(text: str) -> Recipe:
-    """Read what `recipe_text` wrote.
+    """Parse the output of `recipe_text`.
 
     Raises:
         TableUnreadable: Another release wrote it.
@@ -80,4 +81,7 @@ def _values(text: str) -> list[Any]:
 
 
 def _unknown(text: str) -> TableUnreadable:
-    return TableUnreadable("the link's file cannot be made by this release of the gateway", detail=text)
+    return TableUnreadable(
+        "this release of the gateway cannot create the file of this link: query the table again",
+        detail=text,
+    )

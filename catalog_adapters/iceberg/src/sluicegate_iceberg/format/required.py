@@ -1,6 +1,6 @@
-"""Columns that files must have, as what stands for them where they lack one is not null.
+"""Finds columns that files must contain, because a missing column does not mean null.
 
-Recipients read a missing column as null. Iceberg's readers take its default, or the partition's value.
+Recipients read a missing column as null. Iceberg's readers use its default, or the partition value.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from sluicegate_iceberg.format.shape import unapplied_default
 
 
 def required_columns(metadata: IcebergMetadata, columns: Struct) -> dict[int, str]:
-    """Field ids of the columns that only the files themselves can tell to be there, and why they must.
+    """Return field ids of columns that each file must contain, with the reason.
 
-    Schemas tell it of a default, where none is missing and each file was written with one of them.
+    For defaults, schemas alone are sufficient if none is missing and each file was written with one
+    of them.
 
     Args:
-        metadata: What the newest metadata file says.
-        columns: Those that are declared.
+        metadata: The newest metadata file.
+        columns: The declared columns.
     """
     names = {field.id: field.name for field in columns.fields}
     required = {}
     if metadata.name_mapping:
         required = {
             id_: "data files of the Iceberg table lack columns that it is partitioned by "
-            f"({names[id_]}), as files of Hive and Delta tables do: share the table that they were "
-            "taken over from, or rewrite them (rewrite_data_files, rewrite-all)"
+            f"({names[id_]}), as files of Hive and Delta tables do: share the table from which the "
+            "files were imported, or rewrite the files (rewrite_data_files, rewrite-all)"
             for id_ in sorted(metadata.partitioned_by & names.keys())
         }
     if metadata.name_mapping or not metadata.all_schemas:
@@ -39,14 +40,14 @@ def required_columns(metadata: IcebergMetadata, columns: Struct) -> dict[int, st
 
 
 def check_columns(file: Mapping[str, Any], required: Mapping[int, str]) -> None:
-    """Make sure that a file has what it must have: writers count the nulls of each of its columns.
+    """Ensure that a file contains the required columns. Writers count nulls of each column.
 
     Args:
         file: The `data_file` of a manifest's entry.
-        required: Of `required_columns`.
+        required: Columns from `required_columns`.
 
     Raises:
-        UnsupportedOperation: It lacks a column, or does not tell.
+        UnsupportedOperation: It lacks a column, or has no counts.
     """
     counted = {item["key"] for item in file.get("null_value_counts") or ()}
     for id_, reason in required.items():

@@ -1,4 +1,4 @@
-"""Schemas of Iceberg tables (Iceberg specification, "Schemas and Data Types")."""
+"""Parses schemas of Iceberg tables (Iceberg specification, "Schemas and Data Types")."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from sluicegate_iceberg.format.values import text, whole
 
-_DEEPEST = 64  # types in one another: the Delta schema of so many can still be written
+_DEEPEST = 64  # levels of nesting for which the Delta schema can still be serialized
 _LAST_ID = 2**31 - 1
 _MOST_DIGITS = 38
 _DECIMAL = re.compile(r"decimal\(\s*([0-9]{1,2})\s*,\s*([0-9]{1,2})\s*\)")
@@ -27,8 +27,8 @@ class Field:
     """A column, or a field of a struct.
 
     Attributes:
-        id: Never changes and is never used again; unique in the table.
-        default: Rows of files that lack the field have a value other than null.
+        id: Unique in the table; never changes and is never reused.
+        default: Whether missing fields have a value other than null.
     """
 
     id: int
@@ -63,16 +63,16 @@ Type = Primitive | Struct | List | Map
 
 
 def parse_struct(value: Mapping[str, Any], deepest: int = _DEEPEST) -> Struct:
-    """A schema or struct from its JSON (Iceberg specification, "Appendix C: JSON serialization").
+    """Parse a schema or struct (Iceberg specification, "Appendix C: JSON serialization").
 
     Args:
-        value: The JSON.
-        deepest: How many types may be in one another.
+        value: The JSON value.
+        deepest: Maximum levels of nesting.
 
     Raises:
-        KeyError: Something is missing.
-        TypeError: Something is of another kind than the specification says.
-        ValueError: A value cannot be, or types are nested too deep.
+        KeyError: A member is missing.
+        TypeError: A member has a type that the specification doesn't permit.
+        ValueError: A value is invalid, or types are nested too deeply.
     """
     return Struct(
         tuple(
@@ -89,7 +89,7 @@ def parse_struct(value: Mapping[str, Any], deepest: int = _DEEPEST) -> Struct:
 
 def _parse(value: Any, deepest: int) -> Type:
     if deepest < 0:
-        raise ValueError("the schema is nested too deep")
+        raise ValueError("the schema is nested too deeply")
     if isinstance(value, str):
         return _primitive(value)
     if value["type"] == "struct":
@@ -105,20 +105,20 @@ def _primitive(name: str) -> Primitive:
     if name.startswith("decimal"):
         match = _DECIMAL.fullmatch(name)
         if match is None or not int(match[2]) <= int(match[1]) <= _MOST_DIGITS:
-            raise ValueError("a decimal type has another precision or scale than there can be")
+            raise ValueError("a decimal type has an invalid precision or scale")
     return Primitive(name)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A field and the id of the field that it is part of (0: the table)."""
+    """A field and the id of its parent field (0: the table)."""
 
     parent: int
     field: Field
 
 
 def places(type_: Type, parent: int = 0) -> Iterator[Place]:
-    """Every field of a schema, nested ones too."""
+    """Return every field of a schema, including nested ones."""
     if isinstance(type_, Struct):
         for field in type_.fields:
             yield Place(parent, field)
@@ -127,5 +127,5 @@ def places(type_: Type, parent: int = 0) -> Iterator[Place]:
         yield from places(type_.element, parent)
     elif isinstance(type_, Map):
         yield from places(type_.key, parent)
-        # Keys and values of a map may both be structs, whose fields have nothing to do with each other.
+        # Key and value of a map can both be structs, whose fields are unrelated.
         yield from places(type_.value, -parent)

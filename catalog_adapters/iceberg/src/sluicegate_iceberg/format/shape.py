@@ -1,4 +1,4 @@
-"""How a table is declared: by its columns' names, or by field ids (docs/adr/0016)."""
+"""Chooses how a table is declared: with column names, or with field ids (docs/adr/0016)."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from sluicegate.api import UnsupportedOperation
+from sluicegate.formats import TableProtocol
 from sluicegate_iceberg.format.schema import Field, List, Map, Primitive, Struct, Type, places
 from sluicegate_iceberg.format.types import schema_string, without_zone
 
-# Names that writers put into Parquet files as they are; others they spell as Avro would.
+_MIN_READER, _MIN_WRITER = 3, 7  # the versions that list features by name
+# Names that writers use unchanged in Parquet files; others are encoded as in Avro.
 _KEPT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the protocol's metadata says of a table, and how statistics name its columns.
+    """Metadata of a table in the sharing protocol, and names of columns in statistics.
 
     Attributes:
-        by_name: Files are read by the names of the columns; else by field ids.
+        by_name: Whether files are read by column name; otherwise by field id.
         delta_schema: Schema in delta format.
-        parquet_schema: Schema in parquet format; `None` where only delta format is right.
-        features: Reader features.
+        parquet_schema: Schema in parquet format; `None` if only delta format is correct.
+        features: Reader features, regardless of the files.
         columns: Top-level columns.
     """
 
@@ -36,32 +38,37 @@ class Shape:
 
     @property
     def configuration(self) -> dict[str, str]:
-        """The table properties that readers of Delta tables go by."""
+        """Return the table properties that readers of Delta tables use."""
         if self.by_name:
             return {"delta.enableChangeDataFeed": "true"}
         highest = max(place.field.id for place in places(Struct(self.columns)))
         return {"delta.columnMapping.mode": "id", "delta.columnMapping.maxColumnId": str(highest)}
 
-    @property
-    def writer_features(self) -> tuple[str, ...]:
-        """Features for writers; that of change feeds is what their readers look for."""
-        return (*self.features, *(("changeDataFeed",) if self.by_name else ()))
+    def protocol(self, *, deletion_vectors: bool) -> TableProtocol:
+        """Return the required protocol. Readers of change feeds look for the writer feature.
+
+        Args:
+            deletion_vectors: Whether some of the files have one. Some readers reject the feature.
+        """
+        readers = (*(("deletionVectors",) if deletion_vectors else ()), *self.features)
+        writers = (*readers, *(("changeDataFeed",) if self.by_name else ()))
+        return TableProtocol(_MIN_READER, _MIN_WRITER, readers, writers)
 
     def physical(self, field: Field) -> str:
-        """What the statistics call a column."""
+        """Return the name of a column in statistics."""
         return field.name if self.by_name else physical_name(field)
 
 
 def shape_of(schema: Struct, history: Iterable[Struct], *, known: bool) -> Shape:
-    """The shape for reading files of all schemas with one of them.
+    """Return the shape with which a schema can read files of all schemas.
 
     Args:
-        schema: What is declared.
-        history: Every schema that a live file may have been written with.
-        known: That is all of them.
+        schema: The declared schema.
+        history: Every schema with which a live file may have been written.
+        known: Whether `history` is complete.
 
     Raises:
-        UnsupportedOperation: No shape gives the right rows.
+        UnsupportedOperation: No shape returns the correct rows.
     """
     schemas = (schema, *history)
     _check(schema, schemas)
@@ -72,17 +79,13 @@ def shape_of(schema: Struct, history: Iterable[Struct], *, known: bool) -> Shape
         by_name,
         schema_string(schema, "delta", metadata),
         schema_string(schema, "parquet", metadata) if by_name else None,
-        (
-            "deletionVectors",
-            *(() if by_name else ("columnMapping",)),
-            *(("timestampNtz",) if zoneless else ()),
-        ),
+        (*(() if by_name else ("columnMapping",)), *(("timestampNtz",) if zoneless else ())),
         schema.fields,
     )
 
 
 def physical_name(field: Field) -> str:
-    """A name that occurs in no file, as readers look for it where they do not find the field id."""
+    """Return a name that occurs in no file: readers fall back to names if a field id is missing."""
     return f"col-{field.id}"
 
 
@@ -98,7 +101,7 @@ def _mapping(field: Field) -> Mapping[str, Any]:
 
 
 def _stable(schemas: Iterable[Struct]) -> bool:
-    """Each field id always had one name, and each name one field id, whatever its case."""
+    """Return whether field ids and names always corresponded one to one, ignoring case."""
     names: dict[int, str] = {}
     ids: dict[tuple[int, str], int] = {}
     for schema in schemas:
@@ -114,7 +117,7 @@ def _stable(schemas: Iterable[Struct]) -> bool:
 
 
 def unapplied_default(column: str) -> str:
-    """Why a table is refused some of whose files lack a column that has a default."""
+    """Explain why a table is rejected if some of its files lack a column with a default."""
     return (
         f"column '{column}' was added to the Iceberg table with a default, which recipients cannot "
         "apply: rewrite the table with it, and then expire the old snapshots with their schemas "
@@ -143,14 +146,17 @@ def _check(schema: Struct, schemas: Sequence[Struct]) -> None:
             raise UnsupportedOperation(unapplied_default(field.name))
         if any(_was_date(type_, field.type) for type_ in types[field.id]):
             raise UnsupportedOperation(
-                f"column '{field.name}' of the Iceberg table held dates before it held timestamps, "
-                "which readers of old files do not know: rewrite the table, and then expire the old "
-                "snapshots with their schemas (expire_snapshots with clean_expired_metadata)"
+                f"column '{field.name}' of the Iceberg table was changed from date to timestamp, "
+                "which readers of old files cannot handle: rewrite the table, and then expire the "
+                "old snapshots with their schemas (expire_snapshots with clean_expired_metadata)"
             )
 
 
 def _was_date(old: Type, new: Type) -> bool:
-    """Dates became timestamps (Iceberg specification, "Schema Evolution"); not of nested fields."""
+    """Return whether a date became a timestamp (Iceberg specification, "Schema Evolution").
+
+    Nested fields are not checked.
+    """
     if isinstance(old, List) and isinstance(new, List):
         return _was_date(old.element, new.element)
     if isinstance(old, Map) and isinstance(new, Map):

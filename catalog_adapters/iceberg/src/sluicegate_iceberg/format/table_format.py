@@ -1,4 +1,4 @@
-"""The table format `iceberg`. It imports Arrow and Avro late: when the first table is read."""
+"""The table format `iceberg`. Arrow and Avro are imported when the first table is read."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class IcebergFormat(TableFormat):
     """Reads Iceberg tables of format versions 1 to 3 (Iceberg specification).
 
-    `CatalogTable.metadata_location` says which metadata file counts, so an unchanged table costs no
-    request, and a changed one its metadata file, its manifest list and the new manifests.
+    `CatalogTable.metadata_location` names the current metadata file. An unchanged table therefore
+    needs no requests, and a changed one needs its metadata file, its manifest list and the new
+    manifests.
     """
 
     def __init__(self) -> None:
@@ -27,7 +28,7 @@ class IcebergFormat(TableFormat):
     async def latest(
         self, table: CatalogTable, directory: ObjectDirectory, previous: Snapshot | None
     ) -> Snapshot:
-        """See `TableFormat.latest`; its schema is the table's current one."""
+        """See `TableFormat.latest`. The schema is the table's current one."""
         from sluicegate_iceberg.format.loading import Loaded, metadata_of
 
         kept = previous.state if previous else None
@@ -43,13 +44,13 @@ class IcebergFormat(TableFormat):
     async def at_version(
         self, table: CatalogTable, directory: ObjectDirectory, version: int
     ) -> Snapshot:
-        """See `TableFormat.at_version`; its schema is the one that the snapshot names."""
+        """See `TableFormat.at_version`. The schema is the one that the snapshot names."""
         metadata, lineage, loader = await _opened(table, directory)
         found = lineage.at(version)
         return await loader.load(found, metadata.schema_of(found.snapshot))
 
     def still_has(self, latest: Snapshot, version: int) -> bool:
-        """See `TableFormat.still_has`: versions expire, and are rolled back."""
+        """See `TableFormat.still_has`. Versions can expire or be rolled back."""
         from sluicegate_iceberg.format.loading import Loaded
 
         return isinstance(latest.state, Loaded) and version in latest.state.versions
@@ -84,7 +85,7 @@ class IcebergFormat(TableFormat):
         return await changes_between(table.id, metadata, lineage, snapshots, self._steps, start, end)
 
     async def derived(self, table: CatalogTable, directory: ObjectDirectory, recipe: str) -> bytes:
-        """See `TableFormat.derived`: deletion vectors that are too large for an answer."""
+        """See `TableFormat.derived`. Used for deletion vectors that are too large for a response."""
         from sluicegate_iceberg.format.derived import make_vector_file
         from sluicegate_iceberg.format.objects import TableObjects
         from sluicegate_iceberg.format.recipes import parse_recipe
@@ -106,7 +107,9 @@ async def _opened(
         return metadata, Lineage(metadata)
 
     if table.metadata_location is None:
-        raise TableUnreadable("the catalog names no metadata file of the Iceberg table")
+        raise TableUnreadable(
+            "the catalog reports no metadata file of the Iceberg table; ask the catalog's operator"
+        )
     objects = TableObjects(table, directory)
     data = await objects.read(table.metadata_location)
     metadata, lineage = await objects.decode(parsed, data, table.metadata_location)

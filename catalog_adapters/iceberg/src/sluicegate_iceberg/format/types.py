@@ -1,7 +1,7 @@
-"""Delta's types for Iceberg's (docs/operators/iceberg-tables.md has the table).
+"""Translates Iceberg's types to Delta's (for a table, see docs/operators/iceberg-tables.md).
 
-Every field is declared nullable: one that files lack is read as null, which readers of Delta tables
-refuse in a column that is declared otherwise.
+Every field is declared as nullable: a missing field is read as null, which readers of Delta tables
+reject in other columns.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
 
 
 def schema_string(columns: Struct, format_: ResponseFormat, metadata: FieldMetadata) -> str:
-    """The schema as the protocol's metadata has it, without what the response format cannot say.
+    """Return the Delta schema, without parts that the response format can't represent.
 
     Args:
         columns: The table's schema.
-        format_: Parquet format says of a column only what its Parquet type says; delta format is read
-            by type.
-        metadata: What the declared fields carry.
+        format_: In parquet format, only the Parquet type of a column is visible; in delta format, its
+            declared type is.
+        metadata: Metadata of the declared fields.
 
     Raises:
-        UnsupportedOperation: A column is of a type that no reader knows, or none can be shown.
+        UnsupportedOperation: A column has an unsupported type, or no column can be represented.
     """
     declared = _struct(columns, format_, metadata)
     if declared is None:
-        raise UnsupportedOperation("no column of the Iceberg table is of a type that can be shared")
+        raise UnsupportedOperation("no column of the Iceberg table has a type that can be shared")
     return orjson.dumps(declared).decode()
 
 
 def without_zone(columns: Iterable[Type]) -> bool:
-    """Some of these types is, or holds, a timestamp without a zone."""
+    """Return whether any of these types is or contains a timestamp without time zone."""
     for type_ in columns:
         parts: Iterable[Type] = ()
         if isinstance(type_, Primitive):
@@ -80,7 +80,7 @@ def _struct(struct: Struct, format_: ResponseFormat, metadata: FieldMetadata) ->
 
 
 def _type(type_: Type, format_: ResponseFormat, metadata: FieldMetadata) -> Any:
-    """Delta's type; `None` for what is left out."""
+    """Return Delta's type; `None` for types that are left out."""
     if isinstance(type_, Primitive):
         return _primitive(type_.name, format_)
     if isinstance(type_, Struct):
@@ -106,6 +106,6 @@ def _primitive(name: str, format_: ResponseFormat) -> str | None:
     if name == "time":
         return None
     raise UnsupportedOperation(
-        f"the Iceberg table has a column of type {name[:_SHOWN]}, which Delta Sharing cannot say: "
-        "share a view or a copy without it"
+        f"the Iceberg table has a column of type {name[:_SHOWN]}, which Delta Sharing cannot "
+        "represent: share a view or a copy without the column"
     )

@@ -1,4 +1,4 @@
-"""Values of JSON, which whoever writes a table may have made anything."""
+"""Validates JSON values of table metadata, which is written by untrusted parties."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ _FIRST, _LAST = -(2**63), 2**63 - 1
 
 
 def whole(value: object, first: int = _FIRST, last: int = _LAST) -> int:
-    """A whole number, of 64 bits if nothing else is said.
+    """Return an integer, by default of up to 64 bits.
 
     Raises:
-        ValueError: It is something else, or none of this range.
+        ValueError: It is not an integer in the range.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not first <= value <= last:
-        raise ValueError("a number is none, or out of its range")
+        raise ValueError("a value is not an integer, or is out of range")
     return value
 
 
 def text(value: object) -> str:
-    """A text.
+    """Return a string.
 
     Raises:
-        ValueError: It is something else.
+        ValueError: It is not a string.
     """
     if not isinstance(value, str):
-        raise ValueError("a text is none")
+        raise ValueError("a value is not a string")
     return value

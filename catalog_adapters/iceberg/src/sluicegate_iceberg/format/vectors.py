@@ -1,4 +1,4 @@
-"""Deletion vectors: Delta's descriptors of them, and the blobs that Iceberg keeps them in."""
+"""Builds Delta's descriptors of deletion vectors, and parses Iceberg's blobs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sluicegate.api import TableUnreadable
 from sluicegate.formats import DERIVED, DerivedFile
 from sluicegate_iceberg.format.recipes import Recipe, recipe_text
 
-# Spark takes texts of at most 65,535 characters.
+# Spark supports strings of at most 65,535 characters.
 MAX_INLINE = 52_428
 _MAGIC = struct.pack("<I", 1681511377)
-_FRAME = 4  # bytes of the length before, and of the checksum behind the payload
+_FRAME = 4  # bytes of the length before the payload, and of the checksum after it
 _COUNT = struct.Struct(">I")
 _FILE_VERSION = b"\1"
 _B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
@@ -25,13 +25,13 @@ _TO_Z85 = bytes.maketrans(_B85, _Z85)
 
 
 def payload_of(rows: BitMap64) -> bytes:
-    """The serialised vector (Delta protocol, "Deletion Vector Format")."""
+    """Return the serialized vector (Delta protocol, "Deletion Vector Format")."""
     rows.run_optimize()
     return _MAGIC + bytes(rows.serialize())
 
 
 def payload_in(blob: bytes) -> bytes:
-    """The vector in a Puffin blob (Puffin specification, "deletion-vector-v1 blob type").
+    """Return the vector in a Puffin blob (Puffin specification, "deletion-vector-v1 blob type").
 
     Raises:
         TableUnreadable: The blob is broken.
@@ -48,14 +48,14 @@ def payload_in(blob: bytes) -> bytes:
 
 
 def vector_file(payload: bytes) -> bytes:
-    """A file that holds a vector alone (Delta protocol, "Deletion Vector Files")."""
+    """Return a file that contains one vector (Delta protocol, "Deletion Vector Files")."""
     return b"".join(
         (_FILE_VERSION, _COUNT.pack(len(payload)), payload, _COUNT.pack(zlib.crc32(payload)))
     )
 
 
 def cardinality_of(payload: bytes) -> int:
-    """How many rows a vector marks.
+    """Return the number of rows that a vector marks.
 
     Raises:
         TableUnreadable: It is broken.
@@ -69,12 +69,12 @@ def cardinality_of(payload: bytes) -> int:
 
 
 def descriptor(payload: bytes, cardinality: int, recipe: Recipe) -> dict[str, Any]:
-    """A vector's descriptor ("Deletion Vector Descriptor Schema"), which holds it where it can.
+    """Return a descriptor ("Deletion Vector Descriptor Schema"), with the vector inline if it fits.
 
     Args:
-        payload: The serialised vector.
-        cardinality: How many rows it marks.
-        recipe: How a large one is made again, when a recipient fetches it.
+        payload: The serialized vector.
+        cardinality: Number of rows that it marks.
+        recipe: Describes how to create a large one again when a recipient fetches it.
     """
     told = {"sizeInBytes": len(payload), "cardinality": cardinality}
     if len(payload) > MAX_INLINE:
@@ -90,5 +90,5 @@ def descriptor(payload: bytes, cardinality: int, recipe: Recipe) -> dict[str, An
 
 
 def z85(data: bytes) -> str:
-    """Bytes as text, a multiple of four of them (ZeroMQ RFC 32)."""
+    """Encode bytes, whose number is a multiple of four, as text (ZeroMQ RFC 32)."""
     return base64.b85encode(data).translate(_TO_Z85).decode()

@@ -1,6 +1,6 @@
-"""Iceberg tables as Delta tables and Delta tables as Iceberg tables, of the same data files.
+"""Converts Iceberg tables to Delta tables and back without copying data files.
 
-The operations import Arrow late: with the first task.
+The operations are imported with the first task, because they import Arrow.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ CONVERT_TO_DELTA: Final = "CONVERT_TO_DELTA"
 CONVERT_TO_ICEBERG: Final = "CONVERT_TO_ICEBERG"
 
 
-async def to_delta(work: Work) -> TaskResult:
-    """See `sluicegate_spark.conversion.to_delta`."""
-    from sluicegate_spark.conversion.to_delta import convert_to_delta
+async def convert_to_delta(work: Work) -> TaskResult:
+    """See `sluicegate_spark.conversion.to_delta.operation`."""
+    from sluicegate_spark.conversion.to_delta import operation
 
-    return await convert_to_delta(work)
+    return await operation.convert_to_delta(work)
 
 
-async def to_iceberg(work: Work) -> TaskResult:
-    """See `sluicegate_spark.conversion.to_iceberg`."""
-    from sluicegate_spark.conversion.to_iceberg import convert_to_iceberg
+async def convert_to_iceberg(work: Work) -> TaskResult:
+    """See `sluicegate_spark.conversion.to_iceberg.operation`."""
+    from sluicegate_spark.conversion.to_iceberg import operation
 
-    return await convert_to_iceberg(work)
+    return await operation.convert_to_iceberg(work)

@@ -1,4 +1,4 @@
-"""The JVM that Spark runs in: its process, its environment, its settings and what it prints."""
+"""Manages the JVM that runs Spark: process, environment, settings, and output."""
 
 from sluicegate_spark.jvm.launch import launch
 

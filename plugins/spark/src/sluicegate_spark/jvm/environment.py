@@ -1,7 +1,7 @@
-"""Which environment variables the JVM gets, and with it the Python workers that it starts.
+"""Selects environment variables for the JVM and the Python workers that it starts.
 
-The worker's environment holds its secrets: the database's password, signing keys, clients' secrets.
-What runs on Spark needs none of them.
+The worker's environment contains secrets: the database's password, signing keys, and client secrets.
+Code that runs on Spark needs none of them.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ _NAMED = frozenset(
 )
 _PREFIXES = ("LC_", "SPARK_", "PYSPARK_", "HADOOP_")
 _PROXIES = frozenset({"http_proxy", "https_proxy", "no_proxy", "all_proxy"})
-# PySpark's own: how a process joins a JVM that runs already, and the arguments of a start.
+# Set by PySpark: how a process joins a running JVM, and the arguments of a start.
 _PYSPARKS = frozenset({"PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET", "PYSPARK_SUBMIT_ARGS"})
 
 
 def jvm_environment(environment: Mapping[str, str], further: Collection[str] = ()) -> dict[str, str]:
-    """The variables that the JVM gets.
+    """Return the variables for the JVM.
 
     Args:
-        environment: The worker's.
-        further: Names from the executor's configuration. They may be secrets; of the variables that
-            only their beginning admits (`SPARK_…`), those with the name of a secret are left out.
+        environment: The worker's environment.
+        further: Names from the executor's configuration. These can be secrets. Variables that are
+            included only because of a prefix (`SPARK_…`) are left out if their name is that of a
+            secret.
     """
     return {name: value for name, value in environment.items() if name in further or _is_admitted(name)}
 

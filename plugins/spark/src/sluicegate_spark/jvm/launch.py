@@ -1,7 +1,8 @@
-"""Starts Spark's JVM; PySpark would put settings on its command line and pass on the environment.
+"""Starts Spark's JVM. PySpark would show settings on the command line and pass on the environment.
 
-Source: PySpark 4.1, `pyspark.java_gateway.launch_gateway`: what a JVM needs to be started with, and how
-a process joins one that runs (`PYSPARK_GATEWAY_PORT` and `PYSPARK_GATEWAY_SECRET`).
+Source: Spark documentation and source, `pyspark.java_gateway.launch_gateway`: arguments that a JVM
+needs at start, and how a process joins a running one (`PYSPARK_GATEWAY_PORT`,
+`PYSPARK_GATEWAY_SECRET`).
 """
 
 from __future__ import annotations
@@ -26,27 +27,28 @@ _INFO: Final = "_PYSPARK_DRIVER_CONN_INFO_PATH"
 _PORT: Final = "PYSPARK_GATEWAY_PORT"
 _SECRET: Final = "PYSPARK_GATEWAY_SECRET"  # noqa: S105 (a name)
 _PAUSE: Final = 0.1  # seconds
-_LOGGED: Final = 5.0  # seconds, for what it printed before it ended
-# The worker drains at a signal, and Spark runs its tasks meanwhile. Java leaves signals alone that are
-# ignored when it starts; systemd signals all processes of a service, whatever their session.
+_LOGGED: Final = 5.0  # seconds to log what the JVM printed before it exited
+# At a signal, the worker drains while Spark still runs its tasks. Java keeps ignoring signals that
+# are ignored when it starts. A separate session is not enough: systemd signals all processes of a
+# service.
 _IGNORING: Final = ("/bin/sh", "-c", 'trap "" INT TERM; exec "$@"', "sh")
 
 
 def launch(
     settings: Mapping[str, str], environment: Mapping[str, str], hide: Callable[[str], str]
 ) -> JavaGateway:
-    """Start a JVM in its own session; it ends with this process, at the latest.
+    """Start a JVM in its own session. It exits with this process at the latest.
 
     Args:
-        settings: Spark's; nobody else can read them.
-        environment: All the variables that it gets.
-        hide: Takes secrets out of a line that it prints, before that is logged.
+        settings: Spark's settings. They are written to files that only this user can read.
+        environment: The complete environment of the JVM.
+        hide: Removes secrets from a line of output before it is logged.
 
     Returns:
-        PySpark's connection with it.
+        PySpark's connection to the JVM.
 
     Raises:
-        PySparkRuntimeError: It ended at once; the log says why.
+        PySparkRuntimeError: The JVM exited immediately. Its output is in the log.
     """
     from pyspark.find_spark_home import _find_spark_home
 
@@ -62,7 +64,7 @@ def launch(
                 *shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell")),
             ],
             env={**environment, "SPARK_HOME": home, "SPARK_CONNECT_MODE": "0", _INFO: str(info)},
-            stdin=subprocess.PIPE,  # the JVM ends with it
+            stdin=subprocess.PIPE,  # the JVM exits when it closes
             stdout=printing,
             stderr=printing,
             start_new_session=True,
@@ -76,7 +78,7 @@ def launch(
             _end(process)
             output.join(_LOGGED)
             raise
-    gateway.proc = process  # keeps its standard input open, with which it ends
+    gateway.proc = process  # keeps the JVM's standard input open; the JVM exits when it closes
     return gateway
 
 
@@ -88,7 +90,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _awaited(process: subprocess.Popen[bytes], info: Path) -> tuple[int, str]:
-    """The port that the JVM listens on, and what proves a client to it."""
+    """Return the port that the JVM listens on, and the secret that authenticates a client."""
     from pyspark.errors import PySparkRuntimeError
 
     while not info.is_file():
@@ -100,7 +102,7 @@ def _awaited(process: subprocess.Popen[bytes], info: Path) -> tuple[int, str]:
 
 
 def _joined(port: int, secret: str) -> JavaGateway:
-    """PySpark reads only from the environment which JVM it should join."""
+    """Join a running JVM: PySpark reads its address only from the environment."""
     from pyspark.java_gateway import launch_gateway
 
     os.environ |= {_PORT: str(port), _SECRET: secret}

@@ -1,4 +1,4 @@
-"""What Spark's processes print, as lines of the worker's log: Spark redacts nothing of it."""
+"""Logs the output of Spark's processes. Spark itself doesn't redact secrets in it."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from typing import Final, Protocol
 log = logging.getLogger(__name__)
 
 _CHUNK: Final = 65_536  # bytes
-_LONGEST: Final = 65_536  # bytes of a line that are looked at; what is behind them is dropped
-_SHOWN: Final = 4_000  # characters of a line, counted when its secrets are gone
-_WAITING: Final = 1_000  # lines; Spark never waits for a log that nobody reads
-_REMEMBERED: Final = 200  # secrets of tasks that have ended, since output comes late
-_SHORTEST: Final = 4  # characters; a shorter secret would be found in any word
+_LONGEST: Final = 65_536  # bytes of a line that are processed; the rest is dropped
+_SHOWN: Final = 4_000  # characters of a line, after secrets are removed
+_WAITING: Final = 1_000  # lines; Spark never blocks on a slow log
+_REMEMBERED: Final = 200  # secrets of completed tasks, because output can arrive late
+_SHORTEST: Final = 4  # characters; a shorter secret would match parts of ordinary words
 _ENDED: Final = None
-# Spark's own pattern of a line: date, time, level, message.
+# Spark's own log format: date, time, level, message.
 _HEAD: Final = re.compile(r"\d\d/\d\d/\d\d \d\d:\d\d:\d\d (TRACE|DEBUG|INFO|WARN|ERROR|FATAL) ")
 _LEVELS: Final = {"WARN": logging.WARNING, "ERROR": logging.ERROR, "FATAL": logging.ERROR}
 
 
 class Readable(Protocol):
-    """An unbuffered stream: a buffered one has a lock, which a thread holds when the process ends."""
+    """An unbuffered stream. A buffered one has a lock that a thread may hold when the process exits."""
 
     def read(self, size: int, /) -> bytes | None:
-        """Some bytes; none at its end."""
+        """Return some bytes, or none at the end."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the stream."""
 
 
 class KnownSecrets:
-    """Values that no output may show, because the executor was given them.
+    """Values that must not appear in output because the executor received them as secrets.
 
     Args:
-        always: Those of its configuration.
+        always: Secrets of the configuration.
     """
 
     def __init__(self, always: Collection[str]) -> None:
@@ -50,7 +50,7 @@ class KnownSecrets:
 
     @contextmanager
     def of_task(self, secrets: Collection[str]) -> Iterator[None]:
-        """Hide a task's secrets, too; for a while also when the block has ended."""
+        """Hide a task's secrets during the block, and for a while afterwards."""
         parts = _parts(secrets)
         with self._lock:
             self._running[id(parts)] = parts
@@ -62,7 +62,7 @@ class KnownSecrets:
                 self._ended.extend(parts - set(self._ended))
 
     def hide(self, text: str) -> str:
-        """The text without them."""
+        """Return the text without secrets."""
         with self._lock:
             known = self._always.union(self._ended, *self._running.values())
         for secret in sorted(known, key=len, reverse=True):
@@ -73,14 +73,14 @@ class KnownSecrets:
 def log_output(stream: Readable, hide: Callable[[str], str]) -> threading.Thread:
     """Log the lines of a stream until it ends.
 
-    A slow log loses lines, and says how many.
+    If the log is slow, lines are dropped and their number is logged.
 
     Args:
-        stream: It is closed at its end.
-        hide: Takes known secrets out of a line.
+        stream: The stream, which is closed at its end.
+        hide: Removes known secrets from a line.
 
     Returns:
-        A thread that ends when all is logged.
+        A thread that ends when everything is logged.
     """
     waiting: queue.Queue[bytes | None] = queue.Queue(_WAITING)
     lost = _Lost()
@@ -93,7 +93,7 @@ def log_output(stream: Readable, hide: Callable[[str], str]) -> threading.Thread
 
 
 def lines_of(stream: Readable) -> Iterator[bytes]:
-    """The lines of a stream, each cut where it gets too long."""
+    """Return the lines of a stream, truncated to the maximum length."""
     line = bytearray()
     while chunk := stream.read(_CHUNK):
         for number, part in enumerate(chunk.split(b"\n")):
@@ -106,7 +106,7 @@ def lines_of(stream: Readable) -> Iterator[bytes]:
 
 
 class _Lost:
-    """How many lines could not wait; the reader counts up, the logger takes."""
+    """Counts dropped lines: the reader increments, the logger resets."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -142,11 +142,11 @@ def _log(waiting: queue.Queue[bytes | None], lost: _Lost, hide: Callable[[str], 
         if text:
             log.log(level, "%s", text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
         if count := lost.take():
-            log.warning("%d lines that Spark printed are not in the log: it is too slow", count)
+            log.warning("%d lines of Spark's output are missing, because the log is too slow", count)
 
 
 def _parts(secrets: Collection[str]) -> frozenset[str]:
-    """Each line of each of them."""
+    """Split secrets with several lines into lines."""
     return frozenset(
         part for secret in secrets for part in secret.splitlines() if len(part) >= _SHORTEST
     )

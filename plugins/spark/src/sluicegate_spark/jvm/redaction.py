@@ -1,8 +1,8 @@
-"""What Spark keeps out of its event log, its UI and its plans.
+"""Extends Spark's redaction of secrets in its event log, UI, and plans.
 
-Sources: Spark's documentation, "Configuration" (`spark.redaction.regex`,
-`spark.redaction.string.regex`); Spark 4.1, `SQLConf.redactOptions`, `Utils.redact`,
-`EventLoggingListener.redactProperties`.
+Sources: Spark documentation, "Configuration" (`spark.redaction.regex`,
+`spark.redaction.string.regex`); Spark documentation and source, `SQLConf.redactOptions`,
+`Utils.redact`, `EventLoggingListener.redactProperties`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAMES: Final = (
 )
 _PASSWORD_OF_URL: Final = r"://[^\s/:@]*:[^\s/@]+@"  # noqa: S105 (a pattern)
 SECRET_NAMES: Final = f"(?i){_NAMES}"
-# Spark redacts a setting whose name or value has a match, and of a text, what matches.
+# Spark redacts a setting if its name or value matches. In a text, it redacts each match.
 _SETTINGS: Final = f"{SECRET_NAMES}|{_PASSWORD_OF_URL}"
 _TEXTS: Final = rf"(?i)(?:{_NAMES})[\w.-]*[\"']?\s*[=:]\s*[\"']?[^\s,;\"')\]]+|{_PASSWORD_OF_URL}"
 OF_SESSIONS: Final[Mapping[str, str]] = {
@@ -37,7 +37,7 @@ _PLACEHOLDER: Final = "(set by tasks)"
 
 
 def with_our_patterns(given: Mapping[str, str]) -> dict[str, str]:
-    """An operator's settings, whose patterns redact also what ours do; Java's syntax."""
+    """Add the project's redaction patterns to an operator's settings, in Java's syntax."""
     return {
         name: f"(?:{_OURS[name]})|(?:{value})" if name in _OURS else value
         for name, value in given.items()
@@ -45,7 +45,7 @@ def with_our_patterns(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def secret_settings(settings: Mapping[str, str | SecretStr]) -> frozenset[str]:
-    """The names of those that are Spark's own and may be secret."""
+    """Return the names of Spark's own settings that might be secret."""
     return frozenset(
         name
         for name, value in settings.items()
@@ -54,14 +54,14 @@ def secret_settings(settings: Mapping[str, str | SecretStr]) -> frozenset[str]:
 
 
 def register_names(spark: SparkSession, names: frozenset[str]) -> None:
-    """Let the event log redact settings of sessions.
+    """Make the event log redact settings of sessions.
 
-    Spark hands all `spark.…` settings of a session on with each job. Of these, its event log redacts
-    only the ones that Spark's configuration has, too, whatever their values are there.
+    Spark passes all `spark.…` settings of a session with each job. Its event log redacts only those
+    that are also keys of Spark's configuration, whatever their values are there.
 
     Args:
         spark: A session of a Spark in this process.
-        names: Of settings that are secret.
+        names: Names of secret settings.
     """
     configuration = spark.sparkContext._conf
     for name in names:
@@ -70,7 +70,7 @@ def register_names(spark: SparkSession, names: frozenset[str]) -> None:
 
 
 def forget_placeholders(spark: SparkSession, names: frozenset[str]) -> None:
-    """Take registered names out of a session, which begins with all that the configuration has."""
+    """Remove registered names from a session, which inherits them from the configuration."""
     for name in names:
         if spark.conf.get(name, None) == _PLACEHOLDER:
             spark.conf.unset(name)

@@ -1,4 +1,4 @@
-"""Settings of Spark as private files: everyone on a machine can read a process's command line."""
+"""Writes Spark's settings to private files, because any user can read command lines of processes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-# Spark's launcher puts the value of each onto the command line of Java.
+# Spark's launcher puts the values of these on Java's command line.
 _JAVA_OPTIONS: Final = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
 _ESCAPES: Final = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
 _ESCAPED: Final = {ord(mark): escape for mark, escape in _ESCAPES.items()} | {
@@ -17,13 +17,14 @@ _QUOTED: Final = {ord(mark): escape for mark, escape in _ESCAPES.items()} | {ord
 
 
 def write_settings(folder: Path, settings: Mapping[str, str]) -> Path:
-    """Write what `spark-submit --properties-file` reads.
+    """Write a file for `spark-submit --properties-file`.
 
-    Java's own options become a file of arguments each, which the launcher only names.
+    Each of Java's own options is written to a separate file of arguments. The launcher passes only
+    the file name.
 
     Args:
-        folder: A private one.
-        settings: By their names.
+        folder: A private folder.
+        settings: Settings by name.
     """
     named = dict(settings)
     for name in _JAVA_OPTIONS:
@@ -41,10 +42,10 @@ def _write(file: Path, text: str) -> Path:
 
 
 def _escaped(text: str) -> str:
-    """As `java.util.Properties` reads it; what is not ASCII is UTF-8, as Spark wants it."""
+    """Escape for `java.util.Properties`. Non-ASCII characters stay UTF-8, as Spark expects."""
     return text.translate(_ESCAPED)
 
 
 def _quoted(option: str) -> str:
-    """As Java reads an argument in a file of them (JDK, `java`, "Command-Line Argument Files")."""
+    """Quote for Java's argument files (JDK documentation, "Command-Line Argument Files")."""
     return option.translate(_QUOTED)

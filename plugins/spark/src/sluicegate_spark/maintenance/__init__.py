@@ -1,6 +1,6 @@
-"""Keeps tables in order: compaction, expiry of snapshots, removal of orphans, VACUUM.
+"""Maintains tables: compaction, snapshot expiry, orphan file removal, VACUUM.
 
-The operations are imported late, some with Arrow: with the first task.
+The operations are imported with the first task, because some of them import Arrow.
 """
 
 from __future__ import annotations

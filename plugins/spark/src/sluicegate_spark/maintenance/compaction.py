@@ -1,6 +1,7 @@
-"""TABLE_COMPACTION: small files become large ones, and deleted rows leave them.
+"""TABLE_COMPACTION: combines small files and removes deleted rows from files.
 
-Sources: Iceberg's documentation, "Spark procedures", `rewrite_data_files`; Delta Lake's, "Compaction".
+Sources: Iceberg documentation, "Spark procedures", `rewrite_data_files`; Delta Lake documentation,
+"Compaction".
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, Final, Literal
 from pydantic import Field
 
 from sluicegate.api import TaskResult, conditions
-from sluicegate_spark.maintenance.columns import (
+from sluicegate_spark.maintenance.column_names import (
     Columns,
     Path,
     SortOrder,
@@ -19,29 +20,30 @@ from sluicegate_spark.maintenance.columns import (
     check_partition_columns,
     names_in,
 )
+from sluicegate_spark.maintenance.condition_sql import Where, condition_sql
+from sluicegate_spark.maintenance.property_types import Text
 from sluicegate_spark.maintenance.session import OpenTable, delta_table, iceberg_table
 from sluicegate_spark.maintenance.sql import identifier
-from sluicegate_spark.maintenance.values import Text
-from sluicegate_spark.maintenance.where import Where, condition_sql
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.work import Work
 
 
 class IcebergCompaction(Properties):
-    """Properties of TABLE_COMPACTION for Iceberg tables; those with hyphens are Iceberg's options."""
+    """Properties of TABLE_COMPACTION for Iceberg tables. Hyphenated ones are Iceberg's options."""
 
-    format: Literal["iceberg"] | None = Field(default=None, description="What the table is.")
+    format: Literal["iceberg"] | None = Field(default=None, description="The table format.")
     strategy: Literal["binpack", "sort"] | None = Field(
-        default=None, description="Only join files, or sort their rows as well."
+        default=None, description="Only combine files (`binpack`), or also sort their rows."
     )
     sort_order: SortOrder | None = Field(
         default=None,
-        description="`zorder(a, b)`, or `a DESC NULLS LAST, b`; by default the table's own.",
+        description="`zorder(a, b)`, or `a DESC NULLS LAST, b`. Default: the sort order of the table.",
     )
     where: Where | None = Field(
-        default=None, description="Rewrite files that may hold such rows: a condition."
+        default=None,
+        description="A condition. Only files that might contain matching rows are rewritten.",
     )
-    branch: Text | None = Field(default=None, description="A branch instead of the table's main one.")
+    branch: Text | None = Field(default=None, description="A branch to use instead of the main branch.")
     target_bytes: int | None = Field(default=None, alias="target-file-size-bytes", gt=0)
     min_bytes: int | None = Field(default=None, alias="min-file-size-bytes", ge=0)
     max_bytes: int | None = Field(default=None, alias="max-file-size-bytes", gt=0)
@@ -65,7 +67,7 @@ class IcebergCompaction(Properties):
 
     @property
     def options(self) -> dict[str, str]:
-        """Those that are Iceberg's options, as it reads them."""
+        """Return the properties that are options of Iceberg's procedure."""
         given = self.model_dump(by_alias=True, exclude=_ARGUMENTS, exclude_none=True)
         return {name: str(value).lower() for name, value in given.items()}
 
@@ -77,12 +79,13 @@ _ARGUMENTS: Final = {"location", "format", "strategy", "sort_order", "where", "b
 class DeltaCompaction(Properties):
     """Properties of TABLE_COMPACTION for Delta tables."""
 
-    format: Literal["delta"] | None = Field(default=None, description="What the table is.")
+    format: Literal["delta"] | None = Field(default=None, description="The table format.")
     where: Where | None = Field(
-        default=None, description="Partitions to compact: a condition on partition columns."
+        default=None,
+        description="A condition on partition columns that selects the partitions to compact.",
     )
     zorder_by: Columns | None = Field(
-        default=None, description="Columns to cluster rows by, with commas between them."
+        default=None, description="Columns to cluster rows by, separated by commas."
     )
     target_bytes: int | None = Field(default=None, alias="target-file-size-bytes", gt=0)
 
@@ -91,7 +94,7 @@ async def compact(work: Work) -> TaskResult:
     """Compact the table of a task.
 
     Raises:
-        TaskFailed: A property is wrong, or another writer was quicker.
+        TaskFailed: A property is invalid, or another writer committed first.
     """
     if work.access.table.format == "delta":
         return await _optimize(work)
@@ -99,16 +102,16 @@ async def compact(work: Work) -> TaskResult:
 
 
 async def _rewrite(work: Work) -> TaskResult:
-    told = parse(IcebergCompaction, work.task.properties)
+    properties = parse(IcebergCompaction, work.task.properties)
     arguments = {
-        "strategy": told.strategy,
-        "sort_order": told.sort_order,
-        "where": None if told.where is None else condition_sql(told.where),
-        "branch": told.branch,
-        "options": told.options,
+        "strategy": properties.strategy,
+        "sort_order": properties.sort_order,
+        "where": None if properties.where is None else condition_sql(properties.where),
+        "branch": properties.branch,
+        "options": properties.options,
     }
     async with iceberg_table(work) as table:
-        await _check_names(table, told.where, "sort_order", names_in(told.sort_order or ""))
+        await _check_names(table, properties.where, "sort_order", names_in(properties.sort_order or ""))
         (row,) = await table.procedure("rewrite_data_files", arguments)
     return _result(
         {
@@ -122,17 +125,17 @@ async def _rewrite(work: Work) -> TaskResult:
 
 
 async def _optimize(work: Work) -> TaskResult:
-    told = parse(DeltaCompaction, work.task.properties)
-    settings = {} if told.target_bytes is None else {_TARGET: str(told.target_bytes)}
+    properties = parse(DeltaCompaction, work.task.properties)
+    settings = {} if properties.target_bytes is None else {_TARGET: str(properties.target_bytes)}
     async with delta_table(work, settings) as table:
         statement = f"OPTIMIZE {table.name}"
-        await _check_names(table, told.where, "zorder_by", told.zorder_by or ())
-        if told.where is not None:
+        await _check_names(table, properties.where, "zorder_by", properties.zorder_by or ())
+        if properties.where is not None:
             (row,) = await table.sql("DESCRIBE DETAIL", f"DESCRIBE DETAIL {table.name}")
-            check_partition_columns(row["partitionColumns"], _paths(told.where), "where")
-            statement += f" WHERE {condition_sql(told.where)}"
-        if told.zorder_by is not None:
-            columns = ", ".join(identifier(*path) for path in told.zorder_by)
+            check_partition_columns(row["partitionColumns"], _paths(properties.where), "where")
+            statement += f" WHERE {condition_sql(properties.where)}"
+        if properties.zorder_by is not None:
+            columns = ", ".join(identifier(*path) for path in properties.zorder_by)
             statement += f" ZORDER BY ({columns})"
         (row,) = await table.sql("OPTIMIZE", statement)
     metrics: Mapping[str, Any] = row["metrics"]

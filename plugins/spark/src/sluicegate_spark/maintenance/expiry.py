@@ -1,6 +1,6 @@
-"""SNAPSHOT_EXPIRY: old snapshots of an Iceberg table go, and the files that no other one needs.
+"""SNAPSHOT_EXPIRY: removes old snapshots of an Iceberg table, and files that only they need.
 
-Source: Iceberg's documentation, "Spark procedures", `expire_snapshots`.
+Source: Iceberg documentation, "Spark procedures", `expire_snapshots`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Final, Literal
 from pydantic import Field
 
 from sluicegate.api import TaskResult
+from sluicegate_spark.maintenance.property_types import Moment
 from sluicegate_spark.maintenance.session import iceberg_table
-from sluicegate_spark.maintenance.values import Moment
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.work import Work
 
@@ -28,16 +28,18 @@ _DELETED: Final = (
 class Expiry(Properties):
     """Properties of SNAPSHOT_EXPIRY."""
 
-    format: Literal["iceberg"] | None = Field(default=None, description="What the table is.")
+    format: Literal["iceberg"] | None = Field(default=None, description="The table format.")
     older_than: Moment | None = Field(
         default=None,
-        description="Expire snapshots of before; by default the table's own property says, else 5d.",
+        description="Expire snapshots older than this. Default: the table's own property, or else 5d.",
     )
     retain_last: int | None = Field(
-        default=None, ge=1, description="Keep so many snapshots, however old; by default 1."
+        default=None,
+        ge=1,
+        description="The minimum number of snapshots to keep, regardless of age. Default: 1.",
     )
     clean_expired_metadata: bool | None = Field(
-        default=None, description="Also forget schemas and partition specs that nothing needs."
+        default=None, description="Also remove schemas and partition specs that are no longer needed."
     )
 
 
@@ -45,14 +47,14 @@ async def expire(work: Work) -> TaskResult:
     """Expire the snapshots of a task's table.
 
     Raises:
-        TaskFailed: A property is wrong, or another writer was quicker.
+        TaskFailed: A property is invalid, or another writer committed first.
     """
-    told = parse(Expiry, work.task.properties)
+    properties = parse(Expiry, work.task.properties)
     arguments = {
-        "older_than": told.older_than,
-        "retain_last": told.retain_last,
-        "clean_expired_metadata": told.clean_expired_metadata,
-        # The names of deleted files come in portions: there may be millions.
+        "older_than": properties.older_than,
+        "retain_last": properties.retain_last,
+        "clean_expired_metadata": properties.clean_expired_metadata,
+        # Names of deleted files arrive in portions, because there can be millions.
         "stream_results": True,
     }
     async with iceberg_table(work) as table:

@@ -1,6 +1,6 @@
-"""ORPHAN_FILE_REMOVAL: files in an Iceberg table's directory that the table knows nothing of go.
+"""ORPHAN_FILE_REMOVAL: deletes files in an Iceberg table's directory that the table doesn't use.
 
-Source: Iceberg's documentation, "Spark procedures", `remove_orphan_files`.
+Source: Iceberg documentation, "Spark procedures", `remove_orphan_files`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
 from sluicegate.api import TaskFailed, TaskProgress, TaskResult
-from sluicegate_spark.maintenance.listing import old_files
+from sluicegate_spark.maintenance.orphan_candidates import old_files
+from sluicegate_spark.maintenance.property_types import Moment
 from sluicegate_spark.maintenance.session import OpenTable, iceberg_table
-from sluicegate_spark.maintenance.values import Moment
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.purge.deletion import Deletion, delete_objects
 from sluicegate_spark.work import Work
@@ -29,30 +29,32 @@ _VIEW: Final = "task_files"
 _AGE: Final = timedelta(days=3)
 _LEAST_AGE: Final = timedelta(hours=24)
 _SHOWN: Final = 10
-_AT_ONCE: Final = 10_000  # files that one set of credentials deletes
+_AT_ONCE: Final = 10_000  # files per set of credentials
 
 
 class Orphans(Properties):
     """Properties of ORPHAN_FILE_REMOVAL."""
 
-    format: Literal["iceberg"] | None = Field(default=None, description="What the table is.")
+    format: Literal["iceberg"] | None = Field(default=None, description="The table format.")
     older_than: Moment = Field(
         default_factory=lambda: datetime.now(UTC) - _AGE,
-        description="Delete files of before, by default 3d.",
+        description="Delete files last modified before this time. Default: 3d.",
     )
-    dry_run: bool = Field(default=False, description="Delete nothing, say what would be.")
+    dry_run: bool = Field(
+        default=False, description="Delete nothing; report which files would be deleted."
+    )
     force: bool = Field(
         default=False,
-        description="Also files of the last 24 hours, which writers may be about to commit, and also "
-        "where another table is in the directory.",
+        description="Also delete files of the last 24 hours, which writers might be about to commit. "
+        "Also run if another table is in the directory.",
     )
 
     @model_validator(mode="after")
     def _refuse_young_files(self) -> Orphans:
         if not self.force and datetime.now(UTC) - self.older_than < _LEAST_AGE:
             raise ValueError(
-                "older_than is less than 24 hours ago, so that files could be deleted which a writer "
-                "is about to commit; the property 'force' allows it"
+                "older_than is less than 24 hours ago, so files that a writer is about to commit "
+                "could be deleted; to allow this, set the property 'force'"
             )
         return self
 
@@ -61,22 +63,25 @@ async def remove_orphans(work: Work) -> TaskResult:
     """Remove the orphans of a task's table.
 
     Raises:
-        TaskFailed: A property is wrong, another table is in the directory, or files are left.
-        StorageError: The directory cannot be listed.
+        TaskFailed: A property is invalid, another table is in the directory, or some files could not
+            be deleted.
+        StorageError: The directory can't be listed.
     """
-    told = parse(Orphans, work.task.properties)
+    properties = parse(Orphans, work.task.properties)
     async with iceberg_table(work) as table:
         work.run.report(TaskProgress("listing"))
         access = await work.access.objects()
-        files = await old_files(access, work.access.table, told.older_than, shared=told.force)
+        files = await old_files(
+            access, work.access.table, properties.older_than, shared=properties.force
+        )
         found = await _unknown(table, files)
-    if told.dry_run:
-        return _told(found, work.access.table.location)
+    if properties.dry_run:
+        return _dry_run_result(found, work.access.table.location)
     return _result(await _delete(work, found))
 
 
 async def _unknown(table: OpenTable, files: pa.Table) -> pa.Table:
-    """Those of some files that no snapshot of the table knows; their age is judged already."""
+    """Return the files that no snapshot of the table uses. Their age is already checked."""
     if not files.num_rows:
         return files
     view = pa.table({"file_path": files["location"], "last_modified": _long_ago(files.num_rows)})
@@ -108,7 +113,7 @@ def _parts(files: pa.Table) -> Iterator[list[str]]:
         yield batch["location"].to_pylist()
 
 
-def _told(found: pa.Table, location: str) -> TaskResult:
+def _dry_run_result(found: pa.Table, location: str) -> TaskResult:
     names = [each.removeprefix(f"{location}/") for each in found["location"][:_SHOWN].to_pylist()]
     further: dict[str, int | str] = {
         "orphan_files": found.num_rows,

@@ -1,4 +1,4 @@
-"""How far Spark is with a task, as far as it tells: a Spark Connect server tells nothing."""
+"""Reports progress of a task on Spark. A Spark Connect server provides none."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SECONDS: Final = 2.0
 async def watched(
     work: Work, session: TaskSession, stage: str, call: Callable[[SparkSession], _Result]
 ) -> _Result:
-    """Run something on Spark, and meanwhile report how many of its jobs' tasks are done.
+    """Run a function on Spark and report how many tasks of its jobs are done.
 
     Raises:
         TaskFailed: See `TaskSession.run`.
@@ -37,7 +37,7 @@ async def watched(
         group.start_soon(_report, work, session, stage)
         try:
             outcome.append(await session.run(call))
-        except Exception as error:  # a group would hide it in one of its own
+        except Exception as error:  # a task group would wrap it in an exception group
             failures.append(error)
         group.cancel_scope.cancel()
     for failure in failures:
@@ -54,14 +54,14 @@ async def _report(work: Work, session: TaskSession, stage: str) -> None:
                 finished_tasks, session.spark, abandon_on_cancel=True
             )
         except Exception as error:
-            log.debug("Spark does not tell how far it is: %s", type(error).__name__)
+            log.debug("Spark's progress is not available: %s", type(error).__name__)
             continue
         work.run.report(TaskProgress(f"{stage}: {done} of {known} Spark tasks so far"))
 
 
 def finished_tasks(spark: SparkSession) -> tuple[int, int]:
-    """Tasks that are done, and all that are known, of the session's jobs."""
-    # PySpark's own tracker knows no tags.
+    """Return the number of finished and of known Spark tasks in the session's jobs."""
+    # PySpark's own tracker doesn't support tags.
     tracker: Any = spark.sparkContext._jsc.sc().statusTracker()
     jobs = tracker.getJobIdsForTag(spark._jsparkSession.sessionJobTag())
     stages = {stage for job in jobs for stage in _stages(tracker.getJobInfo(job))}

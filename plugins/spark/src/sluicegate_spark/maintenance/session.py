@@ -1,4 +1,4 @@
-"""A task's table, open on Spark in a session of its own."""
+"""Opens a task's table in a separate Spark session."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from sluicegate.api import SecretStr, TaskFailed, Unavailable
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.granted_files import check_delta_files, check_iceberg_files
-from sluicegate_spark.maintenance.catalog import CATALOG, HTTP_CLIENT, catalog_settings
-from sluicegate_spark.maintenance.files import closed_for_hadoop, for_hadoop, hadoop_location
+from sluicegate_spark.maintenance.catalog_settings import CATALOG, HTTP_CLIENT, catalog_settings
 from sluicegate_spark.maintenance.progress import watched
 from sluicegate_spark.maintenance.sql import SETTINGS, Value, call, identifier
+from sluicegate_spark.maintenance.storage_settings import closed_for_hadoop, for_hadoop, hadoop_location
 from sluicegate_spark.tables import vending_failed
 from sluicegate_spark.work import Work
 
@@ -40,7 +40,7 @@ class OpenTable:
     """A table in a session.
 
     Attributes:
-        name: The table, as SQL names it.
+        name: The name of the table in SQL.
     """
 
     work: Work
@@ -48,11 +48,11 @@ class OpenTable:
     name: str
 
     async def run(self, stage: str, call: Callable[[SparkSession], _Result]) -> _Result:
-        """Run something on Spark; see `watched`."""
+        """Run a function on Spark; see `watched`."""
         return await watched(self.work, self.session, stage, call)
 
     async def sql(self, stage: str, statement: str) -> Rows:
-        """The rows of a statement."""
+        """Return the rows of a statement."""
 
         def rows(spark: SparkSession) -> Rows:
             return [row.asDict(recursive=True) for row in spark.sql(statement).collect()]
@@ -60,24 +60,24 @@ class OpenTable:
         return await self.run(stage, rows)
 
     async def procedure(self, name: str, arguments: Mapping[str, Value | None]) -> Rows:
-        """The rows of one of Iceberg's procedures, called for this table."""
+        """Call one of Iceberg's procedures for this table, and return its rows."""
         return await self.sql(name, call(CATALOG, name, {"table": self.name, **arguments}))
 
 
 @asynccontextmanager
 async def iceberg_table(work: Work) -> AsyncIterator[OpenTable]:
-    """The Iceberg table of a task.
+    """Return the Iceberg table of a task.
 
     Raises:
-        TaskFailed: It is none, or its catalog is not configured (`INVALID_PAYLOAD`).
+        TaskFailed: It is not an Iceberg table, or its catalog is not configured (`INVALID_PAYLOAD`).
     """
     table = work.access.table
     if table.format == "delta":
         raise _unfit(f"{work.task.operation} is for Iceberg tables, and this is a Delta table")
     if table.catalog is None:
         raise _unfit(
-            f"an Iceberg table is changed through its catalog, and '{work.task.table.catalog}' is not "
-            "configured for the executor; of a Delta table, the property 'format' says that it is one"
+            f"changing an Iceberg table needs its catalog, but '{work.task.table.catalog}' is not "
+            "configured for the executor; if it is a Delta table, set the property 'format' to 'delta'"
         )
     try:
         access = await work.access.objects()
@@ -86,29 +86,31 @@ async def iceberg_table(work: Work) -> AsyncIterator[OpenTable]:
         raise vending_failed(error.message, retryable=True, detail=error.detail) from error
     opened = {**SETTINGS, **closed_for_hadoop(), **settings}
     async with work.engine.session(work.task.id, opened) as session:
-        await session.run(_choose_http_client)
+        await session.run(_set_http_client)
         await check_iceberg_files(work.access, session)
         yield OpenTable(work, session, identifier(CATALOG, *table.name.namespace, table.name.name))
 
 
 @asynccontextmanager
 async def delta_table(work: Work, settings: Mapping[str, str]) -> AsyncIterator[OpenTable]:
-    """The Delta table of a task, opened with its credentials, and nothing else by Spark's own.
+    """Return the Delta table of a task, opened only with the task's credentials.
 
     Args:
-        work: The attempt.
-        settings: More settings of the session.
+        work: The attempt at the task.
+        settings: Additional settings of the session.
 
     Raises:
-        TaskFailed: It is none (`INVALID_PAYLOAD`), or nothing opens it.
+        TaskFailed: It is not a Delta table (`INVALID_PAYLOAD`), or credentials are missing.
     """
     table = work.access.table
     if table.format == "iceberg":
         raise _unfit(f"{work.task.operation} is for Delta tables, and this is an Iceberg table")
     await check_delta_files(work.access)
-    given = await work.access.handed_over()
+    given = await work.access.credentials_of_task()
     if given is None and not work.access.is_local_delta:
-        raise vending_failed("no credentials for the table's files came with the task")
+        raise vending_failed(
+            "no credentials for the table's files: the task and the catalog's 'file_io' contain none"
+        )
     opened: Mapping[str, str | SecretStr] = {} if given is None else for_hadoop(given)
     async with work.engine.session(
         work.task.id, {**SETTINGS, **_DELTA, **settings, **closed_for_hadoop(), **opened}
@@ -121,8 +123,8 @@ async def delta_table(work: Work, settings: Mapping[str, str]) -> AsyncIterator[
             raise
 
 
-def _choose_http_client(spark: SparkSession) -> None:
-    """Iceberg's own choice is in its AWS bundle, and not among the SDK's jars for Hadoop."""
+def _set_http_client(spark: SparkSession) -> None:
+    """Set an HTTP client that is available: the SDK jars for Hadoop lack Iceberg's default."""
     if not hasattr(spark, "_jvm") or spark.conf.get(HTTP_CLIENT, None) is not None:
         return
     jvm: Any = spark._jvm

@@ -1,4 +1,4 @@
-"""SQL text for Spark, made of names and values that somebody else chose."""
+"""Builds SQL for Spark from untrusted names and values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 Value = str | int | bool | datetime | Mapping[str, str]
 
-# The session reads literals as `literal` writes them, and puts no settings into statements.
+# The session parses literals as `literal` writes them, and doesn't substitute settings in statements.
 SETTINGS: Mapping[str, str] = {
     "spark.sql.variable.substitute": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
@@ -15,12 +15,12 @@ SETTINGS: Mapping[str, str] = {
 
 
 def identifier(*parts: str) -> str:
-    """Parts of a name with dots between them, each quoted."""
+    """Return quoted parts of a name, joined by dots."""
     return ".".join(f"`{part.replace('`', '``')}`" for part in parts)
 
 
 def literal(value: Value) -> str:
-    """A value as Spark's SQL writes it; a time has to be aware of its zone."""
+    """Return a value as a Spark SQL literal. Times must have a time zone."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -36,12 +36,12 @@ def literal(value: Value) -> str:
 
 
 def call(catalog: str, procedure: str, arguments: Mapping[str, Value | None]) -> str:
-    """A statement that calls one of Iceberg's procedures.
+    """Return a statement that calls one of Iceberg's procedures.
 
     Args:
-        catalog: Spark's name of the table's catalog.
-        procedure: Its name.
-        arguments: By their names; what is `None` or an empty map is left out.
+        catalog: The catalog's name in Spark.
+        procedure: Name of the procedure.
+        arguments: Arguments by name. `None` and empty maps are left out.
     """
     given = (
         f"{name} => {literal(value)}"

@@ -1,6 +1,6 @@
-"""TABLE_VACUUM: files of a Delta table's directory that its log has not needed for a while go.
+"""TABLE_VACUUM: deletes files of a Delta table that its log no longer needs, after a retention period.
 
-Source: Delta Lake's documentation, "Remove files no longer referenced by a Delta table".
+Source: Delta Lake documentation, "Remove files no longer referenced by a Delta table".
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import Field, model_validator
 
 from sluicegate.api import TaskFailed, TaskResult
-from sluicegate_spark.maintenance.files import hadoop_location
 from sluicegate_spark.maintenance.session import OpenTable, delta_table
+from sluicegate_spark.maintenance.storage_settings import hadoop_location
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.work import Work
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 _WEEK: Final = 168  # hours
 _SHOWN: Final = 10
-_COMMITS: Final = 100  # that others make meanwhile, at most
-# Only the log tells how much was deleted; and whoever finds a version gone finds there why.
+_COMMITS: Final = 100  # maximum number of concurrent commits by others
+# The number of deleted files is only in the log. The log also explains to users why a version is no
+# longer available.
 _LOGGED: Final = {"spark.databricks.delta.vacuum.logging.enabled": "true"}
 _UNCHECKED: Final = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
 
@@ -29,26 +30,28 @@ _UNCHECKED: Final = {"spark.databricks.delta.retentionDurationCheck.enabled": "f
 class Vacuum(Properties):
     """Properties of TABLE_VACUUM."""
 
-    format: Literal["delta"] | None = Field(default=None, description="What the table is.")
+    format: Literal["delta"] | None = Field(default=None, description="The table format.")
     retain_hours: int | None = Field(
         default=None,
         ge=0,
-        description="Keep what the log has needed in so many hours; by default the table's own "
-        "property `delta.deletedFileRetentionDuration` says, else 168.",
+        description="Keep files that the log needed within this many hours. Default: the table's own "
+        "property `delta.deletedFileRetentionDuration`, or else 168.",
     )
-    dry_run: bool = Field(default=False, description="Delete nothing, say what would be.")
+    dry_run: bool = Field(
+        default=False, description="Delete nothing; report which files would be deleted."
+    )
     force: bool = Field(
         default=False,
-        description="Also keep less than 168 hours, which breaks readers and writers of before, "
-        "and also where an Iceberg table is in the directory.",
+        description="Also allow less than 168 hours, which can break running readers and writers. "
+        "Also run if an Iceberg table is in the directory.",
     )
 
     @model_validator(mode="after")
     def _refuse_short_retention(self) -> Vacuum:
         if not self.force and self.retain_hours is not None and self.retain_hours < _WEEK:
             raise ValueError(
-                f"retain_hours is less than {_WEEK}, so that files could be deleted which readers or "
-                "writers still need; the property 'force' allows it"
+                f"retain_hours is less than {_WEEK}, so files that readers or writers still need "
+                "could be deleted; to allow this, set the property 'force'"
             )
         return self
 
@@ -57,19 +60,21 @@ async def run_vacuum(work: Work) -> TaskResult:
     """Vacuum the Delta table of a task.
 
     Raises:
-        TaskFailed: A property is wrong, or an Iceberg table is in the directory.
+        TaskFailed: A property is invalid, or an Iceberg table is in the directory.
     """
-    told = parse(Vacuum, work.task.properties)
-    settings = {**_LOGGED, **(_UNCHECKED if told.force else {})}
+    properties = parse(Vacuum, work.task.properties)
+    settings = {**_LOGGED, **(_UNCHECKED if properties.force else {})}
     async with delta_table(work, settings) as table:
-        if not told.force:
+        if not properties.force:
             location = hadoop_location(work.access.table.location)
             await table.run("VACUUM", lambda spark: _refuse_iceberg(spark, location))
         statement = f"VACUUM {table.name}"
-        if told.retain_hours is not None:
-            statement += f" RETAIN {told.retain_hours} HOURS"
-        if told.dry_run:
-            return _told([row["path"] for row in await table.sql("VACUUM", f"{statement} DRY RUN")])
+        if properties.retain_hours is not None:
+            statement += f" RETAIN {properties.retain_hours} HOURS"
+        if properties.dry_run:
+            return _dry_run_result(
+                [row["path"] for row in await table.sql("VACUUM", f"{statement} DRY RUN")]
+            )
         before = await _last_version(table)
         await table.sql("VACUUM", statement)
         return _result(await _logged_since(table, before))
@@ -85,8 +90,8 @@ def _refuse_iceberg(spark: SparkSession, location: str) -> None:
             return
         raise
     raise TaskFailed(
-        "an Iceberg table is in the table's directory, and VACUUM would delete its metadata and its "
-        "files; the property 'force' does it none the less",
+        "an Iceberg table is in the table's directory, and VACUUM would delete its metadata and "
+        "its files; to run it anyway, set the property 'force'",
         error_code="INVALID_PAYLOAD",
     )
 
@@ -97,7 +102,7 @@ async def _last_version(table: OpenTable) -> int:
 
 
 async def _logged_since(table: OpenTable, version: int) -> dict[str, str]:
-    """What this VACUUM has written into the log, of its start and its end."""
+    """Return the entries that this VACUUM wrote to the log at its start and end."""
     rows = await table.sql("DESCRIBE HISTORY", f"DESCRIBE HISTORY {table.name} LIMIT {_COMMITS}")
     found: dict[str, Any] = {}
     for row in rows:
@@ -106,7 +111,7 @@ async def _logged_since(table: OpenTable, version: int) -> dict[str, str]:
     return found
 
 
-def _told(paths: list[str]) -> TaskResult:
+def _dry_run_result(paths: list[str]) -> TaskResult:
     return TaskResult(
         f"{len(paths)} files would be deleted",
         files_deleted=0,
@@ -120,7 +125,7 @@ def _result(logged: dict[str, str]) -> TaskResult:
     wanted = int(logged.get("numFilesToDelete", deleted))
     size = int(logged.get("sizeOfDataToDelete", 0))
     return TaskResult(
-        f"{deleted} files that the table does not need any more were deleted",
+        f"{deleted} files that the table no longer needs were deleted",
         files_deleted=deleted,
         bytes_deleted=size if deleted == wanted else None,
         further={"vacuumed_directories": int(logged.get("numVacuumedDirectories", 0))},

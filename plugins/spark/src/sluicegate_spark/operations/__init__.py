@@ -1,11 +1,16 @@
-"""The operations that the executor runs, by the names that tasks have on the wire."""
+"""The operations of the executor, by their names in task payloads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
 
-from sluicegate_spark.conversion import CONVERT_TO_DELTA, CONVERT_TO_ICEBERG, to_delta, to_iceberg
+from sluicegate_spark.conversion import (
+    CONVERT_TO_DELTA,
+    CONVERT_TO_ICEBERG,
+    convert_to_delta,
+    convert_to_iceberg,
+)
 from sluicegate_spark.maintenance import (
     ORPHAN_FILE_REMOVAL,
     SNAPSHOT_EXPIRY,
@@ -20,8 +25,8 @@ from sluicegate_spark.purge import TABLE_PURGE, purge
 from sluicegate_spark.work import Operation
 
 OPERATIONS: Mapping[str, Operation] = {
-    CONVERT_TO_DELTA: to_delta,
-    CONVERT_TO_ICEBERG: to_iceberg,
+    CONVERT_TO_DELTA: convert_to_delta,
+    CONVERT_TO_ICEBERG: convert_to_iceberg,
     ORPHAN_FILE_REMOVAL: orphans,
     SNAPSHOT_EXPIRY: expiry,
     TABLE_COMPACTION: compaction,
@@ -29,5 +34,5 @@ OPERATIONS: Mapping[str, Operation] = {
     TABLE_VACUUM: vacuum,
 }
 
-# Where the payload says where such a table is, the catalog is not asked for it.
+# If the payload names the location of such a table, the catalog is not queried for it.
 OF_DELTA_TABLES: Final = frozenset((CONVERT_TO_ICEBERG, TABLE_VACUUM))

@@ -1,10 +1,10 @@
-"""The purge of an Iceberg table: all of its files are deleted, its current metadata last.
+"""Purges an Iceberg table: deletes all of its files, the current metadata file last.
 
-Source: polaris-delegation-service.md, "Order Of Deletion".
+Source: Polaris delegation proposal, "Order Of Deletion".
 """
 
 from __future__ import annotations
 
-from sluicegate_spark.purge.operation import TABLE_PURGE, gone_with_table, purge, purged_with_table
+from sluicegate_spark.purge.operation import TABLE_PURGE, finished_result, has_purged_metadata, purge
 
-__all__ = ["TABLE_PURGE", "gone_with_table", "purge", "purged_with_table"]
+__all__ = ["TABLE_PURGE", "finished_result", "has_purged_metadata", "purge"]

@@ -1,4 +1,4 @@
-"""Deletes objects in batches, and counts what is really gone."""
+"""Deletes objects in batches, and verifies which ones were deleted."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ _Given = TypeVar("_Given")
 _Made = TypeVar("_Made")
 
 BATCH = 1_000
-# Whoever lists files refuses them before; none of a batch is deleted with one that was overlooked.
+# Listings reject such files earlier. If one was overlooked, nothing of its batch is deleted.
 _NOT_GRANTED = "the realm of the task is not granted its location"
-# A listing that has shown so many objects beside the batch's is no quicker than a look at each.
+# If a listing has returned this many objects outside the batch, single lookups are faster.
 _LONGEST_LISTING = 4 * BATCH
 _AT_ONCE = 16
-# What one request deletes; Google's store has no request for many.
+# Deletions per request. Google's store has no bulk request.
 _KEYS_OF_REQUEST: Mapping[str, int] = {"aws": 1_000, "azure": 256, "gcp": 1}
-# Azure cannot begin a listing in the middle.
+# Azure can't start a listing at an offset.
 _LISTS_FROM_KEY = frozenset({"aws", "gcp"})
 
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What became of some objects.
+    """The outcome of a deletion.
 
     Attributes:
-        seen: Objects that were to be deleted.
-        deleted: Those of them that were there, and are not any more.
-        size: Bytes of the deleted ones.
-        left: Those that are still there, as far as one can tell.
-        example: Location of one of them.
-        reason: Why that one is left; never a secret.
+        seen: Number of objects to delete.
+        deleted: Number of objects that existed and were deleted.
+        size: Total bytes of the deleted objects.
+        left: Number of objects that still exist, as far as is known.
+        example: Location of one of the remaining objects.
+        reason: Why that object remains; contains no secrets.
     """
 
     seen: int = 0
@@ -56,28 +56,28 @@ class Deletion:
     reason: str = ""
 
     def __add__(self, other: Deletion) -> Deletion:
-        """Both together; the first example is kept."""
-        told = self if self.left else other
+        """Add two outcomes. The first example is kept."""
+        shown = self if self.left else other
         return Deletion(
             self.seen + other.seen,
             self.deleted + other.deleted,
             self.size + other.size,
             self.left + other.left,
-            told.example,
-            told.reason,
+            shown.example,
+            shown.reason,
         )
 
     def after(self, first: Deletion) -> Deletion:
-        """What became of the same objects by this second attempt and the first."""
+        """Combine the outcome of this second attempt with the first, for the same objects."""
         return replace(self, deleted=first.deleted + self.deleted, size=first.size + self.size)
 
 
 def delete_objects(access: ObjectAccess, locations: Iterable[str]) -> Deletion:
-    """Delete objects; those that are not there are no failure.
+    """Delete objects. Missing objects are not an error.
 
     Args:
-        access: Opens them.
-        locations: As metadata names them, sorted.
+        access: Opens the objects.
+        locations: Sorted locations, as in metadata.
     """
     total = Deletion()
     for batch in _batches(locations):
@@ -112,7 +112,7 @@ def _delete(access: ObjectAccess, bucket: str, locations: Sequence[str]) -> Dele
     total = Deletion()
     if odd:
         example = next(key for key in keys if not _is_nameable(key))
-        why = "its key has an empty segment, '.' or '..', so that it cannot be named"
+        why = "its key has an empty segment, '.' or '..', so no request can name it"
         total = Deletion(odd, left=odd, example=f"{bucket}/{example}", reason=why)
     if nameable:
         total += _opened(access, bucket, nameable)
@@ -129,12 +129,12 @@ def _opened(access: ObjectAccess, bucket: str, keys: Sequence[str]) -> Deletion:
 
 
 def _is_nameable(key: str) -> bool:
-    """Whether requests name this object; of `/a` and `a/` they would name another one, `a`."""
+    """Return whether requests can name this object: for `/a` and `a/`, they would name `a` instead."""
     return not {"", ".", ".."} & set(key.split("/"))
 
 
 class _Batch:
-    """Some objects of a bucket, whose keys are sorted."""
+    """Objects of one bucket, sorted by key."""
 
     def __init__(self, access: ObjectAccess, bucket: str, keys: Sequence[str]) -> None:
         self._store = access.bucket(f"{bucket}/")
@@ -143,7 +143,7 @@ class _Batch:
         self._keys = keys
 
     def delete(self) -> Deletion:
-        """What is there is deleted; where that fails, one looks again."""
+        """Delete existing objects. If deletion fails, check again what exists."""
         try:
             there = self._sizes(self._keys)
         except (BaseError, OSError) as error:
@@ -161,13 +161,13 @@ class _Batch:
 
     def _left(self, keys: Sequence[str], done: Deletion, error: Exception) -> Deletion:
         reason = reason_of(error)
-        # The request names one of those that it refuses.
+        # The error names one of the objects that the store denied.
         named = next((key for key in keys if key in str(error)), keys[0])
         example = f"{self._bucket}/{named}"
         return Deletion(done.seen, done.deleted, done.size, len(keys), example, reason)
 
     def _requests(self, keys: Sequence[str]) -> list[Exception]:
-        """Ask for the deletion of objects; how that failed."""
+        """Request the deletion of objects, and return the error, if any."""
         size = _KEYS_OF_REQUEST[self._kind]
         parts = [keys[start : start + size] for start in range(0, len(keys), size)]
 
@@ -175,7 +175,7 @@ class _Batch:
             try:
                 obstore.delete(self._store, part)
             except FileNotFoundError:
-                return None  # somebody else was quicker
+                return None  # someone else already deleted it
             except (BaseError, OSError) as error:
                 return error
             return None
@@ -183,21 +183,21 @@ class _Batch:
         return [error for error in _side_by_side(ask, parts) if error is not None]
 
     def _sizes(self, keys: Sequence[str]) -> dict[str, int]:
-        """Bytes of those objects that are there."""
+        """Return sizes in bytes of the objects that exist."""
         if self._kind not in _LISTS_FROM_KEY or len(keys) == 1:
             return _looked_up(self._store, keys)
         found = _listed(self._store, keys)
-        # Not every store lists in the order of keys, so what was not shown may be there.
+        # Not every store lists keys in order, so objects missing from the listing might exist.
         return found | _looked_up(self._store, [key for key in keys if key not in found])
 
 
 def _listed(store: ObjectStore, keys: Sequence[str]) -> dict[str, int]:
-    """Bytes of those objects that a listing shows before it is given up."""
+    """Return sizes in bytes of objects found by a listing before it is abandoned."""
     first, last, wanted = keys[0], keys[-1], set(keys)
     folder = commonpath([each.rpartition("/")[0] for each in (first, last)])
     found: dict[str, int] = {}
     shown = 0
-    # Listings begin behind their offset.
+    # Listings start after their offset.
     for page in obstore.list(store, prefix=folder or None, offset=first[:-1], chunk_size=BATCH):
         found |= {each["path"]: each["size"] for each in page if each["path"] in wanted}
         shown += len(page)

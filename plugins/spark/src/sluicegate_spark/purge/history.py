@@ -1,4 +1,4 @@
-"""What a table's current metadata file names: all that leads to its other files.
+"""Reads from a table's metadata file the locations of all files that refer to other files.
 
 Source: Iceberg specification, "Table Metadata Fields", "Snapshots", "Table Statistics".
 """
@@ -31,15 +31,15 @@ _METADATA = (".metadata.json", ".metadata.json.gz")
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A metadata file, as far as a purge takes it; all locations are as it spells them.
+    """The parts of a metadata file that a purge needs. All locations are as written in the file.
 
     Attributes:
-        shared: Its files may be another table's: `gc.enabled` is `false`.
-        manifest_lists: Of all snapshots.
-        manifests: Those that snapshots of old tables name without a list.
-        statistics: Statistics files, also those of partitions.
-        previous: Earlier metadata files, the oldest first.
-        write_paths: Directories in the table's properties that writers put files into.
+        shared: Whether files may belong to other tables: `gc.enabled` is `false`.
+        manifest_lists: Manifest lists of all snapshots.
+        manifests: Manifests that snapshots of old tables name without a list.
+        statistics: Statistics files, including partition statistics.
+        previous: Earlier metadata files, oldest first.
+        write_paths: Directories in the table's properties to which writers write files.
     """
 
     table_uuid: str | None
@@ -52,7 +52,7 @@ class History:
 
     @property
     def files(self) -> Iterator[str]:
-        """All files that the metadata file names itself."""
+        """Return all files that the metadata file names directly."""
         yield from self.manifest_lists
         yield from self.manifests
         yield from self.statistics
@@ -60,10 +60,10 @@ class History:
 
 
 def parse_history(data: bytes) -> History:
-    """Read a metadata file, gzipped or not.
+    """Parse a metadata file, gzipped or not.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not a metadata file.
     """
     try:
         value = orjson.loads(gzip.decompress(data) if data[:2] == _GZIP else data)
@@ -82,10 +82,10 @@ def parse_history(data: bytes) -> History:
             write_paths=tuple(properties[each] for each in _WRITE_PATHS if properties.get(each)),
         )
         if not all(isinstance(each, str) for each in (*found.files, *found.write_paths)):
-            raise ValueError("a location is no text")
+            raise ValueError("a location is not a string")
         return found
     except (ValueError, TypeError, AttributeError, EOFError, OSError) as error:
-        raise ValueError(f"no metadata of a table: {error}") from error
+        raise ValueError(f"not the metadata of a table: {error}") from error
 
 
 def _is_shared(properties: Mapping[str, Any]) -> bool:
@@ -97,10 +97,11 @@ def _named(items: Iterable[Mapping[str, Any]], key: str) -> tuple[str, ...]:
 
 
 async def read_history(objects: ObjectAccess, location: str) -> History | None:
-    """Read a metadata file; `None` where there is none.
+    """Read a metadata file, or return `None` if it doesn't exist.
 
     Raises:
-        TaskFailed: The store refuses it (`STORAGE_FAILED`), or it is broken (`INVALID_PAYLOAD`).
+        TaskFailed: The store denies access (`STORAGE_FAILED`), or the file is broken
+            (`INVALID_PAYLOAD`).
     """
     store, key = objects.open(literal_location(location))
     try:
@@ -118,11 +119,11 @@ async def read_history(objects: ObjectAccess, location: str) -> History | None:
         ) from error
 
 
-async def others_beside(objects: ObjectAccess, location: str) -> list[str]:
-    """Locations of the metadata files in a metadata file's folder.
+async def metadata_files_in_folder(objects: ObjectAccess, location: str) -> list[str]:
+    """Return the locations of all metadata files in the folder of a metadata file.
 
     Raises:
-        TaskFailed: The store refuses to list them (`STORAGE_FAILED`).
+        TaskFailed: The store denies listing (`STORAGE_FAILED`).
     """
     store, key = objects.open(literal_location(location))
     try:
@@ -136,7 +137,8 @@ async def others_beside(objects: ObjectAccess, location: str) -> list[str]:
 
 def _unreadable(location: str, error: Exception) -> TaskFailed:
     return TaskFailed(
-        f"the table's metadata '{location}' cannot be read: its storage refuses or does not answer",
+        f"the table's metadata '{location}' cannot be read: its storage denies access or does not "
+        "respond",
         error_code="STORAGE_FAILED",
         retryable=True,
         detail=reason_of(error),

@@ -1,4 +1,4 @@
-"""The purge as a task: checks, stages, and what to say in the end."""
+"""TABLE_PURGE: checks a table, deletes its files in stages, and reports the result."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pydantic import ConfigDict, Field
 
 from sluicegate.api import DelegatedTask, TaskFailed, TaskResult, TaskRun
 from sluicegate_spark.properties import Properties, parse
-from sluicegate_spark.purge.chain import OldMetadata, old_metadata
-from sluicegate_spark.purge.entry import catalog_of, drop_entry
-from sluicegate_spark.purge.history import History, others_beside, read_history
-from sluicegate_spark.purge.meant import is_meant
+from sluicegate_spark.purge.catalog_entry import catalog_of, drop_entry
+from sluicegate_spark.purge.history import History, metadata_files_in_folder, read_history
+from sluicegate_spark.purge.old_metadata import OldMetadata, old_metadata
+from sluicegate_spark.purge.progress import DeletionProgress
 from sluicegate_spark.purge.stages import LISTS, MANIFESTS, METADATA, OLD_METADATA, Stages, stage_of
-from sluicegate_spark.purge.tally import Tally
+from sluicegate_spark.purge.table_identity import is_requested_table
 from sluicegate_spark.purge.waves import Waves
 from sluicegate_spark.work import Work
 
@@ -22,68 +22,69 @@ _HINT = "version-hint.text"
 
 
 class PurgeProperties(Properties):
-    """What the payload's `properties` tell a purge; the document's catalogs send others, too."""
+    """Properties of a purge. Unknown ones are ignored: catalogs of the proposal also send others."""
 
     model_config = ConfigDict(extra="ignore")
 
     missing_manifests: Literal["fail", "skip"] = Field(
         default="fail",
-        description="`skip` purges the rest where manifests or lists of them are missing or broken; "
-        "what they alone named stays.",
+        description="With `skip`, missing or broken manifests and manifest lists are skipped, and "
+        "the files that only they name remain.",
     )
     drop_catalog_entry: bool = Field(
         default=False,
-        description="The table is dropped from its catalog in the end, for catalogs that do not do it.",
+        description="Drop the table from its catalog at the end. For catalogs that don't do this "
+        "themselves.",
     )
 
 
 async def purge(work: Work) -> TaskResult:
-    """Delete all files of an Iceberg table; what an earlier attempt did is not done again.
+    """Delete all files of an Iceberg table. Work of earlier attempts is not repeated.
 
     Raises:
-        TaskFailed: The payload is about another table, or the table's files may be another one's
-            (`INVALID_PAYLOAD`); files cannot be listed or deleted (`STORAGE_FAILED`).
+        TaskFailed: The payload refers to another table, or the files may belong to another table
+            (`INVALID_PAYLOAD`); files can't be listed or deleted (`STORAGE_FAILED`).
     """
     task, access = work.task, work.access
-    told = parse(PurgeProperties, task.properties)
+    properties = parse(PurgeProperties, task.properties)
     location = _metadata_location(work)
-    if told.drop_catalog_entry:
+    if properties.drop_catalog_entry:
         catalog_of(access.table)
-    tally = Tally.resumed(task, work.run)
+    progress = DeletionProgress.resumed(task, work.run)
     history = await read_history(await access.objects(), location)
     if history is None:
-        if not gone_with_table(task):
+        if not has_purged_metadata(task):
             await _check_purged(work, location)
     else:
         access.granted.check(history.files)
         old = await old_metadata(access, history)
         access.granted.check((*old.files, *old.links))
-        if not is_meant(task, location, history, old):
+        if not is_requested_table(task, location, history, old):
             return _another_table(work)
         _check_unshared(history)
-        await _delete(work, told, tally, location, history, old)
-    if told.drop_catalog_entry:
+        await _delete(work, properties, progress, location, history, old)
+    if properties.drop_catalog_entry:
         await drop_entry(access.table)
-    return _result(tally, "purged" if history or task.stages else "already purged")
+    return _result(progress, "purged" if history or task.stages else "already purged")
 
 
 async def _delete(
     work: Work,
-    told: PurgeProperties,
-    tally: Tally,
+    properties: PurgeProperties,
+    progress: DeletionProgress,
     location: str,
     history: History,
     old: OldMetadata,
 ) -> None:
     task, access = work.task, work.access
-    stages = Stages(access, work.run, tally, location, history.table_uuid, task.stages)
+    stages = Stages(access, work.run, progress, location, history.table_uuid, task.stages)
     if stages.is_due(MANIFESTS):
-        tally.report("listing")
+        progress.report("listing")
         async with (
             work.engine.session(task.id, {}) as session,
             Waves.within(session, access) as waves,
         ):
-            skip = told.missing_manifests == "skip"
+            skip = properties.missing_manifests == "skip"
             await stages.on_spark(waves, history, old, skip_missing=skip)
     await stages.here(LISTS, history.manifest_lists)
     hint = f"{location.rpartition('/')[0]}/{_HINT}"
@@ -95,24 +96,24 @@ def _metadata_location(work: Work) -> str:
     location = work.access.table.metadata_location
     if location is None:
         raise TaskFailed(
-            "only Iceberg tables can be purged, and nothing says where this one's metadata file is: "
-            "the payload needs metadata_location",
+            "only Iceberg tables can be purged, and the location of this table's metadata file "
+            "is unknown: the payload needs metadata_location",
             error_code="INVALID_PAYLOAD",
         )
     return location
 
 
 def _another_table(work: Work) -> TaskResult:
-    """The end where the name is another table's: of the one that was meant, all is gone, or too little.
+    """Finish if the name now belongs to another table: the purge is either complete or impossible.
 
     Raises:
-        TaskFailed: Earlier attempts have not come to its metadata (`INVALID_PAYLOAD`).
+        TaskFailed: Earlier attempts did not reach the metadata (`INVALID_PAYLOAD`).
     """
-    if gone_with_table(work.task):
-        return purged_with_table(work.task, work.run)
+    if has_purged_metadata(work.task):
+        return finished_result(work.task, work.run)
     raise TaskFailed(
-        "the table is not the one that the payload or an earlier attempt names: that one was dropped, "
-        "and another one of its name created; nothing of this one was deleted",
+        "the table is not the one that the payload or an earlier attempt names: that one was "
+        "dropped, and another one with its name was created; nothing of this one was deleted",
         error_code="INVALID_PAYLOAD",
     )
 
@@ -120,40 +121,40 @@ def _another_table(work: Work) -> TaskResult:
 def _check_unshared(history: History) -> None:
     if history.shared:
         raise TaskFailed(
-            "the table's property gc.enabled is false, so its files may be other tables', too; set it "
-            "to true to have them deleted",
+            "the table's property gc.enabled is false, so its files may also belong to other "
+            "tables; to delete them, set it to true",
             error_code="INVALID_PAYLOAD",
         )
 
 
 async def _check_purged(work: Work, location: str) -> None:
-    """A table without its metadata file was purged, unless other ones tell otherwise.
+    """Ensure that a table without its metadata file was purged: no other metadata file exists.
 
     Raises:
-        TaskFailed: It is another file that is current, or this one was lost.
+        TaskFailed: Another metadata file is current, or this one was lost.
     """
-    others = await others_beside(await work.access.objects(), location)
+    others = await metadata_files_in_folder(await work.access.objects(), location)
     if others:
         raise TaskFailed(
             f"the table's metadata file '{location}' does not exist, but others do, such as "
-            f"'{others[-1]}': nothing was deleted; hand over the location of the current one",
+            f"'{others[-1]}': nothing was deleted; submit the location of the current one",
             error_code="INVALID_PAYLOAD",
         )
 
 
-def gone_with_table(task: DelegatedTask) -> bool:
-    """Whether earlier attempts have deleted so much that the catalog may show no table any more."""
+def has_purged_metadata(task: DelegatedTask) -> bool:
+    """Return whether earlier attempts deleted so much that the catalog may no longer show the table."""
     return task.operation == TABLE_PURGE and OLD_METADATA in map(stage_of, task.stages)
 
 
-def purged_with_table(task: DelegatedTask, run: TaskRun) -> TaskResult:
-    """The end of such a task: an earlier attempt could not tell any more that it was at the end."""
-    return _result(Tally.resumed(task, run), "purged")
+def finished_result(task: DelegatedTask, run: TaskRun) -> TaskResult:
+    """Return the result of such a task: an earlier attempt finished, but could not report it."""
+    return _result(DeletionProgress.resumed(task, run), "purged")
 
 
-def _result(tally: Tally, what: str) -> TaskResult:
+def _result(progress: DeletionProgress, what: str) -> TaskResult:
     return TaskResult(
-        f"the table was {what}: {tally.files:,} files deleted",
-        files_deleted=tally.files,
-        bytes_deleted=tally.size,
+        f"the table was {what}: {progress.files:,} files deleted",
+        files_deleted=progress.files,
+        bytes_deleted=progress.size,
     )

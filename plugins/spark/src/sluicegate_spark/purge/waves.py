@@ -1,6 +1,6 @@
-"""Long lists of files, dealt with in waves: each takes seconds, and credentials asked anew.
+"""Processes long lists of files in waves of a few seconds, each with newly requested credentials.
 
-So credentials that live for minutes suffice for a billion files.
+Credentials that are valid for minutes therefore suffice for a billion files.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import pyarrow as pa
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.purge.deletion import BATCH, Deletion, delete_objects
-from sluicegate_spark.purge.reachable import LISTED, PROBLEMS, Listing, Parser, Problems
+from sluicegate_spark.purge.manifests import LISTED, PROBLEMS, Listing, Parser, Problems
 from sluicegate_spark.tables import TableAccess
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _MOST_PARTS = 2_000
-_GIVEN_IN_PART = 16  # manifest lists, each of which takes a while to read
+_GIVEN_IN_PART = 16  # manifest lists; each takes a while to read
 _FIRST_WIDTH = 8
 _WIDEST = 1_024
 _WAVE_SECONDS = 15.0
@@ -35,12 +35,12 @@ _DELETION = "seen long, deleted long, size long, left long, example string, reas
 
 @dataclass(frozen=True, slots=True)
 class Sorted:
-    """Distinct locations, kept on the cluster's disks.
+    """Distinct locations, stored on the cluster's disks.
 
     Attributes:
-        rows: `path`, and the number of its `part`; sorted, part after part.
-        files: How many.
-        parts: In how many parts.
+        rows: `path` and the number of its `part`, sorted by part.
+        files: Number of files.
+        parts: Number of parts.
     """
 
     rows: DataFrame
@@ -48,7 +48,7 @@ class Sorted:
     parts: int
 
     def wave(self, first: int, end: int) -> DataFrame:
-        """The locations of some parts."""
+        """Return the locations of some parts."""
         return self.rows.where(f"part >= {first} AND part < {end}").select("path")
 
 
@@ -56,11 +56,11 @@ class Waves:
     """Runs waves in a task's session.
 
     Attributes:
-        granted: What the task may touch.
+        granted: Locations that the task can access.
 
     Args:
-        session: Where.
-        access: Gives credentials for each wave.
+        session: The session.
+        access: Provides credentials for each wave.
     """
 
     def __init__(self, session: TaskSession, access: TableAccess) -> None:
@@ -72,7 +72,7 @@ class Waves:
     @classmethod
     @asynccontextmanager
     async def within(cls, session: TaskSession, access: TableAccess) -> AsyncIterator[Waves]:
-        """Waves whose lists are dropped in the end."""
+        """Return waves whose lists are dropped at the end of the block."""
         waves = cls(session, access)
         try:
             yield waves
@@ -81,7 +81,7 @@ class Waves:
                 await session.run(lambda spark: waves._drop())
 
     async def given(self, locations: Iterable[str]) -> Sorted:
-        """Locations from here."""
+        """Return locations of this process as a list on Spark."""
         paths = sorted(set(locations))
         parts = [number // _GIVEN_IN_PART for number in range(len(paths))]
         table = pa.table([pa.array(paths, pa.string()), pa.array(parts, pa.int32())], ["path", "part"])
@@ -89,18 +89,18 @@ class Waves:
         return Sorted(rows, len(paths), -(-len(paths) // _GIVEN_IN_PART))
 
     async def sort(self, paths: Sequence[DataFrame]) -> Sorted:
-        """Distinct locations in the order of listings, so that one of these shows many of a part."""
+        """Return distinct locations in listing order, so that one listing covers much of a part."""
         return await self._session.run(lambda spark: self._sorted(paths))
 
     async def list_all(
         self, sources: Sorted, parse: Parser, judge: Callable[[Problems], None]
     ) -> list[DataFrame]:
-        """What objects name, as rows with a `path`.
+        """Return rows with a `path` for everything that objects name.
 
         Args:
             sources: The objects.
-            parse: Their bytes.
-            judge: Raises what it thinks of those that cannot be read, a wave's at a time.
+            parse: Parses their content.
+            judge: Called with the unreadable objects of each wave; raises if they are an error.
         """
         listed: list[DataFrame] = []
         async for wave, objects in self._waves(sources):
@@ -117,7 +117,7 @@ class Waves:
         return rows, await self._session.run(partial(self._read, rows))
 
     def _read(self, rows: DataFrame, spark: SparkSession) -> Problems:
-        """Keep what is listed, and say what could not be."""
+        """Store listed paths, and return unreadable objects."""
         found = self._keep(rows).selectExpr(*PROBLEMS).head()
         return Problems(*(found or ()))
 
@@ -125,7 +125,7 @@ class Waves:
         """Delete files.
 
         Args:
-            files: Which.
+            files: The files to delete.
             done: Called after each wave.
         """
         total = Deletion()
@@ -145,7 +145,7 @@ class Waves:
         return sum((Deletion(*row) for row in rows), Deletion())
 
     async def _waves(self, files: Sorted) -> AsyncIterator[tuple[DataFrame, ObjectAccess]]:
-        """Waves of a few seconds each, however large the cluster is."""
+        """Yield waves of a few seconds each, whatever the size of the cluster."""
         width, first = _FIRST_WIDTH, 0
         while first < files.parts:
             objects = await self._access.objects()
@@ -177,7 +177,7 @@ class Waves:
 
 @dataclass(frozen=True, slots=True)
 class _Deleting:
-    """For `mapInArrow`: deletes objects; one row says what became of a part's."""
+    """For `mapInArrow`: deletes objects, and returns one row per part with the outcome."""
 
     access: ObjectAccess
 
@@ -193,6 +193,6 @@ def _next_width(width: int, seconds: float) -> int:
 
 
 def _ended(objects: ObjectAccess) -> bool:
-    """Whether credentials ended while they were used."""
+    """Return whether credentials expired during use."""
     expires_at = objects.credentials.expires_at
     return expires_at is not None and expires_at <= time.time() * 1000

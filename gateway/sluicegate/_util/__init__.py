@@ -1,0 +1,1 @@
+"""Generic helpers, independent of the gateway: units, clocks, caches, lazy values."""

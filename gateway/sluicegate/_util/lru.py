@@ -1,0 +1,67 @@
+"""A mapping that evicts the least recently used values."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+_Key = TypeVar("_Key", bound=Hashable)
+_Value = TypeVar("_Value")
+
+
+class LRU(Generic[_Key, _Value]):
+    """Stores the most recently used values, up to a total weight.
+
+    Args:
+        capacity: Maximum total weight. A value that is heavier than this is never stored.
+        weigh: Returns the weight of a value; 1 by default. Called once, when the value is stored.
+    """
+
+    def __init__(self, capacity: int, weigh: Callable[[_Value], int] = lambda _: 1) -> None:
+        self._capacity = capacity
+        self._weigh = weigh
+        self._weight = 0
+        self._entries: OrderedDict[_Key, tuple[_Value, int]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def weight(self) -> int:
+        """Total weight of the stored values, which never exceeds the capacity."""
+        return self._weight
+
+    def get(self, key: _Key) -> _Value | None:
+        """Return the value, and mark it as the most recently used one."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        self._entries.move_to_end(key)
+        return entry[0]
+
+    def put(self, key: _Key, value: _Value) -> None:
+        """Store a value, and evict the least recently used values that no longer fit."""
+        self._drop(key)
+        weight = self._weigh(value)
+        if weight > self._capacity:
+            return
+        self._entries[key] = value, weight
+        self._weight += weight
+        while self._weight > self._capacity:
+            self._drop(next(iter(self._entries)))
+
+    def pop(self, key: _Key) -> _Value | None:
+        """Remove a value and return it."""
+        value = self.get(key)
+        self._drop(key)
+        return value
+
+    def clear(self) -> None:
+        """Remove all values."""
+        self._entries.clear()
+        self._weight = 0
+
+    def _drop(self, key: _Key) -> None:
+        _, weight = self._entries.pop(key, (None, 0))
+        self._weight -= weight

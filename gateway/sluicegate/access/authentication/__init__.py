@@ -1,0 +1,1 @@
+"""Authenticates requests: bearer tokens, JWTs, OAuth clients and authenticators of plugins."""

@@ -1,0 +1,86 @@
+"""Authenticates recipients with the first authenticator that recognizes the request.
+
+Source: Delta Sharing protocol, "Profile File Format" and the 401 responses; RFC 6750.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from starlette.datastructures import Headers
+
+from sluicegate.api import AuthenticationRequest, Authenticator
+from sluicegate.api.errors import NotAuthenticated, Unauthenticated
+from sluicegate.api.principals import Principal
+from sluicegate.http.client_certificates import ClientCertificates
+
+_SEND = "send 'Authorization: Bearer <token>' with the token of your profile"
+
+
+class Authentication:
+    """Turns a request into a principal.
+
+    Args:
+        authenticators: Called in this order; the first that does not return `None` decides.
+        certificates: Reads client certificates, if an authenticator requests one.
+    """
+
+    def __init__(
+        self,
+        authenticators: Sequence[Authenticator],
+        certificates: ClientCertificates | None = None,
+    ) -> None:
+        self._authenticators = tuple(authenticators)
+        self._certificates = certificates or ClientCertificates()
+        others = [each.challenge for each in self._authenticators if each.challenge is not None]
+        self._challenges = ", ".join(dict.fromkeys(("Bearer", *others)))
+
+    async def authenticate_scope(self, scope: MutableMapping[str, Any]) -> Principal:
+        """The recipient that sends a request; see `authenticate`.
+
+        Args:
+            scope: The request's ASGI scope.
+        """
+        client = scope.get("client")
+        raw_path: bytes = scope.get("raw_path") or quote(scope["path"]).encode()
+        return await self.authenticate(
+            AuthenticationRequest(
+                method=scope["method"],
+                path=raw_path.decode("latin-1"),
+                query=scope["query_string"].decode("latin-1"),
+                headers=Headers(scope=scope),
+                address=client[0] if client else None,
+                read_certificate=partial(self._certificates.of, scope),
+            )
+        )
+
+    async def authenticate(self, request: AuthenticationRequest) -> Principal:
+        """Return the recipient that sends a request.
+
+        Raises:
+            NotAuthenticated: There is no `Authorization` header of a known scheme, and no authenticator
+                recognizes the request.
+            Unauthenticated: The token is malformed, unknown, expired or revoked.
+            PermissionDenied: The recipient is not allowed to connect from this address.
+            Unavailable: The database, or another service that checks the token, does not respond.
+        """
+        for authenticator in self._authenticators:
+            principal = await authenticator.authenticate(request)
+            if principal is not None:
+                return principal
+        authorization, challenge = request.authorization, self._challenges
+        if not authorization:
+            problem = f"the Authorization header is missing; {_SEND}"
+            raise NotAuthenticated(problem, challenge=challenge)
+        if bearer_token(authorization):
+            raise Unauthenticated(f"the bearer token is malformed; {_SEND}")
+        raise NotAuthenticated(f"the Authorization header is malformed; {_SEND}", challenge=challenge)
+
+
+def bearer_token(authorization: str) -> str | None:
+    """The token after the scheme `Bearer`; `None` for other schemes (RFC 6750, section 2.1)."""
+    scheme, _, token = authorization.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None

@@ -1,0 +1,46 @@
+"""Authenticates recipients with the gateway's own bearer tokens (profiles of version 1)."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable
+
+from sluicegate._util.clock import epoch_ms
+from sluicegate.access.authentication.authenticate import bearer_token
+from sluicegate.access.authentication.recipient_checks import check_credential, check_recipient
+from sluicegate.access.grants import Grants
+from sluicegate.access.recipients.secrets import digest, is_well_formed
+from sluicegate.api import AuthenticationRequest, Authenticator
+from sluicegate.api.errors import Unauthenticated
+from sluicegate.api.principals import Principal
+
+
+class BearerTokens(Authenticator):
+    """Looks up tokens with the gateway's prefix.
+
+    Args:
+        grants: Looks up tokens.
+        now: Epoch milliseconds.
+    """
+
+    def __init__(self, grants: Grants, *, now: Callable[[], int] = epoch_ms) -> None:
+        self._grants = grants
+        self._now = now
+
+    async def authenticate(self, request: AuthenticationRequest) -> Principal | None:
+        """The recipient that the token was issued to; `None` for tokens that are not the gateway's.
+
+        Raises:
+            Unauthenticated: The token is unknown, expired or revoked.
+            PermissionDenied: The recipient is not allowed to connect from this address.
+            Unavailable: The database does not respond.
+        """
+        token = bearer_token(request.authorization)
+        if token is None or not is_well_formed(token):
+            return None
+        presented = digest(token)
+        record = await self._grants.token(presented)
+        if record is None or not hmac.compare_digest(record.digest, presented):
+            raise Unauthenticated("the bearer token is unknown; ask the provider for a new profile")
+        check_credential(record, "bearer token", self._now())
+        return check_recipient(record.recipient, "bearer", request.address)

@@ -1,0 +1,99 @@
+"""The token endpoint, which exchanges client credentials for access tokens (RFC 6749, section 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sluicegate._util.clock import epoch_ms
+from sluicegate.access.authentication.oauth.clients import Clients
+from sluicegate.access.authentication.oauth.failed_login_throttle import FailedLoginThrottle
+from sluicegate.access.authentication.oauth.requests import OAuthError, TokenRequest
+from sluicegate.access.grants import Grants
+from sluicegate.access.recipients.profile import ICEBERG_PATH, TOKEN_ENDPOINT_PATH
+from sluicegate.http.bodies import read_body
+from sluicegate.http.responses import NOT_STORED, json_response
+from sluicegate.telemetry import name_recipient
+
+if TYPE_CHECKING:
+    from sluicegate.access.authentication.oauth.access_tokens import AccessTokenIssuer
+
+ICEBERG_TOKENS = "/v1/oauth/tokens"
+TOKEN_PATHS = (TOKEN_ENDPOINT_PATH, ICEBERG_PATH + ICEBERG_TOKENS)
+_NOT_STORED = {**NOT_STORED, "Pragma": "no-cache"}
+_RETRY_SECONDS = "5"
+
+
+class TokenEndpoint:
+    """Responds to requests for access tokens.
+
+    Args:
+        grants: Looks up clients.
+        tokens: Issues the tokens; loaded with the first request.
+        max_body: Maximum body size in bytes.
+        throttle: Delays failed attempts.
+        now: Epoch milliseconds.
+    """
+
+    def __init__(
+        self,
+        grants: Grants,
+        tokens: Callable[[], Awaitable[AccessTokenIssuer]],
+        *,
+        max_body: int,
+        throttle: FailedLoginThrottle | None = None,
+        now: Callable[[], int] = epoch_ms,
+    ) -> None:
+        self._clients = Clients(grants, now=now)
+        self._tokens = tokens
+        self._max_body = max_body
+        self._throttle = throttle or FailedLoginThrottle()
+
+    def routes(self) -> list[Route]:
+        """Return its routes: the path in profiles, and the one that Iceberg clients use by default."""
+        return [Route(path, self._answer, methods=["POST"]) for path in TOKEN_PATHS]
+
+    async def _answer(self, request: Request) -> Response:
+        try:
+            return granted_response(await self._grant(request))
+        except OAuthError as error:
+            if error.status == 401 and not await self._throttle.delay():
+                return refusal_response(
+                    OAuthError("slow_down", "too many failed attempts; try again later", 429)
+                )
+            return refusal_response(error)
+
+    async def _grant(self, request: Request) -> dict[str, Any]:
+        headers, body = request.headers, await read_body(request, self._max_body)
+        token_request = TokenRequest.parse(
+            headers.get("content-type", ""), headers.get("authorization"), body
+        )
+        client = await self._clients.authenticate(token_request, request.client and request.client.host)
+        name_recipient(client.recipient.name)
+        token = (await self._tokens()).issue(client, token_request.scope)
+        return {
+            "access_token": token.text,
+            "token_type": "bearer",
+            "expires_in": token.expires_in,
+            "scope": token_request.scope,
+        }
+
+
+def granted_response(granted: dict[str, Any]) -> Response:
+    """Return the response with a token."""
+    return json_response(granted, headers=_NOT_STORED)
+
+
+def refusal_response(error: OAuthError) -> Response:
+    """Return the response to a rejected request."""
+    headers = dict(_NOT_STORED)
+    if error.status == 401:
+        headers["WWW-Authenticate"] = 'Basic realm="sluicegate"'
+    elif error.status == 429:
+        headers["Retry-After"] = _RETRY_SECONDS
+    body = {"error": error.code, "error_description": error.description}
+    return json_response(body, error.status, headers)

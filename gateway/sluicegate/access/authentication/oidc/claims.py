@@ -1,0 +1,56 @@
+"""Verifies the tokens of an issuer, and returns their claims."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sluicegate.access.authentication.jwt import WebToken
+from sluicegate.access.authentication.jwt_signatures import Expectations, verify_claims
+from sluicegate.access.authentication.oidc.source import KeySource
+from sluicegate.api.errors import Unauthenticated
+from sluicegate.config import OidcSettings
+
+
+class IssuerClaims:
+    """Verifies tokens with the issuer's keys.
+
+    Args:
+        settings: The issuer's section.
+        keys: The issuer's keys.
+        clock: Seconds since the epoch.
+    """
+
+    def __init__(
+        self, settings: OidcSettings, keys: KeySource, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._settings = settings
+        self._keys = keys
+        self._clock = clock
+        self._expected = Expectations(
+            settings.issuer, settings.audience, (settings.claim,), settings.leeway
+        )
+
+    async def verify(self, token: WebToken) -> tuple[dict[str, Any], float] | None:
+        """Return claims and expiry (seconds since the epoch) of a token; `None` if from another issuer.
+
+        Raises:
+            Unauthenticated: The token is not valid.
+            Unavailable: The issuer's keys are not available.
+        """
+        if token.claims.get("iss") != self._settings.issuer:
+            return None
+        algorithm = token.header.get("alg")
+        # Checked before keys are requested, so that forged tokens cause no requests to the issuer.
+        if algorithm not in self._settings.algorithms:
+            raise _invalid("it is not signed by an accepted algorithm")
+        key = await self._keys.find(token.header.get("kid"), algorithm)
+        if key is None:
+            raise _invalid("it is signed by a key that its issuer does not publish")
+        accepted = key.algorithms & set(self._settings.algorithms)
+        return verify_claims(token, key.key, accepted, self._expected, self._clock())
+
+
+def _invalid(reason: str) -> Unauthenticated:
+    return Unauthenticated(f"the access token is not valid: {reason}")

@@ -1,0 +1,77 @@
+"""The last step of every authentication: checks the credential, the recipient and its address."""
+
+from __future__ import annotations
+
+from ipaddress import IPv6Address, ip_address
+
+from sluicegate.api.errors import PermissionDenied, Unauthenticated
+from sluicegate.api.principals import Principal
+from sluicegate.database.reads import CredentialRecord, Network, RecipientRecord
+
+
+def check_credential(record: CredentialRecord, what: str, now: int) -> None:
+    """Check that a credential is valid.
+
+    Args:
+        record: The credential.
+        what: Name of its type for the error, such as "bearer token" or "OAuth client".
+        now: Epoch milliseconds.
+
+    Raises:
+        Unauthenticated: The credential was revoked or has expired.
+    """
+    if record.revoked_at is not None and record.revoked_at <= now:
+        raise Unauthenticated(f"the {what} was revoked; ask the provider for a new profile")
+    if record.expires_at <= now:
+        raise Unauthenticated(f"the {what} has expired; ask the provider for a new profile")
+
+
+def check_recipient(recipient: RecipientRecord, method: str, address: str | None) -> Principal:
+    """Check that a recipient has access, and return its principal.
+
+    Args:
+        recipient: The recipient.
+        method: The method of authentication, for audit.
+        address: IP address of the sender, or `None` if it is not known.
+
+    Raises:
+        Unauthenticated: The recipient was revoked.
+        PermissionDenied: The recipient is not allowed to connect from this address.
+    """
+    if recipient.revoked_at is not None:
+        raise Unauthenticated("the recipient was revoked; ask the provider to let it in again")
+    if recipient.allow_from and not _is_within(address, recipient.allow_from):
+        raise PermissionDenied(
+            f"the recipient {recipient.name!r} may not call from this address",
+            detail=f"called from {address}",
+        )
+    return Principal(recipient.id, recipient.name, method, address, recipient.properties)
+
+
+def check_current(record: RecipientRecord | None, principal: Principal) -> Principal:
+    """Check that a principal from an earlier authentication still has access.
+
+    Args:
+        record: The recipient with the principal's name as it is now, or `None` if there is none.
+        principal: The principal.
+
+    Returns:
+        The principal as it would be now, with the recipient's current properties.
+
+    Raises:
+        Unauthenticated: The recipient was revoked, removed, or replaced by one with the same name.
+        PermissionDenied: The recipient is no longer allowed to connect from the principal's address.
+    """
+    if record is None or record.id != principal.id:
+        raise Unauthenticated("the recipient no longer exists; contact the provider")
+    return check_recipient(record, principal.method, principal.address)
+
+
+def _is_within(address: str | None, networks: tuple[Network, ...]) -> bool:
+    try:
+        caller = ip_address(address or "")
+    except ValueError:
+        return False
+    if isinstance(caller, IPv6Address) and caller.ipv4_mapped:
+        caller = caller.ipv4_mapped
+    return any(caller in network for network in networks)

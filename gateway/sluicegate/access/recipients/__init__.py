@@ -1,0 +1,1 @@
+"""Recipients, their credentials and their profile files."""

@@ -1,0 +1,120 @@
+"""The credentials of recipients in the database: bearer tokens and OAuth clients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import and_, delete, func, insert, or_, select, update
+
+from sluicegate.access.recipients.secrets import digest, new_secret
+from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.tables import CredentialKind, tokens
+
+# Expired credentials are stored for this time, so that the error is "expired" and not "unknown".
+_KEPT_AFTER_END = 30 * 86_400 * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedCredential:
+    """A new credential. Its secret is known only now, because the database stores a digest.
+
+    Attributes:
+        secret: The bearer token, or the secret of the OAuth client.
+        expires_at: Epoch milliseconds.
+        client_id: Client id of an OAuth client; `None` for a bearer token.
+    """
+
+    recipient: str
+    secret: str = field(repr=False)
+    expires_at: int
+    client_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ValidCredentials:
+    """The valid credentials of a recipient.
+
+    Attributes:
+        count: Number of tokens and clients.
+        kinds: `bearer`, `oauth`, both or none.
+        expires_at: When the last of them expires, epoch milliseconds.
+    """
+
+    count: int = 0
+    kinds: tuple[str, ...] = ()
+    expires_at: int | None = None
+
+
+class Credentials:
+    """Reads and writes credentials of recipients in a transaction of the caller.
+
+    Args:
+        now: Epoch milliseconds.
+    """
+
+    def __init__(self, now: Callable[[], int]) -> None:
+        self._now = now
+
+    async def issue(
+        self,
+        connection: AsyncConnection,
+        recipient: tuple[str, str],
+        kind: CredentialKind,
+        lifetime: int,
+    ) -> IssuedCredential:
+        """Create a credential for a recipient (its id and name), valid for `lifetime` seconds."""
+        now, secret, credential_id = self._now(), new_secret(kind), str(uuid4())
+        recipient_id, name = recipient
+        expires_at = now + lifetime * 1000
+        await connection.execute(
+            insert(tokens).values(
+                id=credential_id,
+                recipient_id=recipient_id,
+                kind=kind,
+                digest=digest(secret),
+                created_at=now,
+                expires_at=expires_at,
+            )
+        )
+        client_id = credential_id if kind == "oauth" else None
+        return IssuedCredential(name, secret, expires_at, client_id)
+
+    async def end(self, connection: AsyncConnection, recipient_id: str, at: int) -> None:
+        """Set the expiry of all of a recipient's credentials to a time, unless they expire earlier."""
+        mine = tokens.c.recipient_id == recipient_id
+        forgotten = self._now() - _KEPT_AFTER_END
+        ended = or_(tokens.c.expires_at < forgotten, tokens.c.revoked_at < forgotten)
+        await connection.execute(delete(tokens).where(mine, ended))
+        await connection.execute(
+            update(tokens).where(mine, tokens.c.expires_at > at).values(expires_at=at)
+        )
+
+    async def revoke(self, connection: AsyncConnection, recipient_id: str) -> int:
+        """Revoke all of a recipient's credentials, and return how many were valid."""
+        ended = await connection.execute(
+            update(tokens)
+            .where(tokens.c.recipient_id == recipient_id, self._is_valid())
+            .values(revoked_at=self._now())
+        )
+        return ended.rowcount
+
+    async def valid(self, connection: AsyncConnection) -> dict[str, ValidCredentials]:
+        """The valid credentials of each recipient, by its id."""
+        query = (
+            select(tokens.c.recipient_id, tokens.c.kind, func.count(), func.max(tokens.c.expires_at))
+            .where(self._is_valid())
+            .group_by(tokens.c.recipient_id, tokens.c.kind)
+            .order_by(tokens.c.kind)
+        )
+        found: dict[str, ValidCredentials] = {}
+        for recipient_id, kind, count, expires_at in await connection.execute(query):
+            known = found.get(recipient_id, ValidCredentials())
+            latest = max(expires_at, known.expires_at or 0)
+            found[recipient_id] = ValidCredentials(known.count + count, (*known.kinds, kind), latest)
+        return found
+
+    def _is_valid(self) -> Any:
+        return and_(tokens.c.revoked_at.is_(None), tokens.c.expires_at > self._now())

@@ -1,0 +1,246 @@
+"""Creates recipients, and issues, rotates and revokes their credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Row, insert, select, update
+
+from sluicegate._util.clock import epoch_ms
+from sluicegate.access.recipients.credentials import (
+    Credentials,
+    IssuedCredential,
+    ValidCredentials,
+)
+from sluicegate.api.errors import InvalidRequest, NotFound
+from sluicegate.config.model import LONGEST_TOKEN
+from sluicegate.config.yaml import nearest
+from sluicegate.database import Store
+from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.names import check_name, name_key
+from sluicegate.database.tables import CredentialKind, grants, recipients, shares
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientSummary:
+    """A recipient, for lists.
+
+    Attributes:
+        revoked_at: Time of its revocation, epoch milliseconds.
+        tokens: Number of tokens and OAuth clients that are currently valid.
+        kinds: The kinds of these: `bearer`, `oauth`.
+        expires_at: Time at which the last of them expires, epoch milliseconds.
+    """
+
+    id: str
+    name: str
+    comment: str | None
+    shares: tuple[str, ...]
+    allow_from: tuple[str, ...]
+    created_at: int
+    revoked_at: int | None
+    tokens: int
+    kinds: tuple[str, ...]
+    expires_at: int | None
+
+
+class Recipients:
+    """The service for `sluicegate recipient` and the admin API.
+
+    Args:
+        store: The open database.
+        token_lifetime: Default lifetime of credentials in seconds.
+        rotation_grace: Seconds for which old credentials remain valid after a rotation.
+        now: Epoch milliseconds.
+
+    Every method raises `Unavailable` if the database does not respond.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        token_lifetime: int,
+        rotation_grace: int,
+        now: Callable[[], int] = epoch_ms,
+    ) -> None:
+        self._store = store
+        self._token_lifetime = token_lifetime
+        self._rotation_grace = rotation_grace
+        self._credentials = Credentials(now)
+        self._now = now
+
+    async def create(
+        self,
+        name: str,
+        *,
+        kind: CredentialKind = "bearer",
+        comment: str | None = None,
+        token_lifetime: int | None = None,
+    ) -> IssuedCredential:
+        """Create a recipient with its first credential.
+
+        Args:
+            name: A name that follows the rules of share names, case-insensitive.
+            kind: A bearer token, or an OAuth client.
+            comment: For people.
+            token_lifetime: Seconds; also for the credentials of later rotations.
+
+        Raises:
+            InvalidRequest: The name breaks a rule or is taken, or the lifetime is out of range.
+        """
+        _check(name, token_lifetime)
+        async with self._store.write() as connection:
+            if await _find(connection, name):
+                raise InvalidRequest(
+                    f"there is a recipient '{name}' already; rotate it to issue a new token"
+                )
+            recipient_id = str(uuid4())
+            await connection.execute(
+                insert(recipients).values(
+                    id=recipient_id,
+                    key=name_key(name),
+                    name=name,
+                    comment=comment,
+                    token_lifetime=token_lifetime,
+                    allow_from=[],
+                    properties={},
+                    created_at=self._now(),
+                )
+            )
+            lifetime = token_lifetime or self._token_lifetime
+            return await self._credentials.issue(connection, (recipient_id, name), kind, lifetime)
+
+    async def rotate(
+        self,
+        name: str,
+        *,
+        kind: CredentialKind = "bearer",
+        token_lifetime: int | None = None,
+        grace: int | None = None,
+    ) -> IssuedCredential:
+        """Issue a new credential. Old ones expire after the grace period, or earlier.
+
+        Access of a revoked recipient is restored, but its old credentials stay revoked.
+
+        Args:
+            name: An existing recipient, even if it never had a credential.
+            kind: A bearer token or an OAuth client, independent of earlier credentials.
+            token_lifetime: Seconds, for this credential only.
+            grace: Seconds for which old credentials remain valid; 0 ends them immediately.
+
+        Raises:
+            NotFound: The recipient does not exist.
+            InvalidRequest: The lifetime is out of range.
+        """
+        _check_lifetime(token_lifetime)
+        grace = self._rotation_grace if grace is None else grace
+        async with self._store.write() as connection:
+            recipient = await _existing(connection, name)
+            await self._credentials.end(connection, recipient.id, self._now() + grace * 1000)
+            await _set_revoked(connection, recipient.id, None)
+            lifetime = token_lifetime or recipient.token_lifetime or self._token_lifetime
+            lifetime = min(lifetime, LONGEST_TOKEN)  # recipients of earlier versions may have more
+            holder = (recipient.id, recipient.name)
+            return await self._credentials.issue(connection, holder, kind, lifetime)
+
+    async def revoke(self, name: str) -> int:
+        """Revoke all access of a recipient, for all methods of authentication, and its credentials.
+
+        Returns:
+            The number of credentials that were valid.
+
+        Raises:
+            NotFound: The recipient does not exist.
+        """
+        async with self._store.write() as connection:
+            recipient = await _existing(connection, name)
+            await _set_revoked(connection, recipient.id, self._now())
+            return await self._credentials.revoke(connection, recipient.id)
+
+    async def restore(self, name: str) -> None:
+        """Restore access of a revoked recipient with tokens of other issuers, such as OIDC.
+
+        Credentials that the gateway issued stay revoked. `rotate` issues new ones.
+
+        Raises:
+            NotFound: The recipient does not exist.
+        """
+        async with self._store.write() as connection:
+            recipient = await _existing(connection, name)
+            await _set_revoked(connection, recipient.id, None)
+
+    async def list(self) -> list[RecipientSummary]:
+        """All recipients, sorted by casefolded name."""
+        async with self._store.read() as connection:
+            found = (await connection.execute(select(recipients))).all()
+            granted = await _shares_by_recipient(connection)
+            valid = await self._credentials.valid(connection)
+        return [
+            _summary(row, granted.get(row.id, []), valid.get(row.id, ValidCredentials()))
+            for row in sorted(found, key=lambda row: row.key)
+        ]
+
+
+def _summary(row: Row[Any], granted: list[str], valid: ValidCredentials) -> RecipientSummary:
+    return RecipientSummary(
+        id=row.id,
+        name=row.name,
+        comment=row.comment,
+        shares=tuple(granted),
+        allow_from=tuple(row.allow_from),
+        created_at=row.created_at,
+        revoked_at=row.revoked_at,
+        tokens=valid.count,
+        kinds=valid.kinds,
+        expires_at=valid.expires_at,
+    )
+
+
+def _check(name: str, token_lifetime: int | None) -> None:
+    try:
+        check_name("recipient", name)
+    except ValueError as error:
+        raise InvalidRequest(str(error)) from None
+    _check_lifetime(token_lifetime)
+
+
+def _check_lifetime(seconds: int | None) -> None:
+    if seconds is not None and not 0 < seconds <= LONGEST_TOKEN:
+        raise InvalidRequest("a token's lifetime is between 1s and 365d")
+
+
+async def _set_revoked(connection: AsyncConnection, recipient_id: str, at: int | None) -> None:
+    kept = {} if at is None else {"last_revoked_at": at}
+    await connection.execute(
+        update(recipients).where(recipients.c.id == recipient_id).values(revoked_at=at, **kept)
+    )
+
+
+async def _find(connection: AsyncConnection, name: str) -> Row[Any] | None:
+    query = select(recipients).where(recipients.c.key == name_key(name))
+    return (await connection.execute(query)).one_or_none()
+
+
+async def _existing(connection: AsyncConnection, name: str) -> Row[Any]:
+    recipient = await _find(connection, name)
+    if recipient is None:
+        query = select(recipients.c.name).order_by(recipients.c.key)
+        known = (await connection.execute(query)).scalars().all()
+        raise NotFound(f"there is no recipient '{name}'{nearest(name, known)}")
+    return recipient
+
+
+async def _shares_by_recipient(connection: AsyncConnection) -> dict[str, list[str]]:
+    query = (
+        select(grants.c.recipient_id, shares.c.name)
+        .join(shares, shares.c.id == grants.c.share_id)
+        .order_by(shares.c.key)
+    )
+    found: dict[str, list[str]] = {}
+    for recipient_id, share in await connection.execute(query):
+        found.setdefault(recipient_id, []).append(share)
+    return found

@@ -1,0 +1,144 @@
+"""Selects the tables of a schema, or the schemas of a catalog, that are shared, and their names.
+
+Source: Delta Sharing protocol, "Names". Catalogs allow other names.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from operator import attrgetter
+from typing import Generic, Literal, Protocol, TypeVar
+
+from sluicegate.api import ListedTable, SharedCatalogSource, SharedSchemaSource
+from sluicegate.database.names import aliased, check_name, name_key
+
+_USUAL_ALIAS = "_"
+
+Source = SharedCatalogSource | SharedSchemaSource
+
+
+class _Listed(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def created_at(self) -> int | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSchema:
+    """A schema in the listing of a catalog. Listings don't contain its age."""
+
+    name: str
+    created_at: None = None
+
+
+_Item = TypeVar("_Item", bound=_Listed)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A table or schema that is not shared, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Selection(Generic[_Item]):
+    """The items of a listing that a source shares.
+
+    Attributes:
+        shared: Pairs of the name for recipients and the item.
+        left_out: Items that the patterns select, but that can't be shared under their names.
+    """
+
+    shared: Sequence[tuple[str, _Item]]
+    left_out: Sequence[LeftOut]
+
+    def reason_for_none(self, listed: int, reason: str) -> str | None:
+        """Explain why a source shares nothing, or return `None` if it shares something.
+
+        Args:
+            listed: Number of items that the catalog lists.
+            reason: A possible reason for a catalog to list none.
+        """
+        if self.shared:
+            return None
+        if listed == 0:
+            return reason
+        if self.left_out:
+            return f"{len(self.left_out)} are left out; {self.left_out[0].reason}"
+        return f"include and exclude select none of {listed}"
+
+
+def select_tables(listed: Iterable[ListedTable], source: SharedSchemaSource) -> Selection[ListedTable]:
+    """Select the tables that a source shares from its catalog's listing. Both parts are sorted.
+
+    If several tables have the same name for recipients, only the oldest is shared, so that a newer one
+    never replaces it. If the catalog does not report their ages, none of them is shared.
+    """
+    return _select("table", listed, source)
+
+
+def select_schemas(listed: Iterable[str], source: SharedCatalogSource) -> Selection[ListedSchema]:
+    """Select the schemas that a source shares from its catalog's listing. Both parts are sorted.
+
+    If several schemas have the same name for recipients, none of them is shared.
+    """
+    return _select("schema", map(ListedSchema, listed), source)
+
+
+def _select(
+    kind: Literal["schema", "table"], listed: Iterable[_Item], source: Source
+) -> Selection[_Item]:
+    selected = {item.name: item for item in listed if _is_selected(item.name, source)}
+    left_out: list[LeftOut] = []
+    named: dict[str, list[tuple[str, _Item]]] = defaultdict(list)
+    for item in sorted(selected.values(), key=attrgetter("name")):
+        name = item.name if source.alias is None else aliased(kind, item.name, source.alias)
+        try:
+            named[name_key(check_name(kind, name))].append((name, item))
+        except ValueError as error:
+            left_out.append(LeftOut(item.name, f"{error}; {_remedy(kind, item.name, source)}"))
+    shared: list[tuple[str, _Item]] = []
+    for key, same in named.items():
+        kept = same[0] if len(same) == 1 else _oldest(same)
+        shared += [] if kept is None else [kept]
+        left_out += (_clash(each[1], key, same) for each in same if each is not kept)
+    return Selection(shared, sorted(left_out, key=attrgetter("name")))
+
+
+def _oldest(same: Sequence[tuple[str, _Item]]) -> tuple[str, _Item] | None:
+    """The item that was created first, or `None` if this is not known."""
+    ages = {item.created_at for _, item in same}
+    if None in ages or len(ages) < len(same):
+        return None
+    return min(same, key=lambda each: each[1].created_at or 0)
+
+
+def _clash(item: _Item, key: str, same: Sequence[tuple[str, _Item]]) -> LeftOut:
+    others = ", ".join(repr(other.name) for _, other in same if other is not item)
+    return LeftOut(
+        item.name,
+        f"recipients would see it and {others} under one name, {key!r}; exclude one, or declare "
+        "both with different names",
+    )
+
+
+def _remedy(kind: Literal["schema", "table"], name: str, source: Source) -> str:
+    by_hand = "declare it with another name"
+    suggested = aliased(kind, name, _USUAL_ALIAS)
+    if source.alias is not None or suggested == name:
+        return by_hand
+    return f"set alias: {_USUAL_ALIAS!r} to share it as {suggested!r}, or {by_hand}"
+
+
+def _is_selected(name: str, source: Source) -> bool:
+    return _matches(name, source.include) and not _matches(name, source.exclude)
+
+
+def _matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name.casefold(), pattern.casefold()) for pattern in patterns)

@@ -1,0 +1,145 @@
+"""Applies a shares file to the database in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Table, and_, delete, insert, update
+
+from sluicegate._util.clock import epoch_ms
+from sluicegate.access.shares_file.diff import ORDER, Change, Difference, compare
+from sluicegate.access.shares_file.entries import Entries, Entry, declared_entries, stored_entries
+from sluicegate.access.shares_file.read import SharesFile
+from sluicegate.api.errors import ConfigurationError
+from sluicegate.config.yaml import nearest
+from sluicegate.database import Store
+from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.names import name_key
+from sluicegate.database.tables import grants, recipients, schemas, shared_tables, shares
+
+_TABLES: dict[str, Table] = {
+    "share": shares,
+    "schema": schemas,
+    "table": shared_tables,
+    "recipient": recipients,
+    "grant": grants,
+}
+
+
+async def apply_shares_file(
+    store: Store,
+    file: SharesFile,
+    *,
+    prune: bool = False,
+    dry_run: bool = False,
+    now: Callable[[], int] = epoch_ms,
+) -> Difference:
+    """Apply a shares file completely, or not at all.
+
+    Args:
+        store: The open database.
+        file: The shares file.
+        prune: Remove the shares and recipients that the file does not contain.
+        dry_run: Return the difference without applying it.
+        now: Epoch milliseconds.
+
+    Returns:
+        The changes that were made, or that would be made.
+
+    Raises:
+        ConfigurationError: A recipient is granted a share that does not exist.
+        Unavailable: The database does not respond.
+    """
+    if dry_run:
+        async with store.read() as connection:
+            return (await _compare(connection, file, prune=prune))[1]
+    async with store.write() as connection:
+        stored, difference = await _compare(connection, file, prune=prune)
+        if difference.changes:
+            await _Writer(connection, stored, now()).write(difference.changes)
+        else:
+            await connection.rollback()
+        return difference
+
+
+async def _compare(
+    connection: AsyncConnection, file: SharesFile, *, prune: bool
+) -> tuple[Entries, Difference]:
+    stored, declared = await stored_entries(connection), declared_entries(file.declaration)
+    problems = list(_unknown_shares(file, declared if prune else {**stored, **declared}))
+    if problems:
+        raise ConfigurationError("\n".join(problems))
+    return stored, compare(stored, declared, prune=prune)
+
+
+def _unknown_shares(file: SharesFile, known: Entries) -> Iterator[str]:
+    names = sorted(entry.names[0] for entry in known.values() if entry.kind == "share")
+    for recipient, entry in file.declaration.recipients.items():
+        for index, share in enumerate(entry.shares):
+            if ("share", (name_key(share),)) not in known:
+                message = f"there is no share '{share}'{nearest(share, names)}"
+                yield file.document.problem(("recipients", recipient, "shares", index), message)
+
+
+class _Writer:
+    """Writes changes, and tracks the ids of all stored and added entries."""
+
+    def __init__(self, connection: AsyncConnection, stored: Entries, now: int) -> None:
+        self._connection = connection
+        self._now = now
+        self._ids = {key: entry.id for key, entry in stored.items() if entry.id is not None}
+
+    async def write(self, changes: tuple[Change, ...]) -> None:
+        # Removals come first, children before parents, so that they can't cascade to entries that were
+        # just added.
+        for kind in reversed(ORDER):
+            for change in changes:
+                if change.after is None and change.entry.kind == kind:
+                    await self._remove(change.entry)
+        for kind in ORDER:
+            mine = [change for change in changes if change.after and change.entry.kind == kind]
+            added = [self._row(change.entry) for change in mine if change.before is None]
+            if added:
+                await self._connection.execute(insert(_TABLES[kind]), added)
+            for change in mine:
+                if change.before is not None:
+                    await self._update(change.entry)
+
+    def _row(self, entry: Entry) -> dict[str, Any]:
+        if entry.kind == "grant":
+            return self._grant_ids(entry)
+        self._ids[entry.key] = new_id = str(uuid4())
+        row = {"id": new_id, "key": entry.key[1][-1], "name": entry.names[-1], **entry.values}
+        return (
+            row | self._parent(entry) | ({"created_at": self._now} if entry.kind == "recipient" else {})
+        )
+
+    def _parent(self, entry: Entry) -> dict[str, str]:
+        around = entry.key[1][:-1]
+        if entry.kind == "schema":
+            return {"share_id": self._ids["share", around]}
+        if entry.kind == "table":
+            return {"schema_id": self._ids["schema", around]}
+        return {}
+
+    def _grant_ids(self, entry: Entry) -> dict[str, str]:
+        recipient, share = entry.key[1]
+        return {
+            "recipient_id": self._ids["recipient", (recipient,)],
+            "share_id": self._ids["share", (share,)],
+        }
+
+    async def _update(self, entry: Entry) -> None:
+        table = _TABLES[entry.kind]
+        values = {"name": entry.names[-1], **entry.values}
+        await self._connection.execute(
+            update(table).where(table.c.id == self._ids[entry.key]).values(values)
+        )
+
+    async def _remove(self, entry: Entry) -> None:
+        table = _TABLES[entry.kind]
+        columns = self._grant_ids(entry) if entry.kind == "grant" else {"id": self._ids[entry.key]}
+        mine = and_(*(table.c[name] == value for name, value in columns.items()))
+        await self._connection.execute(delete(table).where(mine))

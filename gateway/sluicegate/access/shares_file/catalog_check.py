@@ -1,0 +1,130 @@
+"""Checks in the catalogs that the sources of a shares file exist."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sluicegate.access.selection import ListedSchema, Selection, select_schemas, select_tables
+from sluicegate.access.shares_file.models import CatalogSourceEntry, SchemaSourceEntry, TableEntry
+from sluicegate.access.shares_file.read import SharesFile
+from sluicegate.api import (
+    Catalog,
+    ListedTable,
+    SharedCatalogSource,
+    SharedSchemaSource,
+    SluicegateError,
+)
+from sluicegate.config.yaml import Location
+
+_PATTERN = "*"
+
+Source: TypeAlias = CatalogSourceEntry | SchemaSourceEntry | TableEntry
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A source and its location in the file."""
+
+    location: Location
+    source: Source
+
+
+async def check_sources(file: SharesFile, catalogs: Callable[[str], Catalog]) -> list[str]:
+    """Return a line `file:line:column: message` for each source that recipients cannot read now.
+
+    Each source causes one request to its catalog, and all requests run concurrently.
+
+    Args:
+        file: The shares file.
+        catalogs: Returns the configured catalog of a name, which limits concurrent requests and their
+            time.
+    """
+    places = list(_places(file))
+    messages = await asyncio.gather(*(_message(place.source, catalogs) for place in places))
+    return [
+        file.document.problem(place.location, message)
+        for place, message in zip(places, messages, strict=True)
+        if message is not None
+    ]
+
+
+def _places(file: SharesFile) -> Iterator[_Place]:
+    for share, entry in file.declaration.shares.items():
+        if entry.source is not None:
+            yield _Place(("shares", share, "from", "catalog"), entry.source)
+        for name, schema in entry.schemas.items():
+            inner: Location = ("shares", share, "schemas", name)
+            if schema.source is not None:
+                yield _Place((*inner, "from", "schema"), schema.source)
+            for table, source in schema.tables.items():
+                yield _Place((*inner, "tables", table, "table"), source)
+
+
+async def _message(source: Source, catalogs: Callable[[str], Catalog]) -> str | None:
+    """Return the reason why recipients cannot read a source, or `None` if they can."""
+    try:
+        catalog = catalogs(source.catalog)
+        if isinstance(source, TableEntry):
+            await catalog.load_table(source.table)
+            return None
+        if isinstance(source, CatalogSourceEntry):
+            return await _catalog_message(source, catalog)
+        return await _schema_message(source, catalog)
+    except SluicegateError as error:
+        return f"{error.for_operators}{_hint(source)}"
+
+
+async def _catalog_message(entry: CatalogSourceEntry, catalog: Catalog) -> str | None:
+    listed = await catalog.list_schemas()
+    source = SharedCatalogSource(entry.catalog, entry.include, entry.exclude, alias=entry.alias)
+    return empty_catalog(select_schemas(listed, source), len(listed), catalog)
+
+
+async def _schema_message(entry: SchemaSourceEntry, catalog: Catalog) -> str | None:
+    listed = await catalog.listed_tables(entry.schema_)
+    source = SharedSchemaSource(
+        entry.catalog, entry.schema_, entry.include, entry.exclude, alias=entry.alias
+    )
+    return empty_schema(select_tables(listed, source), len(listed), catalog)
+
+
+def empty_catalog(selected: Selection[ListedSchema], listed: int, catalog: Catalog) -> str | None:
+    """Explain why a catalog that is shared entirely has no schemas; `None` if it has some.
+
+    Args:
+        selected: The shared part of the listing.
+        listed: Number of schemas that the catalog lists.
+        catalog: The catalog that lists them.
+    """
+    reason = selected.reason_for_none(listed, catalog.reason_for_no_schemas)
+    return None if reason is None else f"0 schemas: {reason}"
+
+
+def empty_schema(selected: Selection[ListedTable], listed: int, catalog: Catalog) -> str | None:
+    """Explain why a schema that is shared entirely has no tables; `None` if it has some.
+
+    Args:
+        selected: The shared part of the listing.
+        listed: Number of tables that the catalog lists.
+        catalog: The catalog that lists them.
+    """
+    reason = selected.reason_for_none(listed, catalog.reason_for_none)
+    return None if reason is None else f"0 tables: {reason}"
+
+
+def _hint(source: Source) -> str:
+    """Return the correct syntax for a name that contains a pattern, or an empty text."""
+    match source:
+        case TableEntry() if _PATTERN in source.table:
+            instead = f"to share a schema, write from: {{catalog: {source.catalog}, schema: …}}"
+        case SchemaSourceEntry() if _PATTERN in source.schema_:
+            instead = (
+                f"to share all schemas of the catalog, write from: {{catalog: {source.catalog}}} "
+                "at the share"
+            )
+        case _:
+            return ""
+    return f"; '*' is not a pattern in a name: {instead}"

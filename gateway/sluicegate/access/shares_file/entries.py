@@ -1,0 +1,146 @@
+"""Shares, schemas, tables, recipients and grants as entries, declared or stored, to compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from sqlalchemy import Row, Table, select
+
+from sluicegate.access.shares_file.models import (
+    CatalogSourceEntry,
+    Declaration,
+    RecipientEntry,
+    SchemaEntry,
+    SchemaSourceEntry,
+    ShareEntry,
+    TableEntry,
+)
+from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.names import name_key
+from sluicegate.database.tables import grants, recipients, schemas, shared_tables, shares
+
+Kind = Literal["share", "schema", "table", "recipient", "grant"]
+EntryKey: TypeAlias = tuple[Kind, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry that a shares file can declare.
+
+    Attributes:
+        names: Names from the outermost: share, schema, table; for a grant, recipient and share.
+        values: Its columns without ids and names.
+        id: Its id in the database, if it is stored (grants have none).
+    """
+
+    kind: Kind
+    names: tuple[str, ...]
+    values: Mapping[str, Any]
+    id: str | None = None
+
+    @property
+    def key(self) -> EntryKey:
+        """A key that does not depend on the case of the names."""
+        return self.kind, tuple(name_key(name) for name in self.names)
+
+
+_SOURCE = ("catalog", "schema", "include", "exclude", "alias")
+
+Entries: TypeAlias = dict[EntryKey, Entry]
+
+_COLUMNS: dict[Kind, tuple[str, ...]] = {
+    "share": ("display_name", "comment", "properties", "source"),
+    "schema": ("comment", "source"),
+    "table": (
+        "catalog",
+        "identifier",
+        "comment",
+        "history",
+        "change_feed",
+        "start_version",
+        "partition_filter",
+        "access_modes",
+    ),
+    "recipient": ("comment", "token_lifetime", "allow_from", "properties"),
+    "grant": (),
+}
+_STORED: tuple[tuple[Kind, Table, str | None], ...] = (
+    ("share", shares, None),
+    ("schema", schemas, "share_id"),
+    ("table", shared_tables, "schema_id"),
+    ("recipient", recipients, None),
+)
+
+
+_SOURCES: dict[Kind, type[CatalogSourceEntry] | type[SchemaSourceEntry]] = {
+    "share": CatalogSourceEntry,
+    "schema": SchemaSourceEntry,
+}
+
+
+def declared_entries(declaration: Declaration) -> Entries:
+    """The entries that a shares file declares."""
+    entries = [*_declared_shares(declaration.shares), *_declared_recipients(declaration.recipients)]
+    return {entry.key: entry for entry in entries}
+
+
+async def stored_entries(connection: AsyncConnection) -> Entries:
+    """The entries in the database."""
+    parents: dict[str, tuple[str, ...]] = {}
+    entries: list[Entry] = []
+    for kind, table, parent in _STORED:
+        for row in await connection.execute(select(table)):
+            around = parents[getattr(row, parent)] if parent else ()
+            parents[row.id] = (*around, row.name)
+            entries.append(_stored(kind, parents[row.id], row))
+    for row in await connection.execute(select(grants)):
+        names = (*parents[row.recipient_id], *parents[row.share_id])
+        entries.append(Entry("grant", names, {}))
+    return {entry.key: entry for entry in entries}
+
+
+def _stored(kind: Kind, names: tuple[str, ...], row: Row[Any]) -> Entry:
+    values = {column: getattr(row, column) for column in _COLUMNS[kind]}
+    if values.get("source") is not None:
+        # Rows from before the tables of a schema had options don't contain these options.
+        values["source"] = _source_values(_SOURCES[kind].model_validate(values["source"]))
+    return Entry(kind, names, values, row.id)
+
+
+def _declared_shares(declared: Mapping[str, ShareEntry]) -> Iterator[Entry]:
+    for share, entry in declared.items():
+        yield Entry("share", (share,), _share_values(entry))
+        for schema, inner in entry.schemas.items():
+            yield Entry("schema", (share, schema), _schema_values(inner))
+            for table, source in inner.tables.items():
+                yield Entry("table", (share, schema, table), _table_values(source))
+
+
+def _declared_recipients(declared: Mapping[str, RecipientEntry]) -> Iterator[Entry]:
+    for recipient, entry in declared.items():
+        values = entry.model_dump(include=set(_COLUMNS["recipient"]))
+        yield Entry("recipient", (recipient,), values | {"allow_from": list(entry.allow_from)})
+        for share in entry.shares:
+            yield Entry("grant", (recipient, share), {})
+
+
+def _share_values(entry: ShareEntry) -> dict[str, Any]:
+    values = entry.model_dump(include={"display_name", "comment", "properties"})
+    return values | {"source": _source_values(entry.source) if entry.source else None}
+
+
+def _schema_values(entry: SchemaEntry) -> dict[str, Any]:
+    source = _source_values(entry.source) if entry.source else None
+    return {"comment": entry.comment, "source": source}
+
+
+def _source_values(entry: CatalogSourceEntry | SchemaSourceEntry) -> dict[str, Any]:
+    values = entry.model_dump(by_alias=True, mode="json")
+    return {name: values.pop(name) for name in _SOURCE if name in values} | values
+
+
+def _table_values(entry: TableEntry) -> dict[str, Any]:
+    values = entry.model_dump(mode="json")
+    return {"identifier": values.pop("table"), "catalog": values.pop("catalog"), **values}

@@ -1,0 +1,204 @@
+"""Models of the shares file, which declares shares, recipients, and grants.
+
+Names follow the Delta Sharing protocol, "Names"; lengths of comments and properties follow its notes on
+`List Shares`.
+"""
+
+from __future__ import annotations
+
+import re
+from ipaddress import ip_network
+from typing import Annotated, Self, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from sluicegate.access.directory_access import directory_obstacle
+from sluicegate.access.partition_filter import PartitionFilter
+from sluicegate.api.models import AccessMode
+from sluicegate.config.model import TokenLifetime
+from sluicegate.database.names import NamedKind, check_name
+
+_MAX_VERSION = 2**63 - 1
+# Some clients put names into URLs without percent-encoding.
+_REPLACEMENT = re.compile(r"[A-Za-z0-9_~-]{1,16}")
+
+
+def _storable(text: str) -> str:
+    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise ValueError("texts cannot contain a NUL character or half of a surrogate pair")
+    return text
+
+
+def _named(kind: NamedKind) -> AfterValidator:
+    return AfterValidator(lambda name: check_name(kind, name))
+
+
+def _network(text: str) -> str:
+    try:
+        return str(ip_network(text))
+    except ValueError:
+        raise ValueError("expected a network like 203.0.113.0/24, without host bits set") from None
+
+
+def _filter(text: str) -> str:
+    PartitionFilter.parse(text)
+    return text
+
+
+def _replacement(text: str) -> str:
+    if not _REPLACEMENT.fullmatch(text):
+        raise ValueError("expected up to 16 ASCII letters, digits, '_', '-' or '~', such as _")
+    return text
+
+
+def _in_one_order(modes: tuple[AccessMode, ...]) -> tuple[AccessMode, ...]:
+    if not modes:
+        raise ValueError("expected url, dir or both")
+    return tuple(mode for mode in get_args(AccessMode) if mode in modes)
+
+
+_STORABLE = AfterValidator(_storable)
+
+Comment = Annotated[str, StringConstraints(max_length=65_536), _STORABLE]
+DisplayName = Annotated[str, StringConstraints(min_length=1, max_length=255), _STORABLE]
+PropertyKey = Annotated[str, StringConstraints(min_length=1, max_length=255), _STORABLE]
+PropertyValue = Annotated[str, StringConstraints(max_length=1000), _STORABLE]
+Properties = Annotated[dict[PropertyKey, PropertyValue], Field(max_length=50)]
+Required = Annotated[str, StringConstraints(min_length=1), _STORABLE]
+FilterText = Annotated[str, _STORABLE, AfterValidator(_filter)]
+AccessModes = Annotated[tuple[AccessMode, ...], AfterValidator(_in_one_order)]
+ShareName = Annotated[str, _named("share")]
+SchemaName = Annotated[str, _named("schema")]
+TableName = Annotated[str, _named("table")]
+RecipientName = Annotated[str, _named("recipient")]
+NetworkText = Annotated[str, AfterValidator(_network)]
+CatalogName = Annotated[str, Field(description="Name of a configured catalog.")]
+Patterns = tuple[Required, ...]
+Alias = Annotated[str, AfterValidator(_replacement)]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TableOptions(_Entry):
+    """Options of a shared table, or of all tables of a shared schema."""
+
+    comment: Comment | None = Field(default=None, description="For recipients.")
+    history: bool = Field(default=False, description="Share time travel, streaming and change feeds.")
+    change_feed: bool = Field(default=False, description="Share `/changes`; needs `history`.")
+    start_version: int = Field(
+        default=0, ge=0, le=_MAX_VERSION, description="Earliest version that recipients can read."
+    )
+    partition_filter: FilterText | None = Field(
+        default=None, description="Share only these partitions: `country = recipient.country`."
+    )
+    access_modes: AccessModes = Field(
+        default=("url",), description="Presigned URLs, temporary directory credentials, or both."
+    )
+
+    @model_validator(mode="after")
+    def _can_be_honoured(self) -> Self:
+        if self.change_feed and not self.history:
+            raise ValueError("change_feed needs history: true")
+        if "dir" in self.access_modes and (obstacle := directory_obstacle(self)):
+            raise ValueError(obstacle)
+        return self
+
+
+class TableEntry(TableOptions):
+    """A shared table and its source."""
+
+    catalog: CatalogName
+    table: Required = Field(description="The table's name in that catalog; for `paths` its location.")
+
+
+class SchemaSourceEntry(TableOptions):
+    """A schema of a catalog that is shared entirely, with the tables that it contains at each request.
+
+    The options apply to all of its tables.
+    """
+
+    catalog: CatalogName
+    schema_: Required = Field(alias="schema", description="The schema's name in that catalog.")
+    include: Patterns = Field(default=("*",), description="Names of tables to share, `*` for any text.")
+    exclude: Patterns = Field(default=(), description="Names of tables not to share.")
+    alias: Alias | None = Field(
+        default=None,
+        description="Replaces each space, slash, period and control character of a table's name; "
+        "without it, tables with such names are left out.",
+    )
+
+
+class CatalogSourceEntry(TableOptions):
+    """A catalog that is shared entirely, with the schemas that it lists at each request.
+
+    The options apply to all of its tables.
+    """
+
+    catalog: CatalogName
+    include: Patterns = Field(
+        default=("*",), description="Names of schemas to share, `*` for any text."
+    )
+    exclude: Patterns = Field(default=(), description="Names of schemas not to share.")
+    alias: Alias | None = Field(
+        default=None,
+        description="Replaces each space, slash, period and control character of a schema's or table's "
+        "name; without it, schemas and tables with such names are left out.",
+    )
+
+
+class SchemaEntry(_Entry):
+    """A schema of a share: individual tables, or an entire schema of a catalog."""
+
+    comment: Comment | None = Field(default=None, description="For people.")
+    tables: dict[TableName, TableEntry] = Field(default_factory=dict, description="Tables by name.")
+    source: SchemaSourceEntry | None = Field(
+        default=None,
+        alias="from",
+        description="Share an entire schema of a catalog, instead of `tables`.",
+    )
+
+    @model_validator(mode="after")
+    def _has_one_kind(self) -> Self:
+        if self.source and self.tables:
+            raise ValueError("a schema has either tables or from, not both")
+        return self
+
+
+class ShareEntry(_Entry):
+    """A share. The file declares its entire content."""
+
+    display_name: DisplayName | None = Field(default=None, description="Shown instead of the name.")
+    comment: Comment | None = Field(default=None, description="For recipients.")
+    properties: Properties = Field(default_factory=dict, description="Texts for recipients.")
+    schemas: dict[SchemaName, SchemaEntry] = Field(default_factory=dict, description="Schemas by name.")
+    source: CatalogSourceEntry | None = Field(
+        default=None,
+        alias="from",
+        description="Share the schemas of a catalog; those in `schemas` replace schemas of their name.",
+    )
+
+
+class RecipientEntry(_Entry):
+    """A recipient. The file declares all of its grants."""
+
+    shares: tuple[str, ...] = Field(default=(), description="Names of the shares that it can read.")
+    comment: Comment | None = Field(default=None, description="For people.")
+    token_lifetime: TokenLifetime | None = Field(
+        default=None, description="How long its tokens are valid, such as 90d; at most 365 days."
+    )
+    allow_from: tuple[NetworkText, ...] = Field(
+        default=(),
+        description="Networks that it can connect from, such as 203.0.113.0/24; all if empty.",
+    )
+    properties: Properties = Field(default_factory=dict, description="Texts for filters and policies.")
+
+
+class Declaration(_Entry):
+    """The content of a shares file."""
+
+    shares: dict[ShareName, ShareEntry] = Field(default_factory=dict, description="Shares by name.")
+    recipients: dict[RecipientName, RecipientEntry] = Field(
+        default_factory=dict, description="Recipients by name."
+    )

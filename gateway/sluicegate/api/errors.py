@@ -1,0 +1,170 @@
+"""Domain errors, with the HTTP status of the response that each results in.
+
+Plugins and the core raise these errors, and a protocol turns them into responses. The message of an
+error is shown to recipients, so it must not contain a secret, an internal address or a message from
+upstream. Put these into `detail`, which is logged with the request id and never serialized.
+"""
+
+from __future__ import annotations
+
+
+class SluicegateError(Exception):
+    """Base of every error that the gateway raises on purpose.
+
+    Args:
+        message: What is wrong, where, and what to do. Shown to recipients.
+        detail: Private context for the log, such as a message from upstream. Never serialized.
+    """
+
+    status = 500
+    code = "INTERNAL_ERROR"
+
+    def __init__(self, message: str, *, detail: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.detail = detail
+
+    @property
+    def for_operators(self) -> str:
+        """The message with its private context, for the log."""
+        return f"{self.message} [{self.detail}]" if self.detail else self.message
+
+
+class InvalidRequest(SluicegateError):
+    """A parameter, header or body has an invalid or unsupported value."""
+
+    status = 400
+    code = "INVALID_PARAMETER_VALUE"
+
+
+class MalformedRequest(InvalidRequest):
+    """The request cannot be parsed, because of invalid JSON or wrong types."""
+
+    code = "MALFORMED_REQUEST"
+
+
+class UnsupportedOperation(InvalidRequest):
+    """The request is valid, but this table, share or format doesn't support the operation."""
+
+    code = "UNSUPPORTED_OPERATION"
+
+
+class Unauthenticated(SluicegateError):
+    """The credentials of a request are malformed, unknown, expired or revoked.
+
+    Args:
+        message: As for every error.
+        detail: As for every error.
+        challenge: The `WWW-Authenticate` header of the response: `Negotiate`, `Signature realm="x"`.
+            Without it, the challenge of the authenticator that raised the error, or of bearer tokens.
+
+    Raises:
+        ValueError: The challenge is empty, or contains characters other than printable ASCII.
+    """
+
+    status = 401
+    code = "UNAUTHENTICATED"
+
+    def __init__(
+        self, message: str, *, detail: str | None = None, challenge: str | None = None
+    ) -> None:
+        super().__init__(message, detail=detail)
+        self.challenge = challenge
+
+    @property
+    def challenge(self) -> str | None:
+        """The `WWW-Authenticate` header of the response; setting it raises as the constructor does."""
+        return self._challenge
+
+    @challenge.setter
+    def challenge(self, challenge: str | None) -> None:
+        # Checked for each value: subclasses and callers can set another one after the constructor.
+        self._challenge = None if challenge is None else check_challenge(challenge)
+
+
+class NotAuthenticated(Unauthenticated):
+    """The request contains no credentials."""
+
+
+def check_challenge(challenge: object) -> str:
+    """Return the challenge if it is a valid header value.
+
+    Raises:
+        ValueError: It is not a string, is empty, or contains characters other than printable ASCII.
+    """
+    text = challenge if isinstance(challenge, str) else ""
+    if not text.strip() or not (text.isascii() and text.isprintable()):
+        raise ValueError("a challenge is a line of printable ASCII characters")
+    return text
+
+
+class PermissionDenied(SluicegateError):
+    """The recipient is authenticated, but not allowed to do this (from this address, for example)."""
+
+    status = 403
+    code = "PERMISSION_DENIED"
+
+
+class NotFound(SluicegateError):
+    """The object does not exist, or is not granted. Recipients can't distinguish these cases."""
+
+    status = 404
+    code = "RESOURCE_DOES_NOT_EXIST"
+
+
+class MethodNotAllowed(SluicegateError):
+    """The route exists, but does not support the method.
+
+    Args:
+        allowed: The methods of the route, as in the `Allow` header.
+    """
+
+    status = 405
+    code = "METHOD_NOT_ALLOWED"
+
+    def __init__(self, allowed: str) -> None:
+        super().__init__(f"this path supports only {allowed}")
+        self.allowed = allowed
+
+
+class PayloadTooLarge(SluicegateError):
+    """The body of the request is longer than the gateway accepts."""
+
+    status = 413
+    code = "REQUEST_TOO_LARGE"
+
+
+class RateLimited(SluicegateError):
+    """A recipient or address sent too many requests, and must wait before the next attempt."""
+
+    status = 429
+    code = "RESOURCE_EXHAUSTED"
+
+
+class TableUnreadable(SluicegateError):
+    """The table's log or metadata is invalid or incomplete, or requires an unknown feature."""
+
+    status = 400
+    code = "TABLE_UNREADABLE"
+
+
+class Unavailable(SluicegateError):
+    """A store, catalog or database does not respond. The same request might succeed later."""
+
+    status = 503
+    code = "TEMPORARILY_UNAVAILABLE"
+
+
+class ConfigurationError(SluicegateError):
+    """The operator must fix the configuration. Raised at startup or by a command."""
+
+
+class StorageError(Unavailable):
+    """A storage plugin cannot reach or use its store."""
+
+
+class ObjectMissing(SluicegateError):
+    """An object or directory does not exist. The table layer decides what this means for the table."""
+
+    status = 404
+    code = "RESOURCE_DOES_NOT_EXIST"

@@ -1,0 +1,56 @@
+"""The base class of storage plugins."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+from sluicegate.api.models import ObjectDirectory, Presigned
+from sluicegate.api.vending import TemporaryCredentials
+
+
+class Storage(ABC):
+    """Presigns and opens locations below one prefix. Each entry of `storage:` has one instance.
+
+    A storage that can vend credentials also derives from `CredentialVendor`.
+    """
+
+    @property
+    @abstractmethod
+    def prefix(self) -> str:
+        """The location prefix that this instance serves, ending with a slash."""
+
+    @abstractmethod
+    async def presign(
+        self,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
+        """Presigned GET URLs, thousands at once.
+
+        Args:
+            locations: Objects below `prefix`.
+            expires_in: Requested lifetime in seconds. URLs expire earlier if the credentials do.
+            credentials: Credentials from a catalog to sign with, instead of the instance's own.
+
+        Raises:
+            PermissionDenied: A location is outside of `prefix`.
+            StorageError: No credentials for signing are available.
+        """
+
+    @abstractmethod
+    async def open(
+        self, location: str, credentials: TemporaryCredentials | None = None
+    ) -> ObjectDirectory:
+        """Open a directory for reading, with the given credentials or the instance's own.
+
+        If `PluginContext.links` signs links for this storage, it also opens the object of a link.
+
+        Raises:
+            PermissionDenied: The location is outside of `prefix`.
+            StorageError: The store cannot be reached, or rejects the credentials.
+        """
+
+    async def aclose(self) -> None:  # noqa: B027 (having nothing to release is the usual case)
+        """Release connections. Called once, at shutdown."""

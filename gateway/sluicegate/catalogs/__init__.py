@@ -1,1 +1,0 @@
-"""What stands between requests and configured catalogs: memory, bounds, and rest after failures."""

@@ -1,0 +1,1 @@
+"""A complete gateway on one machine: real tables, a real recipient, the official client."""

@@ -1,0 +1,76 @@
+"""Finds commands: one module for each, imported when it is used, and those of enabled plugins."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import click
+
+from sluicegate.api.errors import SluicegateError
+from sluicegate.cli.context import config_option, config_path, load_settings
+
+MODULES = (
+    "apply",
+    "config",
+    "delegation",
+    "demo",
+    "hadoop-token",
+    "ledger",
+    "plugins",
+    "recipient",
+    "serve",
+    "tables",
+    "tasks",
+)
+
+
+class CommandGroup(click.Group):
+    """The built-in commands, and those of the plugins listed under `plugins:` in the configuration.
+
+    The module of a command imports heavy modules in its functions, so that `--help` is fast.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands. If the configuration is invalid, those of plugins are left out."""
+        for name in MODULES:
+            self._import(name)
+        try:
+            self._add_plugin_commands(ctx)
+        except SluicegateError as error:
+            click.echo(f"note: plugin commands are not listed: {error.message}", err=True)
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command with this name, or `None`."""
+        if cmd_name in MODULES:
+            self._import(cmd_name)
+        elif cmd_name not in self.commands:
+            self._add_plugin_commands(ctx)
+        return super().get_command(ctx, cmd_name)
+
+    def _import(self, name: str) -> None:
+        if name not in self.commands:
+            import_module(f"sluicegate.cli.commands.{name.replace('-', '_')}").register(self)
+            _take_config(self.commands[name])
+
+    def _add_plugin_commands(self, ctx: click.Context) -> None:
+        if not config_path(ctx).exists():
+            return
+        names = [section.type for section in load_settings(ctx).plugins]
+        if not names:
+            return
+        from sluicegate.plugins import Registry
+
+        own = dict(self.commands)
+        Registry.load(names).commands(self)
+        # A plugin can add commands, but never replace a built-in one.
+        self.commands.update(own)
+
+
+def _take_config(command: click.Command) -> None:
+    """Add `--config` to a command and its subcommands."""
+    if not any(parameter.name == "config" for parameter in command.params):
+        command.params.append(config_option())
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            _take_config(below)

@@ -1,0 +1,212 @@
+"""Reads YAML files with the position of every key, and reports errors as `file:line:column: message`.
+
+The version is YAML 1.2, in which `no` and `on` are strings. Messages never contain values, because a
+value can be a secret.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import ConstructorError, DuplicateKeyError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, SequenceNode
+
+from sluicegate.api.errors import ConfigurationError
+from sluicegate.config.model_keys import known_keys
+
+Location = tuple[str | int, ...]
+Position = tuple[int, int]
+_Model = TypeVar("_Model", bound=BaseModel)
+
+_SHOWN_NAMES = 20
+
+_EXPECTED = {
+    "model_type": "expected a mapping",
+    "dict_type": "expected a mapping",
+    "list_type": "expected a list",
+    "tuple_type": "expected a list",
+    "string_type": "expected a string (put it in quotes)",
+    "bool_type": "expected true or false",
+    "bool_parsing": "expected true or false",
+    "int_type": "expected an integer",
+    "int_parsing": "expected an integer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    key: Position
+    value: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A YAML file, or a section of one: its data, and the position of each key and value.
+
+    Attributes:
+        path: The file.
+        data: Plain dictionaries, lists and scalars; an empty file is an empty dictionary.
+        root: Location of this section in the file; empty for the entire file.
+    """
+
+    path: Path
+    data: Any = field(repr=False)
+    marks: Mapping[tuple[str, ...], _Mark] = field(repr=False)
+    root: Location = ()
+
+    def position(self, location: Sequence[str | int], *, key: bool = False) -> Position:
+        """Line and column, from 1, of a value or its key, or of the nearest enclosing value."""
+        mark = self.marks[self.path_to(location)]
+        return mark.key if key else mark.value
+
+    def problem(self, location: Sequence[str | int], message: str, *, key: bool = False) -> str:
+        """A line `file:line:column: message` about a value, or about its key."""
+        line, column = self.position(location, key=key)
+        return f"{self.path}:{line}:{column}: {message}"
+
+    def section(self, *location: str | int) -> Document:
+        """The section of the document at a location, which must exist."""
+        data = self.data
+        for part in location:
+            data = data[part]
+        return Document(self.path, data, self.marks, (*self.root, *location))
+
+    def path_to(self, location: Sequence[str | int]) -> tuple[str, ...]:
+        """The part of a location that exists in the file, without union tags that pydantic adds."""
+        found: tuple[str, ...] = tuple(str(part) for part in self.root)
+        for part in location:
+            deeper = (*found, str(part))
+            if deeper in self.marks:
+                found = deeper
+        return found
+
+
+def read_document(path: Path) -> Document:
+    """Read a YAML file.
+
+    Raises:
+        ConfigurationError: The file cannot be read, is not valid YAML, or contains a key twice.
+    """
+    try:
+        return parse_document(path.read_text(encoding="utf-8"), path)
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror or 'cannot be read'}") from None
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path}: is not UTF-8 text") from None
+
+
+def parse_document(text: str, path: Path) -> Document:
+    """Parse YAML text. `path` is used only in messages.
+
+    Raises:
+        ConfigurationError: The text is not valid YAML, or contains a key twice.
+    """
+    yaml = YAML(typ="safe", pure=True)
+    try:
+        node = yaml.compose(text)
+        if node is None:
+            return Document(path, {}, {(): _Mark((1, 1), (1, 1))})
+        marks = dict(_walk(node, (), _position(node), ()))
+        data = yaml.constructor.construct_document(node)
+    except DuplicateKeyError as error:
+        raise ConfigurationError(_broken(path, error, _duplicate(error))) from None
+    except MarkedYAMLError as error:
+        raise ConfigurationError(_broken(path, error, error.problem or "is not valid YAML")) from None
+    except (YAMLError, ValueError) as error:
+        raise ConfigurationError(f"{path}: is not valid YAML ({type(error).__name__})") from None
+    return Document(path, data, marks)
+
+
+def validate(model: type[_Model], document: Document) -> _Model:
+    """Validate a document, and return it as an instance of a model.
+
+    Raises:
+        ConfigurationError: One line `file:line:column: message` for each problem.
+    """
+    try:
+        return model.model_validate(document.data)
+    except ValidationError as error:
+        raise ConfigurationError(explain(error, document, model)) from None
+
+
+def explain(error: ValidationError, document: Document, model: type[BaseModel]) -> str:
+    """One line `file:line:column: message` for each validation error, in the order of the file."""
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    lines = [(_place(document, problem), _line(document, model, problem)) for problem in found]
+    return "\n".join(line for _, line in sorted(lines))
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """A hint to append to a message about an unknown name: the closest known name, or the first few."""
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"; did you mean '{close[0]}'?"
+    shown = [*known[:_SHOWN_NAMES], *(["…"] if len(known) > _SHOWN_NAMES else [])]
+    return f"; known: {', '.join(shown)}" if known else ""
+
+
+def _is_about_key(problem: ErrorDetails) -> bool:
+    return problem["type"] == "extra_forbidden" or problem["loc"][-1:] == ("[key]",)
+
+
+def _place(document: Document, problem: ErrorDetails) -> Position:
+    return document.position(problem["loc"], key=_is_about_key(problem))
+
+
+def _line(document: Document, model: type[BaseModel], problem: ErrorDetails) -> str:
+    location = problem["loc"]
+    names = document.path_to(location)
+    if problem["type"] == "extra_forbidden" and names[-1:] == (str(location[-1]),):
+        names = names[:-1]
+    where = f"{'.'.join(names)}: " if names else ""
+    return document.problem(location, where + _message(model, problem), key=_is_about_key(problem))
+
+
+def _message(model: type[BaseModel], problem: ErrorDetails) -> str:
+    kind, location = problem["type"], problem["loc"]
+    if kind == "extra_forbidden":
+        unknown = str(location[-1])
+        return f"unknown key '{unknown}'" + nearest(unknown, known_keys(model, location[:-1]))
+    if kind == "missing":
+        return f"'{location[-1]}' is missing"
+    text = _EXPECTED.get(kind) or problem["msg"].removeprefix("Value error, ")
+    return text[:1].lower() + text[1:]
+
+
+def _broken(path: Path, error: MarkedYAMLError, message: str) -> str:
+    mark = error.problem_mark or error.context_mark
+    where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
+    return f"{where}: {message}"
+
+
+def _duplicate(error: DuplicateKeyError) -> str:
+    # The library's message contains both values, which can be secrets.
+    words = (error.problem or "").split('"')
+    return f"the key '{words[1]}' occurs twice" if len(words) > 1 else "a key occurs twice"
+
+
+def _position(node: Node) -> Position:
+    return node.start_mark.line + 1, node.start_mark.column + 1
+
+
+def _walk(
+    node: Node, location: tuple[str, ...], key: Position, around: tuple[int, ...]
+) -> Iterator[tuple[tuple[str, ...], _Mark]]:
+    if id(node) in around:
+        raise ConstructorError(problem="an alias contains itself", problem_mark=node.start_mark)
+    yield location, _Mark(key, _position(node))
+    inner = (*around, id(node))
+    if isinstance(node, MappingNode):
+        for name, value in node.value:
+            yield from _walk(value, (*location, str(name.value)), _position(name), inner)
+    elif isinstance(node, SequenceNode):
+        for index, item in enumerate(node.value):
+            yield from _walk(item, (*location, str(index)), _position(item), inner)

@@ -1,0 +1,162 @@
+"""Opens the database and provides transactions."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import anyio
+from anyio.lowlevel import checkpoint_if_cancelled
+from sqlalchemy import select, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from sluicegate.api.errors import ConfigurationError, Unavailable
+from sluicegate.database.async_engine import AsyncConnection, AsyncEngine
+from sluicegate.database.connect import create_engine, read_beside_writes, reason
+from sluicegate.database.locks import while_locked
+from sluicegate.database.loop_timeout import loop_timeout
+from sluicegate.database.migrate import ensure_schema
+from sluicegate.database.private_files import keep_private
+from sluicegate.database.refusals import StatementRefused, is_refusal
+from sluicegate.database.tables import revision
+from sluicegate.database.urls import DatabaseUrl
+
+_READ_TIMEOUT = 10.0
+
+
+class Store:
+    """The gateway's database: `await Store.open(url)`, then transactions, then `await aclose()`."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._writer = engine.execution_options(writes=True)
+        self._reader = engine
+        if engine.dialect.name == "postgresql":
+            self._reader = engine.execution_options(isolation_level="REPEATABLE READ")
+
+    @classmethod
+    async def open(cls, url: str) -> Store:
+        """Open a database and bring its schema up to date.
+
+        Args:
+            url: `sqlite:///FILE` or `postgresql://…`.
+
+        Raises:
+            ConfigurationError: The database cannot be reached, its driver is missing, or its schema
+                is newer than this version of the gateway. The message never contains a password.
+        """
+        database = DatabaseUrl.parse(url)
+        if database.dialect == "sqlite":
+            keep_private(database.target)
+        store = cls(create_engine(database))
+        try:
+            await while_locked(store._make_ready)
+        except (ConfigurationError, SQLAlchemyError, OSError) as error:
+            await store.aclose()
+            why = error.message if isinstance(error, ConfigurationError) else reason(error)
+            raise ConfigurationError(f"the database {database.shown} cannot be used: {why}") from None
+        return store
+
+    async def _make_ready(self) -> None:
+        await read_beside_writes(self._engine)
+        await ensure_schema(self._reader, self._writer)
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._engine.dispose()
+
+    @asynccontextmanager
+    async def read(self, *, timeout: float = _READ_TIMEOUT) -> AsyncIterator[AsyncConnection]:
+        """Start a read-only transaction that sees one consistent state of the database.
+
+        Args:
+            timeout: Seconds until the block is cancelled.
+
+        Raises:
+            Unavailable: The database does not respond.
+            StatementRefused: It refuses a value.
+        """
+        with _translated():
+            async with (
+                self._to_its_end(),
+                loop_timeout(timeout),
+                self._reader.begin() as connection,
+            ):
+                yield connection
+
+    async def ping(self) -> None:
+        """Check that the database responds.
+
+        Raises:
+            Unavailable: The database does not respond.
+        """
+        await self.revision()
+
+    async def revision(self, *, timeout: float = _READ_TIMEOUT) -> int:
+        """Return the revision number, which changes with every committed write.
+
+        Raises:
+            Unavailable: The database does not respond.
+        """
+        async with self.read(timeout=timeout) as connection:
+            return await read_revision(connection)
+
+    @asynccontextmanager
+    async def append(self) -> AsyncIterator[AsyncConnection]:
+        """Start a write transaction that leaves the revision unchanged.
+
+        Use it only for records that no cached read depends on.
+
+        Raises:
+            Unavailable: The database does not respond.
+            StatementRefused: It refuses a value.
+        """
+        with _translated():
+            async with self._to_its_end(), self._writer.begin() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """Start a write transaction that excludes other writers, and rolls back if its block raises.
+
+        A block that finds nothing to write calls `await connection.rollback()`.
+
+        Raises:
+            Unavailable: The database does not respond.
+        """
+        async with self.append() as connection:
+            # The update locks the row first, so that writers queue here and see each other's changes.
+            await connection.execute(update(revision).values(value=revision.c.value + 1))
+            yield connection
+
+    @asynccontextmanager
+    async def _to_its_end(self) -> AsyncIterator[None]:
+        """Shields transactions on SQLite from cancellation, so that they complete first.
+
+        An anyio scope cancels repeatedly. At the second cancellation, SQLite's driver leaves a task
+        that never ends and blocks the end of the event loop. Transactions on a file are short. Those on
+        a network database aren't shielded, because they can take forever.
+        """
+        await checkpoint_if_cancelled()
+        with anyio.CancelScope(shield=self._engine.dialect.name == "sqlite"):
+            yield
+
+
+async def read_revision(connection: AsyncConnection) -> int:
+    """Return the revision that a transaction sees."""
+    value: int = (await connection.execute(select(revision.c.value))).scalar_one()
+    return value
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except (SQLAlchemyError, OSError) as error:
+        if is_refusal(error):
+            raise StatementRefused(
+                "the gateway's database refuses a value", detail=reason(error)
+            ) from error
+        raise Unavailable(
+            "the gateway's database does not respond; try again later", detail=reason(error)
+        ) from error

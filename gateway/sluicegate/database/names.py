@@ -1,0 +1,57 @@
+"""Rules for the names of shares, schemas, tables, and recipients.
+
+Source: Delta Sharing protocol, "Names".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+NamedKind = Literal["share", "schema", "table", "recipient"]
+
+MAX_NAME_LENGTH = 255
+_FORBIDDEN = re.compile(r"[ /\x00-\x1f\x7f]")
+_FORBIDDEN_WITHIN_SHARES = re.compile(r"[ /.\x00-\x1f\x7f]")
+_SHOWN = {" ": "a space", "/": "a slash", ".": "a period", "\x7f": "the DELETE character"}
+
+
+def name_key(name: str) -> str:
+    """Return the casefolded form of a name, which is the same for all of its spellings."""
+    return name.casefold()
+
+
+def aliased(kind: NamedKind, name: str, replacement: str) -> str:
+    """Return a name with each character replaced that names of this kind cannot contain."""
+    return _forbidden(kind).sub(replacement, name)
+
+
+def check_name(kind: NamedKind, name: str) -> str:
+    """Return the name if it is valid.
+
+    Raises:
+        ValueError: The name breaks a rule, which the message states.
+    """
+    problem = _broken_rule(kind, name)
+    if problem:
+        raise ValueError(f"a {kind}'s name {problem}")
+    return name
+
+
+def _broken_rule(kind: NamedKind, name: str) -> str | None:
+    if not name:
+        return "cannot be empty"
+    if len(name) > MAX_NAME_LENGTH:
+        return f"cannot be longer than {MAX_NAME_LENGTH} characters (this one has {len(name)})"
+    found = _forbidden(kind).search(name)
+    if found:
+        return f"cannot contain {_SHOWN.get(found[0], 'a control character')}"
+    if any("\ud800" <= character <= "\udfff" for character in name):
+        return "cannot contain half of a surrogate pair"
+    if name in (".", ".."):
+        return f"cannot be '{name}', which no URL can address"
+    return None
+
+
+def _forbidden(kind: NamedKind) -> re.Pattern[str]:
+    return _FORBIDDEN_WITHIN_SHARES if kind in ("schema", "table") else _FORBIDDEN

@@ -1,0 +1,173 @@
+"""Queries that requests run, with models as results. Lists are sorted by casefolded name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, select
+
+from sluicegate.api.models import Schema, Share, SharedCatalogSource, SharedSchemaSource, SharedTable
+from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.names import name_key
+from sluicegate.database.tables import (
+    CredentialKind,
+    grants,
+    recipients,
+    schemas,
+    shared_tables,
+    shares,
+    tokens,
+)
+
+Network = IPv4Network | IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientRecord:
+    """A recipient, which may be revoked.
+
+    Attributes:
+        allow_from: Networks that it may send requests from; empty for all networks.
+        revoked_at: Epoch milliseconds, or `None`.
+        last_revoked_at: Epoch milliseconds of the last revocation, which stays if the recipient is
+            enabled again; or `None`.
+    """
+
+    id: str
+    name: str
+    properties: Mapping[str, str]
+    allow_from: tuple[Network, ...]
+    revoked_at: int | None
+    last_revoked_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialRecord:
+    """An issued bearer token or OAuth client, and the recipient that it authenticates.
+
+    Attributes:
+        id: The credential's id; for an OAuth client, the client id.
+        digest: SHA-256 of the token or of the client's secret.
+        expires_at: Epoch milliseconds.
+        revoked_at: Epoch milliseconds, or `None`.
+    """
+
+    id: str
+    digest: bytes
+    recipient: RecipientRecord
+    expires_at: int
+    revoked_at: int | None
+
+
+async def load_token(connection: AsyncConnection, digest: bytes) -> CredentialRecord | None:
+    """Return the bearer token with this digest, even if it is expired or revoked."""
+    return await _credential(connection, "bearer", tokens.c.digest == digest)
+
+
+async def load_client(connection: AsyncConnection, client_id: str) -> CredentialRecord | None:
+    """Return the OAuth client with this id, even if it is expired or revoked."""
+    return await _credential(connection, "oauth", tokens.c.id == client_id)
+
+
+async def load_recipient(connection: AsyncConnection, name: str) -> RecipientRecord | None:
+    """Return the recipient with this name, regardless of case."""
+    query = select(recipients).where(recipients.c.key == name_key(name))
+    row = (await connection.execute(query)).one_or_none()
+    return None if row is None else _recipient(row)
+
+
+async def _credential(
+    connection: AsyncConnection, kind: CredentialKind, which: ColumnElement[bool]
+) -> CredentialRecord | None:
+    query = select(tokens).where(tokens.c.kind == kind, which)
+    token = (await connection.execute(query)).one_or_none()
+    if token is None:
+        return None
+    holder = select(recipients).where(recipients.c.id == token.recipient_id)
+    recipient = _recipient((await connection.execute(holder)).one())
+    return CredentialRecord(token.id, token.digest, recipient, token.expires_at, token.revoked_at)
+
+
+def _recipient(row: Row[Any]) -> RecipientRecord:
+    return RecipientRecord(
+        id=row.id,
+        name=row.name,
+        properties=row.properties,
+        allow_from=tuple(ip_network(network) for network in row.allow_from),
+        revoked_at=row.revoked_at,
+        last_revoked_at=row.last_revoked_at,
+    )
+
+
+async def load_shares(connection: AsyncConnection, recipient_id: str) -> list[Share]:
+    """Return the shares that are granted to a recipient."""
+    query = (
+        select(shares)
+        .join(grants, grants.c.share_id == shares.c.id)
+        .where(grants.c.recipient_id == recipient_id)
+    )
+    found = await connection.execute(query)
+    return [
+        Share(
+            id=row.id,
+            name=row.name,
+            display_name=row.display_name,
+            comment=row.comment,
+            properties=row.properties,
+            source=row.source and SharedCatalogSource(**_values(row.source)),
+        )
+        for row in _sorted(found)
+    ]
+
+
+async def load_schemas(connection: AsyncConnection, share: Share) -> list[Schema]:
+    """Return the schemas of a share."""
+    found = await connection.execute(select(schemas).where(schemas.c.share_id == share.id))
+    return [
+        Schema(
+            row.id,
+            share,
+            row.name,
+            row.comment,
+            row.source and SharedSchemaSource(**_values(row.source)),
+        )
+        for row in _sorted(found)
+    ]
+
+
+async def load_tables(connection: AsyncConnection, schema: Schema) -> list[SharedTable]:
+    """Return the tables that a schema declares individually."""
+    found = await connection.execute(
+        select(shared_tables).where(shared_tables.c.schema_id == schema.id)
+    )
+    return [
+        SharedTable(
+            id=row.id,
+            share=schema.share.name,
+            share_id=schema.share.id,
+            schema=schema.name,
+            name=row.name,
+            catalog=row.catalog,
+            identifier=row.identifier,
+            comment=row.comment,
+            history=row.history,
+            change_feed=row.change_feed,
+            start_version=row.start_version,
+            partition_filter=row.partition_filter,
+            access_modes=tuple(row.access_modes),
+        )
+        for row in _sorted(found)
+    ]
+
+
+def _sorted(rows: Any) -> list[Row[Any]]:
+    # Page tokens need the same order on each database, and the databases collate differently.
+    return sorted(rows, key=lambda row: row.key)
+
+
+def _values(source: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored source's values. Sources that are older than table options have none."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in source.items()}

@@ -1,0 +1,1 @@
+"""Payloads of tasks: schema, limits, and the locations that they name."""

@@ -1,0 +1,1 @@
+"""The task queue in the database: states, leases, retries and retention."""

@@ -1,0 +1,109 @@
+"""Models of a stored task (Polaris delegation proposal, "Delegation Service Task Schema")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from sqlalchemy import Row
+
+from sluicegate.delegation.queue.states import ENDED, LEASED, Status
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord:
+    """The newest version of a task's record. Times are in epoch milliseconds.
+
+    Attributes:
+        version: Number of transitions. A change of state names the version that it is based on.
+        submitted_by: The client that submitted the task.
+        digest: SHA-256 of the request without credentials. Distinguishes a repeated request from a
+            different one.
+        priority: 1 is highest, 9 is lowest.
+        payload: The parts of the request that contain no secrets.
+        sealed: The other parts, encrypted, until the task is completed.
+        due_at: When a worker can take it: immediately, at the time of its retry, or when its lease is
+            lost.
+        stages: Finished stages.
+        result: The result of a successful task.
+        result_extended: Details for operators.
+    """
+
+    id: str
+    version: int
+    parent_id: str | None
+    operation: str
+    realm: str
+    correlation_id: str | None
+    submitted_by: str
+    digest: bytes = field(repr=False)
+    priority: int
+    payload: Mapping[str, Any]
+    sealed: bytes | None = field(repr=False)
+    status: Status
+    received_at: int
+    created_at: int
+    status_changed_at: int
+    attempt_count: int
+    lease_acquired_at: int | None
+    leased_by: str | None
+    due_at: int | None
+    cancel_requested_at: int | None
+    stages: tuple[str, ...]
+    progress: Mapping[str, Any] | None
+    result: Mapping[str, Any] | None
+    error_code: str | None
+    result_summary: str | None
+    result_extended: str | None
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> TaskRecord:
+        """Return the record in a row of the table `tasks`."""
+        values = row._mapping
+        stored = {each.name: values[each.name] for each in fields(cls)}
+        return cls(**(stored | {"stages": tuple(values["stages"])}))
+
+    @property
+    def table(self) -> str:
+        """Return the table's name in its catalog, for display."""
+        named = self.payload["operation_parameters"]["table_identity"]
+        return ".".join((named["catalog_name"], *named["namespace_levels"], named["table_name"]))
+
+    def __str__(self) -> str:
+        """Return the description of the task in log lines."""
+        return f"task {self.id} ({self.operation} of {self.table})"
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the task is in a final state."""
+        return self.status in ENDED
+
+    def follows(self, before: TaskRecord) -> bool:
+        """Return whether this is the next version of a leased record, with the same lease holder."""
+        lease = (before.leased_by, before.lease_acquired_at)
+        return self.version == before.version + 1 and (self.leased_by, self.lease_acquired_at) == lease
+
+    @property
+    def leased(self) -> bool:
+        """Return whether a worker has the task, or had it when the lease was lost."""
+        return self.status in LEASED
+
+
+@dataclass(frozen=True, slots=True)
+class TaskVersion:
+    """One row of a task's history."""
+
+    version: int
+    status: Status
+    attempt_count: int
+    status_changed_at: int
+    leased_by: str | None
+    due_at: int | None
+    error_code: str | None
+    result_summary: str | None
+
+    @classmethod
+    def of(cls, row: Row[Any]) -> TaskVersion:
+        """Return the version in a row of the table `task_versions`."""
+        return cls(**{each.name: row._mapping[each.name] for each in fields(cls)})

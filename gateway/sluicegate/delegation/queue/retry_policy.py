@@ -1,0 +1,45 @@
+"""Decides when a failed task is retried.
+
+Source: Polaris delegation proposal, "Configuration of Retry Policies".
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sluicegate.config.delegation import DelegationSettings, RetrySettings
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicies:
+    """The retry policy of each operation.
+
+    Attributes:
+        chance: Returns a number in [0, 1) for the jitter.
+    """
+
+    settings: DelegationSettings
+    chance: Callable[[], float] = random.random
+
+    def policy(self, operation: str) -> RetrySettings:
+        """Return the default policy with the configured changes for an operation."""
+        override = self.settings.retry_overrides.get(operation)
+        if override is None:
+            return self.settings.retry
+        return self.settings.retry.model_copy(update=override.model_dump(exclude_none=True))
+
+    def exhausted(self, operation: str, attempts: int) -> bool:
+        """Return whether no attempts are left after this many."""
+        return attempts >= self.policy(operation).max_attempts
+
+    def backoff_ms(self, operation: str, attempts: int) -> int:
+        """Return milliseconds until the next attempt, after this many attempts (at least 1)."""
+        policy = self.policy(operation)
+        try:
+            wait = policy.initial_backoff * policy.backoff_multiplier ** (attempts - 1)
+        except OverflowError:
+            wait = policy.max_backoff
+        shortened = min(wait, policy.max_backoff) * (1 - policy.jitter * self.chance())
+        return int(shortened * 1000)

@@ -1,0 +1,1 @@
+"""Workers lease tasks and run each attempt on an executor."""

@@ -1,0 +1,49 @@
+"""Builds, runs and closes a worker's executors on one event loop, to which their connections belong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+
+from sluicegate.api.tasks import TaskExecutor
+from sluicegate.delegation.grants import GrantedExecutor, RealmGrants
+from sluicegate.plugins import ConfiguredInstances, Instances, Registry
+from sluicegate.plugins.context import NoLinks
+
+
+class ConfiguredExecutors:
+    """The configured executors, and the context with which they open locations.
+
+    Args:
+        registry: The loaded plugins.
+        configured: Their validated sections.
+        grants: Grants of the realms.
+    """
+
+    def __init__(
+        self, registry: Registry, configured: ConfiguredInstances, grants: RealmGrants
+    ) -> None:
+        self._registry = registry
+        self._configured = configured
+        self._grants = grants
+        self._stack = AsyncExitStack()
+
+    async def build(self) -> Mapping[str, TaskExecutor]:
+        """Return the executors by operation.
+
+        Raises:
+            ConfigurationError: A plugin can't build one from its section.
+        """
+        instances = Instances(self._registry, self._configured, links=NoLinks)
+        self._stack.push_async_callback(instances.aclose)
+        executors: dict[str, TaskExecutor] = {}
+        for entry in self._configured.executors:
+            executor = instances.executor(entry)
+            self._stack.push_async_callback(executor.aclose)
+            granted = GrantedExecutor(executor, self._grants)
+            executors.update(dict.fromkeys(entry.type.operations, granted))
+        return executors
+
+    async def aclose(self) -> None:
+        """Close all executors."""
+        await self._stack.aclose()

@@ -1,0 +1,34 @@
+"""Retries while the database is unavailable, so that completed work isn't lost and repeated."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import anyio
+
+from sluicegate.api.errors import Unavailable
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 5.0
+
+
+async def retry_until_available(ask: Callable[[], Awaitable[T]], what: str) -> T:
+    """Return the database's response, however long it is unavailable.
+
+    Args:
+        ask: Must be safe to repeat: the change might have been stored without a response.
+        what: Description of the waiting operation, for the log.
+    """
+    pause = _FIRST_PAUSE
+    while True:
+        try:
+            return await ask()
+        except Unavailable as error:
+            log.warning("%s waits for the database: %s", what, error.detail or error.message)
+            await anyio.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE)

@@ -1,1 +1,0 @@
-"""A whole gateway on one machine: real tables, a real recipient, the official client."""

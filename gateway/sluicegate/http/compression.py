@@ -1,0 +1,113 @@
+"""Compresses responses for clients that accept it (RFC 9110, section 8.4)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sluicegate.http.content_codings import CODINGS, Compressor, accepted_coding
+
+# Bytes. Shorter responses fit into a few packets, compressed or not.
+MIN_SIZE = 4_096
+# Bytes. Longer parts are compressed on a thread: on the event loop they would delay other requests.
+_MAX_ON_LOOP = 131_072
+# Files of tables are compressed already, and clients read ranges of them.
+_COMPRESSIBLE = ("application/json", "application/x-ndjson", "text/")
+_WITHOUT_CONTENT = frozenset({204, 206, 304})
+
+
+class Compression:
+    """Compresses streams, and JSON of at least 4 KiB.
+
+    Each part of a stream is sent when the application sends it, so that compression does not delay the
+    first lines.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Serve a scope; only responses to HTTP requests are compressed."""
+        if scope["type"] != "http" or scope["method"] == "HEAD":
+            return self._app(scope, receive, send)
+        values = (value for name, value in scope["headers"] if name == b"accept-encoding")
+        return self._app(scope, receive, _Response(accepted_coding(values), send).send)
+
+
+class _Response:
+    """Passes on the messages of one response, compressed if possible.
+
+    Attributes:
+        _held: The start of a response of known length. It waits for the body's first part, whose
+            compression changes the length.
+    """
+
+    __slots__ = ("_coding", "_compressor", "_held", "_send")
+
+    def __init__(self, coding: str | None, send: Send) -> None:
+        self._coding = coding
+        self._send = send
+        self._compressor: Compressor | None = None
+        self._held: Message | None = None
+
+    def send(self, message: Message) -> Awaitable[None]:
+        """Pass on one message."""
+        if message["type"] == "http.response.start":
+            return self._start(message)
+        if self._compressor is None:
+            return self._send(message)
+        return self._part(message, self._compressor)
+
+    async def _start(self, message: Message) -> None:
+        headers = MutableHeaders(raw=[*message.get("headers", ())])
+        if _is_compressible(message["status"], headers):
+            headers.add_vary_header("Accept-Encoding")
+            message = {**message, "headers": headers.raw}
+            if self._coding is not None:
+                self._compressor = CODINGS[self._coding]()
+                _describe(headers, self._coding)
+                if "content-length" in headers:
+                    self._held = message
+                    return
+        await self._send(message)
+
+    async def _part(self, message: Message, compressor: Compressor) -> None:
+        data, last = message.get("body", b""), not message.get("more_body", False)
+        if data or last:
+            data = await _compressed(compressor, data, last=last)
+        start, self._held = self._held, None
+        if start is not None:
+            headers = MutableHeaders(raw=start["headers"])
+            if last:
+                headers["Content-Length"] = str(len(data))
+            else:
+                del headers["Content-Length"]
+            await self._send(start)
+        await self._send({**message, "body": data})
+
+
+def _is_compressible(status: int, headers: MutableHeaders) -> bool:
+    return (
+        status not in _WITHOUT_CONTENT
+        and headers.get("content-type", "").startswith(_COMPRESSIBLE)
+        and "content-encoding" not in headers
+        and "no-transform" not in headers.get("cache-control", "")
+        and int(headers.get("content-length", MIN_SIZE)) >= MIN_SIZE
+    )
+
+
+def _describe(headers: MutableHeaders, coding: str) -> None:
+    headers["Content-Encoding"] = coding
+    etag = headers.get("etag")
+    if etag is not None and not etag.startswith("W/"):
+        # RFC 9110, section 8.8.3.3: a strong tag would also stand for the bytes of other codings.
+        headers["ETag"] = f"W/{etag}"
+
+
+async def _compressed(compressor: Compressor, data: bytes, *, last: bool) -> bytes:
+    if len(data) > _MAX_ON_LOOP:
+        return await asyncio.to_thread(compressor.compress, data, last=last)
+    return compressor.compress(data, last=last)

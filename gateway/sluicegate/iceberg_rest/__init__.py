@@ -1,1 +1,0 @@
-"""The Iceberg REST door: a read-only Iceberg catalog for each share."""

@@ -1,1 +1,0 @@
-"""What plugins are built with beside the nouns; they get all of it from `api`."""

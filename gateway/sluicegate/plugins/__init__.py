@@ -1,0 +1,26 @@
+"""Loads the enabled plugins, and builds the instances that the configuration names."""
+
+from sluicegate.plugins.checked_sections import configure
+from sluicegate.plugins.configured import (
+    ConfiguredAuthenticator,
+    ConfiguredCatalog,
+    ConfiguredExecutor,
+    ConfiguredInstances,
+    ConfiguredStorage,
+)
+from sluicegate.plugins.hooks import Registry
+from sluicegate.plugins.installed import InstalledPlugin, installed_plugins
+from sluicegate.plugins.instances import Instances
+
+__all__ = [
+    "ConfiguredAuthenticator",
+    "ConfiguredCatalog",
+    "ConfiguredExecutor",
+    "ConfiguredInstances",
+    "ConfiguredStorage",
+    "InstalledPlugin",
+    "Instances",
+    "Registry",
+    "configure",
+    "installed_plugins",
+]

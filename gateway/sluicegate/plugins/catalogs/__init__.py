@@ -1,0 +1,1 @@
+"""Protects configured catalogs: caching, limits, and pauses after failures."""

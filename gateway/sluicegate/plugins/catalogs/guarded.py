@@ -1,0 +1,180 @@
+"""Wraps a configured catalog with timeouts, limits, caches, and checks of its responses."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+import anyio
+
+from sluicegate.api import (
+    Catalog,
+    CatalogConfig,
+    CatalogTable,
+    ListedTable,
+    SluicegateError,
+    TablePage,
+    Unavailable,
+)
+from sluicegate.plugins.catalogs.catalog_cache import CatalogCache
+from sluicegate.plugins.catalogs.paged_listings import PagedListings, SchemaListing
+from sluicegate.telemetry import count, span
+
+_T = TypeVar("_T")
+
+log = logging.getLogger(__name__)
+
+# Seconds that a request waits for the pages of a listing. Then it fails, and the listing continues.
+_LONGEST_WAIT = 60.0
+
+
+class GuardedCatalog(Catalog):
+    """A catalog whose responses are cached, and whose requests have timeouts.
+
+    Responses are at most as old as `CatalogConfig.max_age` plus `stale_while_revalidate`. For a table
+    that is pinned to one state (a metadata location, ratified commits) the limit is `max_age`.
+
+    Args:
+        name: The catalog's name in the configuration.
+        catalog: The adapter's instance.
+        config: The catalog's section.
+        clock: Seconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        catalog: Catalog,
+        config: CatalogConfig,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._name = name
+        self._catalog = catalog
+        self.finds_by_name = catalog.finds_by_name
+        self.reason_for_none = catalog.reason_for_none
+        self.reason_for_no_schemas = catalog.reason_for_no_schemas
+        self._timeout = config.timeout
+        self._limiter = anyio.Semaphore(config.max_concurrency)
+        ages = (config.max_age, config.stale_while_revalidate, clock)
+        self._schemas: CatalogCache[list[str]] = CatalogCache(*ages)
+        self._listings = PagedListings(name, self._page, clock)
+        self._tables: CatalogCache[SchemaListing] = CatalogCache(
+            *ages, dated=lambda listing: listing.requested_at
+        )
+        self._lookups: CatalogCache[CatalogTable] = CatalogCache(*ages, may_be_stale=_is_unpinned)
+
+    async def list_schemas(self) -> list[str]:
+        """See `Catalog.list_schemas`."""
+        return await self._schemas.get((), lambda: self._call("schemas", self._catalog.list_schemas))
+
+    async def list_tables(self, schema: str) -> list[str]:
+        """See `Catalog.list_tables`."""
+        return [table.name for table in await self.listed_tables(schema)]
+
+    async def listed_tables(self, schema: str) -> list[ListedTable]:
+        """See `Catalog.listed_tables`. Returns the same list object while the listing is cached.
+
+        `timeout` limits each page of it. A caller that waits longer than a minute for all pages gets an
+        error, and the listing continues in the background.
+        """
+        try:
+            with anyio.fail_after(_LONGEST_WAIT):
+                key = self.canonical_schema(schema)
+                listing = await self._tables.get(key, lambda: self._listings.list(schema))
+        except TimeoutError as error:
+            raise Unavailable(
+                f"the catalog '{self._name}' is still listing the schema; try again later",
+                detail=f"{schema}: not complete after {_LONGEST_WAIT:.0f} seconds",
+            ) from error
+        return listing.tables
+
+    def identifier(self, schema: str, table: str) -> str:
+        """See `Catalog.identifier`."""
+        return self._catalog.identifier(schema, table)
+
+    async def load_table(self, identifier: str) -> CatalogTable:
+        """See `Catalog.load_table`."""
+
+        def ask() -> Coroutine[Any, Any, CatalogTable]:
+            return self._call("table", lambda: self._load(identifier))
+
+        return await self._lookups.get(self.canonical_identifier(identifier), ask)
+
+    def canonical_schema(self, schema: str) -> str:
+        """See `Catalog.canonical_schema`."""
+        return self._catalog.canonical_schema(schema)
+
+    def canonical_identifier(self, identifier: str) -> str:
+        """See `Catalog.canonical_identifier`."""
+        return self._catalog.canonical_identifier(identifier)
+
+    async def aclose(self) -> None:
+        """Cancel running requests, and close the catalog."""
+        for remembered in (self._schemas, self._tables, self._lookups):
+            await remembered.aclose()
+        await self._catalog.aclose()
+
+    async def _page(self, schema: str, token: str | None) -> TablePage:
+        return await self._call("tables", lambda: self._catalog.table_page(schema, token))
+
+    async def _load(self, identifier: str) -> CatalogTable:
+        table = await self._catalog.load_table(identifier)
+        problem = _problem(table)
+        if problem is not None:
+            raise Unavailable(
+                f"the catalog '{self._name}' does not say where the table is",
+                detail=f"{identifier}: {problem}",
+            )
+        return table
+
+    async def _call(self, what: str, ask: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+        """Send one request to the catalog.
+
+        Raises:
+            Unavailable: The catalog does not respond in time, or its response is not valid.
+            SluicegateError: An error of the catalog.
+        """
+        outcome = "failed"
+        try:
+            with span("catalog", catalog=self._name, question=what):
+                answer = await self._bounded(ask)
+            outcome = "answered"
+        except Unavailable:
+            raise
+        except SluicegateError:
+            outcome = "refused"
+            raise
+        except Exception as error:
+            log.exception("catalog '%s' failed", self._name)
+            raise Unavailable(f"the catalog '{self._name}' cannot be used now") from error
+        finally:
+            count("sluicegate.catalog.requests", catalog=self._name, outcome=outcome)
+        return answer
+
+    async def _bounded(self, ask: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+        try:
+            with anyio.fail_after(self._timeout):
+                async with self._limiter:
+                    return await ask()
+        except TimeoutError as error:
+            raise Unavailable(
+                f"the catalog '{self._name}' does not respond now; try again later",
+                detail=f"no response within {self._timeout} seconds",
+            ) from error
+
+
+def _is_unpinned(table: CatalogTable) -> bool:
+    """Whether the response does not name the latest state of the table."""
+    return table.metadata_location is None and table.latest_version is None
+
+
+def _problem(table: CatalogTable) -> str | None:
+    if not table.id:
+        return "the id is empty"
+    if "://" not in table.location:
+        return f"the location {table.location!r} is not an absolute URL"
+    if table.location.endswith("/"):
+        return f"the location {table.location!r} ends with a slash"
+    return None

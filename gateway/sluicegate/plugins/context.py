@@ -1,0 +1,66 @@
+"""The context of a configured instance: its name, its links, and locations to open."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property
+
+from sluicegate.api import LinkSigner, ObjectDirectory, Presigned
+from sluicegate.api.errors import UnsupportedOperation
+
+
+class InstanceContext:
+    """The `api.PluginContext` of one instance.
+
+    Args:
+        name: The instance's name in the configuration.
+        open_location: Opens a location through the storage that serves it.
+        make_links: Creates the signer of the instance's links, when it is first used.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        open_location: Callable[[str], Awaitable[ObjectDirectory]],
+        make_links: Callable[[], LinkSigner],
+    ) -> None:
+        self._name = name
+        self._open_location = open_location
+        self._make_links = make_links
+
+    @property
+    def name(self) -> str:
+        """The instance's name in the configuration, for messages."""
+        return self._name
+
+    @cached_property
+    def links(self) -> LinkSigner:
+        """The signer of gateway links for this instance's own locations."""
+        return self._make_links()
+
+    async def open(self, location: str) -> ObjectDirectory:
+        """Open a location through the storage instance that serves it.
+
+        Raises:
+            ConfigurationError: No configured storage serves the location.
+        """
+        return await self._open_location(location)
+
+
+class NoLinks:
+    """The links of an instance without its own locations.
+
+    Args:
+        owner: Description of the instance for messages, such as "catalog 'main'".
+    """
+
+    def __init__(self, owner: str) -> None:
+        self._owner = owner
+
+    def sign(self, paths: Sequence[str], expires_in: int) -> Presigned:
+        """Raise an error, because only storage instances sign links.
+
+        Raises:
+            UnsupportedOperation: Always.
+        """
+        raise UnsupportedOperation(f"{self._owner} has no locations to sign links for")

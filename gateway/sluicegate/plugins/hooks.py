@@ -1,0 +1,199 @@
+"""The typed facade of the plugins, with a method for each hook. Only this package calls pluggy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, Self
+
+from sluicegate.api import (
+    AuthenticatorType,
+    CatalogType,
+    Event,
+    FormatType,
+    GatewayServices,
+    PluginConfig,
+    PolicyType,
+    StorageType,
+    TaskExecutorType,
+    TokenBinding,
+)
+from sluicegate.api.errors import ConfigurationError
+from sluicegate.config import Settings
+from sluicegate.plugins.events import Notifier
+from sluicegate.plugins.host import PluginHost, wrong_result
+from sluicegate.plugins.installed import InstalledPlugin, find_plugin, installed_plugins
+from sluicegate.plugins.registered_types import RegisteredTypes, collect_types
+
+if TYPE_CHECKING:
+    import click
+    from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp
+
+_BEHAVIOURS = {
+    "sluicegate_register_routes": "routes",
+    "sluicegate_register_commands": "commands",
+    "sluicegate_wrap_app": "a wrapper of the application",
+    "sluicegate_lifespan": "a lifespan",
+    "sluicegate_on_event": "a listener to events",
+}
+
+# Some listeners complete only when their plugin's lifespan ends.
+_EVENTS_SECONDS = 5.0
+
+ServicesOf = Callable[[str], GatewayServices]
+"""The services of a plugin, by its name."""
+
+
+class Registry:
+    """The enabled plugins of one gateway, loaded and checked.
+
+    Args:
+        plugins: The plugins to load, in the order in which they are called.
+    """
+
+    def __init__(self, plugins: Sequence[InstalledPlugin]) -> None:
+        self._host = PluginHost(plugins)
+        self._types: RegisteredTypes = collect_types(self._host)
+        self._notifier = Notifier(self._host)
+
+    @classmethod
+    def load(cls, enabled: Settings | Iterable[str]) -> Self:
+        """Load only the plugins that the configuration enables, or those with the given names.
+
+        Raises:
+            ConfigurationError: A plugin is not installed, is installed twice, cannot be imported,
+                does not fit the hooks, or registers what another one registers.
+        """
+        installed = installed_plugins()
+        if isinstance(enabled, Settings):
+            return cls(_find_enabled(enabled, installed))
+        return cls([find_plugin(name, installed) for name in dict.fromkeys(enabled)])
+
+    @property
+    def plugins(self) -> tuple[InstalledPlugin, ...]:
+        """The loaded plugins, in the order of the configuration."""
+        return self._host.plugins
+
+    def settings_models(self) -> Mapping[str, type[PluginConfig]]:
+        """The models of plugins' own settings, by the plugin's name."""
+        return self._types.settings
+
+    def catalog_types(self) -> Mapping[str, CatalogType]:
+        """Types of catalogs, by `type`."""
+        return self._types.catalogs
+
+    def storage_types(self) -> Mapping[str, StorageType]:
+        """Types of storage, by `type`."""
+        return self._types.storage
+
+    def format_types(self) -> Mapping[str, FormatType]:
+        """Table formats of plugins, by their names in `CatalogTable.format`."""
+        return self._types.formats
+
+    def authenticator_types(self) -> Mapping[str, AuthenticatorType]:
+        """Types of authenticators, by `type`."""
+        return self._types.authenticators
+
+    def policy_types(self) -> Mapping[str, PolicyType]:
+        """Types of policies, by `type`."""
+        return self._types.policies
+
+    def task_executor_types(self) -> Mapping[str, TaskExecutorType]:
+        """Types of task executors, by `type`."""
+        return self._types.task_executors
+
+    def token_bindings(self) -> Mapping[str, TokenBinding]:
+        """Bindings of delegation tokens that plugins add, by name."""
+        return self._types.token_bindings
+
+    def capabilities(self) -> Mapping[str, str]:
+        """Capabilities that plugins add to the capabilities header of responses."""
+        return self._types.capabilities
+
+    def routes(self, services: ServicesOf) -> list[BaseRoute]:
+        """Routes that plugins add."""
+        from starlette.routing import BaseRoute
+
+        hook = "sluicegate_register_routes"
+        found: list[BaseRoute] = []
+        for plugin in self._implementing(hook):
+            for route in self._host.ask_each(plugin, hook, services=services(plugin.name)):
+                if not isinstance(route, BaseRoute):
+                    raise wrong_result(plugin, hook, route, "routes of Starlette")
+                found.append(route)
+        return found
+
+    def commands(self, cli: click.Group) -> None:
+        """Add the commands of plugins."""
+        self._ask_all("sluicegate_register_commands", cli=cli)
+
+    def wrap_app(self, app: ASGIApp, services: ServicesOf) -> ASGIApp:
+        """The application inside the plugins' wrappers; the first enabled plugin's is the innermost."""
+        hook = "sluicegate_wrap_app"
+        for plugin in self._implementing(hook):
+            answers = self._host.ask(plugin, hook, app=app, services=services(plugin.name))
+            # A wrapper can protect the application, so a wrapper that returns nothing is an error.
+            wrapped = answers[0] if answers else None
+            if not callable(wrapped):
+                raise wrong_result(plugin, hook, wrapped, "an ASGI application")
+            app = wrapped
+        return app
+
+    def lifespans(self, services: ServicesOf) -> list[AbstractAsyncContextManager[None]]:
+        """Contexts to enter, in this order, when the gateway starts."""
+        hook = "sluicegate_lifespan"
+        found: list[AbstractAsyncContextManager[None]] = []
+        for plugin in self._implementing(hook):
+            for context in self._host.ask(plugin, hook, services=services(plugin.name)):
+                if not isinstance(context, AbstractAsyncContextManager):
+                    raise wrong_result(plugin, hook, context, "an asynchronous context manager")
+                found.append(context)
+        return found
+
+    def notify(self, event: Event, *, but: str | None = None) -> None:
+        """Send an event to the plugins. This method never raises and never waits.
+
+        Args:
+            event: The event.
+            but: Name of a plugin that does not receive the event, because it published it.
+        """
+        self._notifier.notify(event, but=but)
+
+    async def drain(self) -> None:
+        """Wait until plugins have processed their events, but not for one that takes very long."""
+        await self._notifier.drain(_EVENTS_SECONDS)
+
+    async def aclose(self) -> None:
+        """Wait until plugins have processed their events."""
+        await self._notifier.drain()
+
+    def behaviours(self) -> list[str]:
+        """Descriptions of the plugins' hooks that don't register types."""
+        return [
+            words
+            for hook, words in _BEHAVIOURS.items()
+            if any(self._host.implements(plugin, hook) for plugin in self.plugins)
+        ]
+
+    def _implementing(self, hook: str) -> list[InstalledPlugin]:
+        return [plugin for plugin in self.plugins if self._host.implements(plugin, hook)]
+
+    def _ask_all(self, hook: str, **arguments: Any) -> list[Any]:
+        return [
+            answer for plugin in self.plugins for answer in self._host.ask(plugin, hook, **arguments)
+        ]
+
+
+def _find_enabled(settings: Settings, installed: Sequence[InstalledPlugin]) -> list[InstalledPlugin]:
+    """The plugins that a configuration enables. Problems have the location of the plugin's name."""
+    found: list[InstalledPlugin] = []
+    problems: list[str] = []
+    for name, location in settings.mentions().items():
+        try:
+            found.append(find_plugin(name, installed))
+        except ConfigurationError as error:
+            problems.append(settings.problem(location, error.message))
+    if problems:
+        raise ConfigurationError("\n".join(problems))
+    return found

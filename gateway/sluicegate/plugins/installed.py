@@ -1,0 +1,65 @@
+"""Finds installed plugins: the entry points of the group, and their distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+from sluicegate.api.errors import ConfigurationError
+from sluicegate.config.yaml import nearest
+
+GROUP = "sluicegate"
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPlugin:
+    """A plugin that an installed distribution declares. Finding it doesn't import it.
+
+    Attributes:
+        name: The entry point's name, which is the `type` in the configuration.
+        distribution: Name of the distribution.
+        version: Version of the distribution.
+        entry_point: Loads the plugin's module.
+    """
+
+    name: str
+    distribution: str
+    version: str
+    entry_point: EntryPoint
+
+    def __str__(self) -> str:
+        """The name of the plugin with its distribution, for messages."""
+        return f"'{self.name}' ({self.distribution} {self.version})"
+
+
+def installed_plugins() -> tuple[InstalledPlugin, ...]:
+    """All plugins of installed distributions, sorted by name. Names can occur more than once."""
+    found = (_describe(entry_point) for entry_point in entry_points(group=GROUP))
+    return tuple(sorted(found, key=lambda plugin: (plugin.name, plugin.distribution)))
+
+
+def find_plugin(name: str, installed: Iterable[InstalledPlugin]) -> InstalledPlugin:
+    """The installed plugin of a name.
+
+    Raises:
+        ConfigurationError: No plugin of this name is installed, or two distributions contain one.
+    """
+    known = tuple(installed)
+    matches = [plugin for plugin in known if plugin.name == name]
+    if not matches:
+        raise ConfigurationError(
+            f"plugin '{name}' is enabled but not installed: pip install {GROUP}-{name}"
+            + nearest(name, sorted({plugin.name for plugin in known}))
+        )
+    if len(matches) > 1:
+        owners = " and ".join(f"{plugin.distribution} {plugin.version}" for plugin in matches)
+        raise ConfigurationError(f"plugin '{name}' is provided by both {owners}: uninstall one of them")
+    return matches[0]
+
+
+def _describe(entry_point: EntryPoint) -> InstalledPlugin:
+    distribution = entry_point.dist
+    if distribution is None:
+        return InstalledPlugin(entry_point.name, "an unknown distribution", "", entry_point)
+    return InstalledPlugin(entry_point.name, distribution.name, distribution.version, entry_point)

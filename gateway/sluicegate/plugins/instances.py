@@ -1,0 +1,250 @@
+"""The configured instances: catalogs, storage, formats, authenticators, policies and executors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from traceback import extract_tb
+from typing import Any, TypeVar
+
+from sluicegate._util.lazy import LateMapping
+from sluicegate.api import (
+    Authenticator,
+    Catalog,
+    FormatType,
+    LinkSigner,
+    ObjectDirectory,
+    PluginContext,
+    Policy,
+    Storage,
+    TableFormat,
+    TaskExecutor,
+)
+from sluicegate.api.errors import ConfigurationError, NotFound, SluicegateError
+from sluicegate.plugins.checked_authenticators import check_authenticator
+from sluicegate.plugins.configured import (
+    ConfiguredAuthenticator,
+    ConfiguredCatalog,
+    ConfiguredExecutor,
+    ConfiguredInstances,
+    ConfiguredPolicy,
+    ConfiguredStorage,
+)
+from sluicegate.plugins.context import InstanceContext, NoLinks
+from sluicegate.plugins.hooks import Registry
+from sluicegate.plugins.locations import (
+    as_prefix,
+    bucket_of,
+    canonical_location,
+    spellings_of,
+)
+
+Instance = TypeVar("Instance")
+
+
+class Instances:
+    """Builds every configured instance once, and closes them at the end.
+
+    Args:
+        registry: The loaded plugins.
+        configured: The checked sections of plugins.
+        links: Makes the signer of one storage instance's links, given its name.
+        formats: The built-in table formats, in addition to those that plugins register.
+        guard: Wraps a configured catalog before it is used for requests.
+
+    Raises:
+        ConfigurationError: A plugin cannot build an instance from its section.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        configured: ConfiguredInstances,
+        *,
+        links: Callable[[str], LinkSigner],
+        formats: Sequence[FormatType] = (),
+        guard: Callable[[ConfiguredCatalog, Catalog], Catalog] = lambda _, catalog: catalog,
+    ) -> None:
+        self._links = links
+        self._spellings = spellings_of(registry.storage_types().values())
+        self._storage: Mapping[str, Storage] = {
+            entry.name: _build(entry, entry.type.factory, self._storage_context(entry))
+            for entry in configured.storage
+        }
+        self._by_prefix = sorted(
+            ((entry.config.prefix, self._storage[entry.name]) for entry in configured.storage),
+            key=lambda pair: len(pair[0]),
+            reverse=True,
+        )
+        self._absolute = tuple(
+            prefix for entry in configured.storage for prefix in entry.config.absolute_paths
+        )
+        self._catalogs: Mapping[str, Catalog] = {
+            entry.name: guard(
+                entry,
+                _build(entry, entry.type.factory, self._context(entry.name, f"catalog '{entry.name}'")),
+            )
+            for entry in configured.catalogs
+        }
+        self._authenticators: Sequence[Authenticator] = [
+            self._authenticator(entry) for entry in configured.authenticators
+        ]
+        self._policies: Mapping[str, Policy] = {
+            entry.name: _build(
+                entry, entry.type.factory, self._context(entry.name, f"policy '{entry.name}'")
+            )
+            for entry in configured.policies
+        }
+        types = {known.name: known for known in (*formats, *registry.format_types().values())}
+        self._formats = LateMapping({name: known.factory for name, known in types.items()})
+        for name in registry.format_types():
+            self._formats[name]  # a plugin's format that cannot be built refuses the start
+        self._open = True
+
+    @property
+    def catalogs(self) -> Mapping[str, Catalog]:
+        """The configured catalogs, by name, in the order of the configuration."""
+        return self._catalogs
+
+    def catalog(self, name: str) -> Catalog:
+        """A configured catalog.
+
+        Raises:
+            NotFound: The configuration has no catalog of this name, or no longer has it.
+        """
+        try:
+            return self._catalogs[name]
+        except KeyError:
+            raise NotFound(f"there is no catalog named '{name}' in the configuration") from None
+
+    @property
+    def storages(self) -> Mapping[str, Storage]:
+        """The configured storage, by name, in the order of the configuration."""
+        return self._storage
+
+    def storage(self, name: str) -> Storage | None:
+        """The storage instance of a name, as in links; `None` if it is no longer configured."""
+        return self._storage.get(name)
+
+    def storage_for(self, location: str) -> tuple[str, Storage]:
+        """Find the storage instance with the longest prefix of a location.
+
+        Returns:
+            The location in its canonical form (`s3a://` becomes `s3://`), and the instance.
+
+        Raises:
+            ConfigurationError: No configured storage serves the location.
+        """
+        canonical = canonical_location(location, self._spellings)
+        for prefix, storage in self._by_prefix:
+            if canonical.startswith(prefix) or canonical + "/" == prefix:
+                return canonical, storage
+        raise ConfigurationError(
+            f"no configured storage serves {bucket_of(canonical)}: add it to 'storage:'",
+            detail=location,
+        )
+
+    def canonical(self, location: str) -> str:
+        """The location in its canonical form, whether or not a storage serves it."""
+        return canonical_location(location, self._spellings)
+
+    def allows_absolute(self, location: str) -> bool:
+        """Whether `absolute_paths` of the storage allow logs of all tables to refer to this directory.
+
+        Args:
+            location: In its canonical form.
+        """
+        return as_prefix(location).startswith(self._absolute)
+
+    @property
+    def formats(self) -> Mapping[str, TableFormat]:
+        """The readers of table formats, by the value of `CatalogTable.format`."""
+        return self._formats
+
+    @property
+    def authenticators(self) -> Sequence[Authenticator]:
+        """The configured authenticators, in the order of the configuration."""
+        return self._authenticators
+
+    @property
+    def policies(self) -> Mapping[str, Policy]:
+        """The configured policies, by name, in the order of the configuration."""
+        return self._policies
+
+    def executor(self, entry: ConfiguredExecutor) -> TaskExecutor:
+        """Build a task executor, which the caller must close. Only workers use executors.
+
+        Raises:
+            ConfigurationError: The plugin cannot build it from its section.
+        """
+        context = self._context(entry.name, f"task executor '{entry.name}'")
+        return _build(entry, entry.type.factory, context)
+
+    async def aclose(self) -> None:
+        """Close every instance, even if closing one fails. A second call does nothing."""
+        if not self._open:
+            return
+        self._open = False
+        failures: list[Exception] = []
+        instances: list[Catalog | Storage | Authenticator | Policy] = [
+            *self._catalogs.values(),
+            *self._storage.values(),
+            *self._authenticators,
+            *self._policies.values(),
+        ]
+        for instance in instances:
+            try:
+                await instance.aclose()
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise ExceptionGroup("instances failed to close", failures)
+
+    def _authenticator(self, entry: ConfiguredAuthenticator) -> Authenticator:
+        context = self._context(entry.name, f"authenticator '{entry.name}'")
+        built = _build(entry, entry.type.factory, context)
+        check_authenticator(entry.name, entry.type.name, built)
+        return built
+
+    def _storage_context(self, entry: ConfiguredStorage) -> PluginContext:
+        return InstanceContext(entry.name, self._open_location, lambda: self._links(entry.name))
+
+    def _context(self, name: str, owner: str) -> PluginContext:
+        return InstanceContext(name, self._open_location, lambda: NoLinks(owner))
+
+    async def _open_location(self, location: str) -> ObjectDirectory:
+        canonical, storage = self.storage_for(location)
+        return await storage.open(canonical)
+
+
+_Configured = (
+    ConfiguredCatalog
+    | ConfiguredStorage
+    | ConfiguredAuthenticator
+    | ConfiguredPolicy
+    | ConfiguredExecutor
+)
+
+
+def _build(
+    entry: _Configured,
+    factory: Callable[[Any, PluginContext], Instance],
+    context: PluginContext,
+) -> Instance:
+    try:
+        return factory(entry.config, context)
+    except SluicegateError as error:
+        message = f"'{entry.name}' (type {entry.type.name}): {error.message}"
+        raise ConfigurationError(message, detail=error.detail) from error
+    except Exception as error:
+        raise ConfigurationError(
+            f"'{entry.name}' (type {entry.type.name}) cannot be built: {_reason(error, factory)}"
+        ) from error
+
+
+def _reason(error: Exception, factory: Callable[..., object]) -> str:
+    """Why a factory failed, without the error's message, which can contain the section's secrets."""
+    missing = sorted(getattr(factory, "__abstractmethods__", ()))
+    if isinstance(error, TypeError) and missing:
+        return f"{factory.__name__} does not implement {', '.join(missing)}"
+    place = extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {place.filename}:{place.lineno}"

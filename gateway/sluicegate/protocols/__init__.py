@@ -1,0 +1,1 @@
+"""The protocols for recipients, one package each."""

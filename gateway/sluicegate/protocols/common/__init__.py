@@ -1,0 +1,1 @@
+"""Building blocks of all protocols: name resolution, request parameters, pagination."""

@@ -1,0 +1,188 @@
+"""Resolves the names in a request to an opened table: grant, shared table, catalog lookup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sluicegate.access.grants import Grants
+from sluicegate.access.policies import Policies
+from sluicegate.api import (
+    CatalogTable,
+    ConfigurationError,
+    NotFound,
+    ObjectDirectory,
+    PermissionDenied,
+    PolicyAction,
+    Principal,
+    Schema,
+    SharedTable,
+    Storage,
+    TemporaryCredentials,
+    Unavailable,
+)
+from sluicegate.plugins import Instances
+from sluicegate.protocols.common.all_tables import tables_of_all
+from sluicegate.protocols.common.schema_tables import SchemaTables
+from sluicegate.protocols.common.share_schemas import ShareSchemas
+from sluicegate.telemetry import span
+from sluicegate.vending import Vending
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTable:
+    """A shared table together with its location from the catalog, opened for a recipient.
+
+    Attributes:
+        credentials: Credentials that the catalog vended for the table's root. `None` if the storage
+            uses its own.
+    """
+
+    principal: Principal
+    shared: SharedTable
+    source: CatalogTable
+    storage: Storage
+    directory: ObjectDirectory
+    credentials: TemporaryCredentials | None = None
+
+
+class Resolver:
+    """Finds what a recipient names, within its grants and what policies allow of them."""
+
+    def __init__(self, grants: Grants, instances: Instances, vending: Vending) -> None:
+        self._grants = grants
+        self._instances = instances
+        self._vending = vending
+        self._share_schemas = ShareSchemas(grants, instances)
+        self._schema_tables = SchemaTables(instances)
+        self._policies = Policies(instances.policies)
+
+    async def schemas(self, principal: Principal, share: str) -> Sequence[Schema]:
+        """The schemas of a granted share, sorted by name: declared ones, and those of its catalog now.
+
+        Raises:
+            NotFound: The share does not exist, or it was not granted.
+            Unavailable: The catalog of a share cannot list its schemas now.
+        """
+        return await self._share_schemas.schemas(principal, share)
+
+    async def schema(self, principal: Principal, share: str, name: str) -> Schema:
+        """The schema with a name, which is case-insensitive; see `schemas`.
+
+        Raises:
+            NotFound: The share or schema does not exist, or the share was not granted.
+            Unavailable: The catalog of a share cannot list its schemas now.
+        """
+        return await self._share_schemas.schema(principal, share, name)
+
+    async def tables(self, schema: Schema) -> Sequence[SharedTable]:
+        """The tables of a schema, sorted by name: declared ones, or those that its catalog lists now.
+
+        Raises:
+            Unavailable: The catalog of an entirely shared schema does not respond.
+        """
+        if schema.source is None:
+            return await self._grants.tables(schema)
+        return (await self._schema_tables.tables(schema, schema.source)).ordered
+
+    async def all_tables(self, principal: Principal, share: str) -> list[SharedTable]:
+        """The tables of all schemas of a share. If a catalog is down, only its own tables are missing.
+
+        Raises:
+            NotFound: The share does not exist, or it was not granted.
+        """
+        return await tables_of_all(await self._share_schemas.reachable(principal, share), self.tables)
+
+    async def shown(self, principal: Principal, tables: Sequence[SharedTable]) -> Sequence[SharedTable]:
+        """Return the granted tables that a recipient can see. Calls each policy once for all of them.
+
+        Raises:
+            Unavailable: A policy cannot be evaluated now.
+        """
+        return await self._policies.readable(principal, tables)
+
+    async def narrowed(
+        self, principal: Principal, tables: Sequence[SharedTable]
+    ) -> Sequence[SharedTable]:
+        """Tables that a recipient can see, without `dir` where policies deny credentials.
+
+        Raises:
+            Unavailable: A policy cannot be evaluated now.
+        """
+        return await self._policies.narrowed(principal, tables)
+
+    async def table(
+        self,
+        principal: Principal,
+        share: str,
+        schema: str,
+        name: str,
+        action: PolicyAction = "read",
+    ) -> SharedTable:
+        """The shared table with a name, which is case-insensitive.
+
+        Raises:
+            NotFound: The table does not exist, its share was not granted, or a policy hides it.
+            PermissionDenied: `action` requests temporary credentials, and a policy denies them.
+            Unavailable: A policy, or the catalog of a share or schema, does not respond now.
+        """
+        found = await self._share_schemas.schema(principal, share, schema)
+        if found.source is None:
+            table = await self._grants.table(found, name)
+        else:
+            table = await self._schema_tables.table(found, found.source, name)
+        if table is None or not await self._policies.allow(principal, "read", table):
+            raise NotFound(f"there is no table {name!r} in {share}.{schema}")
+        if action == "vend" and not await self._policies.allow(principal, "vend", table):
+            raise PermissionDenied(
+                f"the provider's policies allow no temporary credentials for {table.full_name}: read "
+                "it by presigned URLs (url)"
+            )
+        return table
+
+    async def locate(self, shared: SharedTable) -> CatalogTable:
+        """Look up the table's location in its catalog.
+
+        Raises:
+            NotFound: The catalog no longer has the table.
+            Unavailable: The catalog cannot be used now.
+        """
+        with span("resolve", catalog=shared.catalog), _told_of(shared):
+            return await self._instances.catalog(shared.catalog).load_table(shared.identifier)
+
+    async def open(self, principal: Principal, shared: SharedTable) -> OpenTable:
+        """Look up the table in its catalog, and open it, with vended credentials if there are any.
+
+        Raises:
+            NotFound: The catalog no longer has the table.
+            Unavailable: The catalog or store cannot be used now.
+        """
+        return await self.open_located(principal, shared, await self.locate(shared))
+
+    async def open_located(
+        self, principal: Principal, shared: SharedTable, source: CatalogTable
+    ) -> OpenTable:
+        """Open a table that was already looked up in its catalog; see `open`."""
+        with _told_of(shared):
+            canonical, storage = self._instances.storage_for(source.location)
+            credentials = await self._vending.for_gateway(principal, source)
+            directory = await storage.open(canonical, credentials)
+        return OpenTable(principal, shared, source, storage, directory, credentials)
+
+
+@contextmanager
+def _told_of(shared: SharedTable) -> Iterator[None]:
+    """Convert errors of catalogs and storage into errors that name only the table."""
+    try:
+        yield
+    except ConfigurationError as error:
+        raise Unavailable(
+            f"the table {shared.full_name} cannot be served now: the provider must fix the "
+            "gateway's configuration",
+            detail=error.message,
+        ) from error
+    except NotFound as error:
+        raise NotFound(
+            f"the table {shared.full_name} no longer exists", detail=error.for_operators
+        ) from error

@@ -1,0 +1,154 @@
+"""The schemas of a share: those that it declares, and those that its catalog lists now.
+
+Source: Delta Sharing protocol, "Names": recipients' names are case-insensitive.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import NAMESPACE_URL, uuid5
+
+from sluicegate._util.lru import LRU
+from sluicegate.access.grants import Grants
+from sluicegate.access.selection import select_schemas
+from sluicegate.access.shares_file.catalog_check import empty_catalog
+from sluicegate.api import (
+    Catalog,
+    NotFound,
+    Principal,
+    Schema,
+    Share,
+    SharedCatalogSource,
+    SluicegateError,
+    Unavailable,
+)
+from sluicegate.database.names import name_key
+from sluicegate.plugins import Instances
+
+log = logging.getLogger(__name__)
+
+_CAPACITY = 200_000  # schemas
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The schemas of a catalog by recipients' names, and the inputs that they were built from."""
+
+    share: Share
+    listed: Sequence[str]
+    by_key: Mapping[str, Schema]
+
+
+class ShareSchemas:
+    """Lists and finds the schemas of shares.
+
+    A schema that the share declares replaces the catalog's schema with the same name. The schemas of a
+    catalog are built once per catalog response, however many requests need them.
+    """
+
+    def __init__(self, grants: Grants, instances: Instances) -> None:
+        self._grants = grants
+        self._instances = instances
+        self._made: LRU[str, _Made] = LRU(_CAPACITY, lambda made: len(made.listed) + 1)
+
+    async def schemas(self, principal: Principal, share: str) -> Sequence[Schema]:
+        """The schemas of a granted share, sorted by casefolded name.
+
+        Raises:
+            NotFound: The share does not exist, or it was not granted.
+            Unavailable: The share's catalog cannot list its schemas now.
+        """
+        granted = await self._grants.share(principal, share)
+        declared = await self._grants.schemas(principal, share)
+        if granted.source is None:
+            return declared
+        return _merged(await self._listed(granted, granted.source), declared)
+
+    async def reachable(self, principal: Principal, share: str) -> Sequence[Schema]:
+        """Like `schemas`, without those of a catalog that cannot list them now.
+
+        Raises:
+            NotFound: The share does not exist, or it was not granted.
+        """
+        granted = await self._grants.share(principal, share)
+        declared = await self._grants.schemas(principal, share)
+        if granted.source is None:
+            return declared
+        try:
+            return _merged(await self._listed(granted, granted.source), declared)
+        except Unavailable as error:
+            log.warning(
+                "the catalog of share %s is left out of the listing: %s",
+                granted.name,
+                error.for_operators,
+            )
+            return declared
+
+    async def schema(self, principal: Principal, share: str, name: str) -> Schema:
+        """A schema of a granted share. Names are case-insensitive.
+
+        Raises:
+            NotFound: The share or schema does not exist, or the share was not granted.
+            Unavailable: The share does not declare the schema, and its catalog cannot list its schemas
+                now.
+        """
+        try:
+            return await self._grants.schema(principal, share, name)
+        except NotFound:
+            granted = await self._grants.share(principal, share)
+            if granted.source is None:
+                raise
+            found = (await self._listed(granted, granted.source)).get(name_key(name))
+            if found is None:
+                raise
+            return found
+
+    async def _listed(self, share: Share, source: SharedCatalogSource) -> Mapping[str, Schema]:
+        try:
+            catalog = self._instances.catalog(source.catalog)
+            listed = await catalog.list_schemas()
+        except SluicegateError as error:
+            # A share whose catalog no longer exists is still granted, so this is not a 404.
+            raise Unavailable(
+                f"the schemas of the share {share.name} cannot be listed now; try again later",
+                detail=error.for_operators,
+            ) from error
+        made = self._made.get(share.id)
+        if made is None or made.share != share or made.listed != listed:
+            made = _Made(share, listed, _schemas(share, source, catalog, listed))
+            self._made.put(share.id, made)
+        return made.by_key
+
+
+def _merged(listed: Mapping[str, Schema], declared: Sequence[Schema]) -> list[Schema]:
+    merged = {**listed, **{name_key(schema.name): schema for schema in declared}}
+    return [merged[key] for key in sorted(merged)]
+
+
+def _schemas(
+    share: Share, source: SharedCatalogSource, catalog: Catalog, listed: Sequence[str]
+) -> dict[str, Schema]:
+    selected = select_schemas(listed, source)
+    if reason := empty_catalog(selected, len(listed), catalog):
+        log.warning("share %s has %s", share.name, reason)
+    for left_out in selected.left_out:
+        log.warning(
+            "schema %r of share %s is not shared: %s", left_out.name, share.name, left_out.reason
+        )
+    return {
+        name_key(name): Schema(
+            id=_schema_id(share, source, catalog.canonical_schema(each.name)),
+            share=share,
+            name=name,
+            source=source.schema(each.name),
+        )
+        for name, each in selected.shared
+    }
+
+
+def _schema_id(share: Share, source: SharedCatalogSource, schema: str) -> str:
+    # A schema of another catalog is a different schema, even if it has the same name.
+    return str(uuid5(NAMESPACE_URL, json.dumps([share.id, source.catalog, schema])))

@@ -1,0 +1,1 @@
+"""The Delta Sharing protocol: listings, negotiation, queries, and their NDJSON lines."""

@@ -1,0 +1,111 @@
+"""Assembles the Delta Sharing protocol: the pipeline's steps, and the keys and lifetimes of tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.routing import Route
+
+from sluicegate._util.lazy import Lazy
+from sluicegate.access.authentication.authenticate import Authentication
+from sluicegate.access.grants import Grants
+from sluicegate.api import Principal, SharedTable
+from sluicegate.config import Settings
+from sluicegate.plugins import Instances
+from sluicegate.protocols.common.resolver import Resolver
+from sluicegate.protocols.delta_sharing.derived_files.endpoint import DerivedFileEndpoint
+from sluicegate.protocols.delta_sharing.directory_access.credentials import TableCredentials
+from sluicegate.protocols.delta_sharing.directory_access.hadoop_tokens import HadoopTokenEndpoint
+from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
+from sluicegate.protocols.delta_sharing.query.async_queries import AsyncQueries
+from sluicegate.protocols.delta_sharing.routes import SharingEndpoints
+from sluicegate.signing.keyring import KeyRing
+from sluicegate.signing.opaque_tokens import TokenSigner
+from sluicegate.tables.reading.reader import TableReader
+from sluicegate.vending import Vending
+from sluicegate.vending.hadoop.bindings import TokenBindings
+from sluicegate.vending.hadoop.issue import TokenIssuer
+
+if TYPE_CHECKING:
+    from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
+    from sluicegate.protocols.delta_sharing.query.execute import TableQueries
+    from sluicegate.tables.snapshot import Snapshot
+
+
+def sharing_routes(
+    settings: Settings,
+    keys: KeyRing,
+    *,
+    authentication: Authentication,
+    grants: Grants,
+    instances: Instances,
+    resolver: Resolver,
+    reader: TableReader,
+    vending: Vending,
+    token_bindings: TokenBindings,
+) -> list[Route]:
+    """The routes of the protocol.
+
+    Args:
+        settings: The gateway's settings. The `sharing` section contains lifetimes.
+        keys: The gateway's keys. Each kind of token has dedicated signing keys that are derived from
+            them.
+        authentication: Identifies recipients.
+        grants: The recipients' grants.
+        instances: Catalogs and storage.
+        resolver: Finds shared tables; all protocols share its cached listings.
+        reader: Reads tables.
+        vending: Vends temporary credentials.
+        token_bindings: The available kinds of Hadoop delegation tokens.
+    """
+    pages = TokenSigner(keys.derive("page tokens"), settings.sharing.page_token_lifetime)
+    access = DirectoryAccess(instances)
+
+    def steps() -> QueryPipeline:
+        from sluicegate.protocols.delta_sharing.pipeline import (
+            QueryPipeline,  # loading it takes half of all memory and start-up time
+        )
+
+        return QueryPipeline.build(
+            settings,
+            keys,
+            pages=pages,
+            resolver=resolver,
+            access=access,
+            instances=instances,
+            vending=vending,
+            reader=reader,
+        )
+
+    late_steps = Lazy(steps)
+
+    async def latest(principal: Principal, shared: SharedTable) -> Snapshot:
+        return await (await late_steps.get()).viewer.latest(principal, shared)
+
+    async def table_queries() -> TableQueries:
+        return (await late_steps.get()).queries
+
+    queries = AsyncQueries(
+        table_queries, keys.derive("query ids"), settings.sharing.async_query_threshold
+    )
+    credentials = TableCredentials(resolver, access, latest, vending)
+    endpoints = SharingEndpoints(
+        authentication=authentication,
+        grants=grants,
+        resolver=resolver,
+        access=access,
+        steps=late_steps,
+        async_queries=queries,
+        credentials=credentials,
+        tokens=pages,
+        max_body=settings.limits.request_body.sharing,
+    )
+    issuer = TokenIssuer(vending, keys.derive("hadoop tokens"))
+    hadoop = HadoopTokenEndpoint(
+        resolver, credentials, token_bindings, issuer, settings.limits.request_body.sharing
+    )
+    return [
+        *endpoints.routes(),
+        hadoop.route(authentication),
+        DerivedFileEndpoint(keys, grants, resolver, reader).route(),
+    ]

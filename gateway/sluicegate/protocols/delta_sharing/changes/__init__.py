@@ -1,0 +1,1 @@
+"""Change data feeds and streaming reads."""

@@ -1,0 +1,1 @@
+"""Files that no store contains and that the gateway generates when they are read."""

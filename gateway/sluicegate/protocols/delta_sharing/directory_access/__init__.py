@@ -1,0 +1,1 @@
+"""Access mode `dir`: temporary credentials for a table's directory."""

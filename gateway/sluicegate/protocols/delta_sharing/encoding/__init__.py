@@ -1,0 +1,1 @@
+"""Newline-delimited JSON in the parquet and delta response formats."""

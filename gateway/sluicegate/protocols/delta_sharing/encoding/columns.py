@@ -1,0 +1,49 @@
+"""Values of Arrow columns as Python lists.
+
+`to_pylist` creates an Arrow scalar for every value, which would cost a query more than its signatures.
+These functions read the columns' buffers if there are no nulls (Arrow columnar format, "Fixed-size
+Primitive Layout" and "Variable-size Binary Layout").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+
+
+def texts(column: pa.ChunkedArray) -> list[Any]:
+    """Same result as `to_pylist` for a column of `string`, or of a dictionary of strings."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return _each_chunk(column, _texts)
+
+
+def integers(column: pa.ChunkedArray) -> list[Any]:
+    """Same result as `to_pylist` for a column of `int64`."""
+    return _each_chunk(column, _integers)
+
+
+def _each_chunk(column: pa.ChunkedArray, read: Callable[[pa.Array], list[Any]]) -> list[Any]:
+    values: list[Any] = []
+    for chunk in column.chunks:
+        if len(chunk):  # without rows, there might be no buffers
+            values += chunk.to_pylist() if chunk.null_count else read(chunk)
+    return values
+
+
+def _integers(chunk: pa.Array) -> list[Any]:
+    values = memoryview(chunk.buffers()[1]).cast("q")
+    return values[chunk.offset : chunk.offset + len(chunk)].tolist()
+
+
+def _texts(chunk: pa.Array) -> list[Any]:
+    _, offsets, data = chunk.buffers()
+    ends = memoryview(offsets).cast("i")[chunk.offset : chunk.offset + len(chunk) + 1].tolist()
+    start = ends[0]
+    text = str(memoryview(data or b"")[start : ends[-1]], "utf-8")
+    if len(text) < ends[-1] - start:  # not ASCII: the text has fewer characters than bytes
+        return list(chunk.to_pylist())
+    return [text[begin - start : end - start] for begin, end in pairwise(ends)]

@@ -1,0 +1,166 @@
+"""Lines of the Delta Sharing protocol, "API Response Actions in Delta Format".
+
+Each line wraps the log's own action; only paths are replaced by presigned URLs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from sluicegate.api import Presigned
+from sluicegate.protocols.delta_sharing.encoding.columns import integers, texts
+from sluicegate.protocols.delta_sharing.encoding.delta_features import answered_properties
+from sluicegate.protocols.delta_sharing.encoding.file_ids import file_ids
+from sluicegate.protocols.delta_sharing.encoding.ndjson import (
+    TableTotals,
+    VersionStamp,
+    escape,
+    expiration,
+    line,
+    optional,
+    present,
+    travelled,
+)
+from sluicegate.tables.snapshot import TableMetadata, TableProtocol
+
+_EXTRAS = (
+    ("base_row_id", "baseRowId"),
+    ("default_row_commit_version", "defaultRowCommitVersion"),
+    ("clustering_provider", "clusteringProvider"),
+)
+
+
+def protocol(answered: TableProtocol, *, version: int | None = None) -> bytes:
+    """The protocol line ("Protocol in Delta Format"). `version` is set if historical lines follow."""
+    readers, writers = answered.reader_features, answered.writer_features
+    value = present(
+        minReaderVersion=answered.min_reader_version,
+        minWriterVersion=answered.min_writer_version,
+        readerFeatures=None if readers is None else list(readers),
+        writerFeatures=None if writers is None else list(writers),
+    )
+    return line({"protocol": present(version=version, deltaProtocol=value)})
+
+
+def metadata(
+    table: TableMetadata,
+    answered: TableProtocol,
+    *,
+    totals: TableTotals | None = None,
+    version: int | None = None,
+    access: Mapping[str, Any] | None = None,
+) -> bytes:
+    """The metadata line ("Metadata in Delta Format").
+
+    Args:
+        table: The table's metadata.
+        answered: The protocol of the response. Properties that require more than it names are omitted.
+        totals: Totals of the files that the recipient can see.
+        version: Set in responses to time travel and in ranges of versions.
+        access: Set if directory access is offered.
+    """
+    action = present(
+        id=table.id,
+        name=table.name,
+        description=table.description,
+        format={"provider": table.provider, "options": dict(table.format_options)},
+        schemaString=table.schema_string,
+        partitionColumns=list(table.partition_columns),
+        configuration=answered_properties(table, answered),
+        createdTime=table.created_time,
+    )
+    value = present(
+        version=version,
+        size=totals and totals.size,
+        numFiles=totals and totals.files,
+        deltaMetadata=action,
+        **(access or {}),
+    )
+    return line({"metaData": value})
+
+
+def files(
+    batch: pa.Table,
+    presigned: Presigned,
+    vectors: Mapping[int, tuple[str, str]],
+    at: VersionStamp | None = None,
+    hash_name: str = "sha256",
+) -> bytes:
+    """One line per file, as an `add` action ("File in Delta Format").
+
+    Args:
+        batch: Rows of `FILE_SCHEMA`.
+        presigned: Their URLs, in the same order.
+        vectors: By row number: the location and the presigned URL of a deletion vector's file.
+        at: The version that time travel requested.
+        hash_name: The hash of the path that makes the id: `md5` or `sha256`.
+    """
+    head_tail = travelled(at) + expiration(presigned)
+    rows = zip(
+        escape(presigned.urls),
+        file_ids(batch, hash_name),
+        texts(batch.column("partition_values")),
+        integers(batch.column("size")),
+        moments(batch.column("modification_time")),
+        optional(texts(batch.column("stats")), "stats"),
+        extras(batch),
+        *vector_members(batch, vectors),
+        strict=True,
+    )
+    return "".join(
+        f'{{"file":{{"id":"{id}"{vector_id}{head_tail},"deltaSingleAction":{{"add":{{"path":{url},'
+        f'"partitionValues":{partition},"size":{size},"modificationTime":{modified},"dataChange":true'
+        f"{stats}{extra}{vector}}}}}}}}}\n"
+        for url, id, partition, size, modified, stats, extra, vector, vector_id in rows
+    ).encode()
+
+
+def moments(column: pa.ChunkedArray) -> list[int]:
+    """The modification times of added files, or 0 if the log has none, because clients require one."""
+    return [time or 0 for time in integers(column)]
+
+
+def extras(batch: pa.Table) -> list[str]:
+    """For each row, the rarely used JSON members: tags (already JSON), row tracking, clustering."""
+    members = [""] * batch.num_rows
+    tags = batch.column("tags")
+    if tags.null_count < len(tags):
+        members = [f',"tags":{text}' if text else "" for text in tags.to_pylist()]
+    for column, key in _EXTRAS:
+        values = batch.column(column)
+        if values.null_count < len(values):
+            members = [
+                extra if value is None else f'{extra},"{key}":{orjson.dumps(value).decode()}'
+                for extra, value in zip(members, values.to_pylist(), strict=True)
+            ]
+    return members
+
+
+def vector_members(
+    batch: pa.Table, signed: Mapping[int, tuple[str, str]]
+) -> tuple[list[str], list[str]]:
+    """For each row, the `deletionVector` member, and the member with the id of its file.
+
+    An inline vector has no file but still gets an id, because clients look up vectors by it.
+    """
+    column = batch.column("deletion_vector")
+    actions, ids = [""] * batch.num_rows, [""] * batch.num_rows
+    if column.null_count == len(column):
+        return actions, ids
+    for row, vector in enumerate(column.to_pylist()):
+        if vector is None:
+            continue
+        value: dict[str, Any] = present(**vector)
+        location = value.get("pathOrInlineDv", "")
+        if row in signed:
+            location, url = signed[row]
+            value |= {"storageType": "p", "pathOrInlineDv": url}
+        digest = hashlib.sha256(location.encode()).hexdigest()
+        ids[row] = f',"deletionVectorFileId":"{digest}"'
+        actions[row] = f',"deletionVector":{orjson.dumps(value).decode()}'
+    return actions, ids

@@ -1,0 +1,60 @@
+"""Functions that both response formats share to join columns into NDJSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from sluicegate.api import Presigned
+
+
+@dataclass(frozen=True, slots=True)
+class VersionStamp:
+    """The version that time travel requested; files then carry it."""
+
+    version: int
+    timestamp: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableTotals:
+    """Total size in bytes and number of the files that the recipient can see."""
+
+    size: int
+    files: int
+
+
+def line(value: Mapping[str, Any]) -> bytes:
+    """One NDJSON line. Keys without a value are omitted."""
+    return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def present(**values: Any) -> dict[str, Any]:
+    """The values that are not `None`."""
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def escape(texts: Sequence[str]) -> list[str]:
+    """Each text as a JSON string, quotes included."""
+    dumps = orjson.dumps
+    return [dumps(text).decode() for text in texts]
+
+
+def optional(column: Sequence[str | None], key: str) -> list[str]:
+    """For each text, a JSON member `,"key":"text"`, or nothing if it is null."""
+    dumps = orjson.dumps
+    head = f',"{key}":'
+    return [head + dumps(text).decode() if text is not None else "" for text in column]
+
+
+def expiration(presigned: Presigned) -> str:
+    """For each file, the JSON member with the expiry of its URL in epoch milliseconds."""
+    return f',"expirationTimestamp":{presigned.expires_at}'
+
+
+def travelled(at: VersionStamp | None) -> str:
+    """The JSON members that a file carries in responses to time travel."""
+    return "" if at is None else f',"version":{at.version},"timestamp":{at.timestamp}'

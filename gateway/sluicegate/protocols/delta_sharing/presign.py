@@ -1,0 +1,129 @@
+"""The signing step: turns paths of a table into presigned URLs, batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sluicegate.access.directory_access import directory_obstacle
+from sluicegate.api import (
+    ConfigurationError,
+    Presigned,
+    Storage,
+    TemporaryCredentials,
+    UnsupportedOperation,
+)
+from sluicegate.api.models import join_location
+from sluicegate.plugins import Instances
+from sluicegate.protocols.common.location_policy import LocationPolicy
+from sluicegate.protocols.common.resolver import OpenTable
+from sluicegate.protocols.delta_sharing.derived_files.links import DerivedLinks
+from sluicegate.tables.derived_files import DerivedFile
+from sluicegate.telemetry import count, span
+from sluicegate.vending import Vending
+from sluicegate.vending.url_ledger import UrlRecord
+
+# Their secret signs each URL and is never sent; the other clouds' is a token that would be in the URL.
+_KINDS_THAT_SIGN = ("aws", "r2")
+
+
+class Signer:
+    """Presigns files of opened tables.
+
+    Credentials that a catalog vended for the table's root sign everything in it, if they can sign
+    single files. The storage's own credentials sign the rest.
+
+    Args:
+        instances: Finds the storage of absolute paths outside a table's own directory.
+        vending: Records issued URLs.
+        derived: Signs links to files that no store contains.
+        lifetime: Lifetime of URLs in seconds.
+    """
+
+    def __init__(
+        self, instances: Instances, vending: Vending, derived: DerivedLinks, lifetime: int
+    ) -> None:
+        self._instances = instances
+        self._vending = vending
+        self._reach = LocationPolicy(instances)
+        self._derived = derived
+        self._lifetime = lifetime
+
+    def record(self, table: OpenTable) -> UrlRecord:
+        """The ledger record for the URLs of one response about a table."""
+        return self._vending.record_urls(table.principal, table.shared, table.source)
+
+    async def presign(self, table: OpenTable, paths: Sequence[str]) -> Presigned:
+        """URLs for paths as the log names them: relative to the table, or absolute locations.
+
+        Raises:
+            UnsupportedOperation: A path is at a location that the table is not allowed to use
+                (`LocationPolicy`), or that no configured storage covers.
+            StorageError: The store cannot sign now.
+        """
+        count("sluicegate.files.signed", len(paths))
+        vended = self._vended(table)
+        with span("sign", files=len(paths)):
+            root = self._instances.canonical(table.source.location)
+            if not any("://" in path or ".." in path for path in paths):
+                prefix = root.rstrip("/") + "/"
+                locations = [prefix + path for path in paths]
+                return await table.storage.presign(locations, self._lifetime, vended)
+            locations = [join_location(root, path) for path in paths]
+            self._reach.check(table.source, locations)
+            return await self._presign_scattered(table, locations, vended)
+
+    def presign_derived(self, table: OpenTable, files: Sequence[DerivedFile]) -> Presigned:
+        """URLs of the gateway for files that the table's format generates when they are fetched."""
+        count("sluicegate.files.signed", len(files))
+        return self._derived.sign(table, files, self._lifetime)
+
+    def _vended(self, table: OpenTable) -> TemporaryCredentials | None:
+        """The vended credentials, if URLs signed with them give no more access than intended.
+
+        An Azure signature (SAS) becomes part of each URL and covers its entire directory: this is
+        directory access, regardless of the path in the URL. Google's tokens cannot sign at all.
+        """
+        vended = table.credentials
+        if vended is None or vended.kind in _KINDS_THAT_SIGN:
+            return vended
+        if vended.kind == "azure" and self._may_have_directory(table, vended.location):
+            return vended
+        return None
+
+    def _may_have_directory(self, table: OpenTable, directory: str) -> bool:
+        return (
+            "dir" in table.shared.access_modes
+            and directory_obstacle(table.shared) is None
+            and self._reach.in_root(table.source, directory)
+        )
+
+    async def _presign_scattered(
+        self, table: OpenTable, locations: Sequence[str], credentials: TemporaryCredentials | None
+    ) -> Presigned:
+        """Sign locations of several storage instances, and return the URLs in the original order."""
+        urls, expiries = [""] * len(locations), []
+        groups: dict[tuple[int, bool], tuple[Storage, dict[int, str]]] = {}
+        for row, location in enumerate(locations):
+            canonical, storage = self._storage(location)
+            vended = credentials is not None and self._reach.in_root(table.source, canonical)
+            groups.setdefault((id(storage), vended), (storage, {}))[1][row] = canonical
+        for (_, vended), (storage, rows) in groups.items():
+            signed = await storage.presign(
+                list(rows.values()),
+                self._lifetime,
+                credentials if vended else None,
+            )
+            expiries.append(signed.expires_at)
+            for row, url in zip(rows, signed.urls, strict=True):
+                urls[row] = url
+        return Presigned(urls, min(expiries))
+
+    def _storage(self, location: str) -> tuple[str, Storage]:
+        """The location in its canonical form, and its storage."""
+        try:
+            return self._instances.storage_for(location)
+        except ConfigurationError as error:
+            raise UnsupportedOperation(
+                "the table has files outside the storage that this gateway is allowed to share",
+                detail=error.message,
+            ) from error

@@ -1,0 +1,90 @@
+"""The URLs of one response: of data files, and of deletion vector files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from sluicegate.api import Presigned
+from sluicegate.protocols.common.resolver import OpenTable
+from sluicegate.protocols.delta_sharing.encoding.deletion_vectors import location as vector_location
+from sluicegate.protocols.delta_sharing.presign import Signer
+from sluicegate.tables.derived_files import DERIVED, DerivedFile
+
+
+class Urls:
+    """Presigns the files of a response.
+
+    Attributes:
+        expires_at: Expiry of the first URL so far, in epoch milliseconds. `None` before any URL.
+    """
+
+    def __init__(self, signer: Signer, table: OpenTable) -> None:
+        self._signer = signer
+        self._table = table
+        self._record = signer.record(table)
+        self.expires_at: int | None = None
+
+    async def of(self, paths: Sequence[str]) -> Presigned:
+        """URLs of paths, in their order.
+
+        Raises:
+            UnsupportedOperation: A path is at a location that no configured storage covers.
+            StorageError: The store cannot sign now.
+        """
+        signed = await self._signer.presign(self._table, paths)
+        self._note(signed)
+        return signed
+
+    async def of_each(self, paths: Sequence[str]) -> Presigned:
+        """The same if paths can occur twice. A repeated path gets the identical URL."""
+        distinct = list(dict.fromkeys(paths))
+        signed = await self.of(distinct)
+        if len(distinct) == len(paths):
+            return signed
+        urls = dict(zip(distinct, signed.urls, strict=True))
+        return Presigned([urls[path] for path in paths], signed.expires_at)
+
+    def of_derived(self, files: Sequence[DerivedFile]) -> Presigned:
+        """URLs of files that the table's format generates, in their order."""
+        signed = self._signer.presign_derived(self._table, files)
+        self._note(signed)
+        return signed
+
+    async def of_vectors(self, column: pa.ChunkedArray) -> dict[int, tuple[str, str]]:
+        """By row number: the unique location of a deletion vector's file, and its URL.
+
+        Raises:
+            TableUnreadable: A deletion vector's descriptor is malformed.
+        """
+        if column.null_count == len(column):
+            return {}
+        stored, derived = _placed(self._table.source.location, column)
+        signed: list[tuple[int, str, str]] = []
+        if stored:
+            urls = (await self.of_each(list(stored.values()))).urls
+            signed += zip(stored, stored.values(), urls, strict=True)
+        if derived:
+            urls = self.of_derived(list(derived.values())).urls
+            signed += zip(derived, (file.digest for file in derived.values()), urls, strict=True)
+        return {row: (name, url) for row, name, url in signed}
+
+    def _note(self, signed: Presigned) -> None:
+        if signed.urls:
+            self._record.add(len(signed.urls), signed.expires_at)
+        self.expires_at = min(self.expires_at or signed.expires_at, signed.expires_at)
+
+
+def _placed(root: str, column: pa.ChunkedArray) -> tuple[dict[int, str], dict[int, DerivedFile]]:
+    """The deletion vector files of a column, by row number: stored ones, and generated ones."""
+    stored: dict[int, str] = {}
+    derived: dict[int, DerivedFile] = {}
+    for row, vector in enumerate(column.to_pylist()):
+        if vector is None:
+            continue
+        if vector["storageType"] == DERIVED:
+            derived[row] = DerivedFile.parse(vector["pathOrInlineDv"])
+        elif (location := vector_location(root, vector)) is not None:
+            stored[row] = location
+    return stored, derived

@@ -1,0 +1,1 @@
+"""Queries of a table: pruning, pages, asynchronous runs."""

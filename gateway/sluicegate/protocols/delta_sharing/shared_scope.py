@@ -1,0 +1,100 @@
+"""The limits of a shared table: history, the first shared version, the shared partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sluicegate.access.partition_filter import PartitionFilter, PartitionTerm
+from sluicegate.api import (
+    InvalidRequest,
+    PermissionDenied,
+    Principal,
+    SharedTable,
+    UnsupportedOperation,
+)
+from sluicegate.tables.partitions import PartitionValues, in_partitions, partition_key
+from sluicegate.tables.snapshot import FileSet, TableMetadata
+
+
+def check_history(table: SharedTable, what: str) -> None:
+    """Reject anything but the latest version if history is not shared.
+
+    Raises:
+        UnsupportedOperation: The table is shared without history.
+    """
+    if not table.history:
+        raise UnsupportedOperation(
+            f"{what} cannot be used on {table.full_name}: the table is shared "
+            "without its history; query the latest version, or ask the provider to share history"
+        )
+
+
+def check_change_feed(table: SharedTable) -> None:
+    """Reject change data feeds if they are not shared.
+
+    Raises:
+        UnsupportedOperation: The table is shared without its change data feed.
+    """
+    if not table.change_feed:
+        raise UnsupportedOperation(
+            f"the change data feed of {table.full_name} is not shared: ask the provider to share it"
+        )
+
+
+def check_version(table: SharedTable, version: int) -> None:
+    """Reject versions before the first shared version.
+
+    Raises:
+        InvalidRequest: The version is older than the share's `start_version`.
+    """
+    if version < table.start_version:
+        raise InvalidRequest(
+            f"version {version} is not shared: the first shared version of "
+            f"{table.full_name} is {table.start_version}"
+        )
+
+
+def visible(
+    table: SharedTable, principal: Principal, metadata: TableMetadata, files: FileSet
+) -> FileSet:
+    """The table's files that are shared with this recipient; raises as `shared_partitions` does."""
+    wanted = shared_partitions(table, principal, metadata)
+    return files if wanted is None else in_partitions(files, wanted)
+
+
+def shared_partitions(
+    table: SharedTable, principal: Principal, metadata: TableMetadata
+) -> Callable[[PartitionValues], bool] | None:
+    """A condition for the partitions that are shared with this recipient. `None` if all are.
+
+    Raises:
+        PermissionDenied: The share's filter requires a property that the recipient does not have.
+        UnsupportedOperation: The table is not partitioned by a column of the share's filter.
+    """
+    if table.partition_filter is None:
+        return None
+    terms = PartitionFilter.parse(table.partition_filter).terms
+    wanted = {_key(table, metadata, term): _value(table, principal, term) for term in terms}
+    return lambda values: wanted.items() <= values.items()
+
+
+def _key(table: SharedTable, metadata: TableMetadata, term: PartitionTerm) -> str:
+    key = partition_key(metadata, term.column)
+    if key is None:
+        raise UnsupportedOperation(
+            f"{table.full_name} is shared in part, by its column {term.column!r}, which does not "
+            "partition this version: ask the provider to correct the share's partition filter"
+        )
+    return key
+
+
+def _value(table: SharedTable, principal: Principal, term: PartitionTerm) -> str:
+    if isinstance(term.value, str):
+        return term.value
+    value = principal.properties.get(term.value.name)
+    if value is None:
+        raise PermissionDenied(
+            f"{table.full_name} is shared in part, by the recipient's property {term.value.name!r}, "
+            "which you do not have: ask the provider to set it"
+        )
+    return value

@@ -1,0 +1,1 @@
+"""The Iceberg REST protocol: a read-only Iceberg catalog for each share."""

@@ -1,0 +1,30 @@
+"""URL paths within the catalog of a share."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from sluicegate.api import SharedTable
+
+PREFIX = "shares/{share}"
+NAMESPACES = "/v1/{prefix}/namespaces"
+NAMESPACE = NAMESPACES + "/{namespace}"
+TABLES = NAMESPACE + "/tables"
+TABLE = TABLES + "/{table}"
+CREDENTIALS = TABLE + "/credentials"
+METRICS = TABLE + "/metrics"
+
+
+def prefix_of(share: str) -> str:
+    """The value that clients use for `{prefix}` (docs/interop.md, "OpenSharing")."""
+    return PREFIX.format(share=quote(share, safe=""))
+
+
+def credentials_of(table: SharedTable) -> str:
+    """The credentials of a table, relative to the catalog's `uri` as Java clients expect it."""
+    path = CREDENTIALS.removeprefix("/")
+    return path.format(
+        prefix=prefix_of(table.share),
+        namespace=quote(table.schema, safe=""),
+        table=quote(table.name, safe=""),
+    )

@@ -1,1 +1,0 @@
-"""The Delta Sharing door: listing, negotiation, queries and their lines."""

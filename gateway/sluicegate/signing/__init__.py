@@ -1,0 +1,1 @@
+"""Keys that sign what the gateway issues: links, access tokens, and page tokens."""

@@ -1,0 +1,1 @@
+"""The files of a Delta log: names, listings, commits, checkpoints and compactions."""

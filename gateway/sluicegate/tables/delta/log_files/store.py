@@ -1,0 +1,168 @@
+"""Reads the objects of a table's log. Only this module calls its store and maps its errors."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import anyio
+import obstore
+from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
+
+from sluicegate._util.clock import ms_of
+from sluicegate.api.budget import Budget
+from sluicegate.api.errors import ObjectMissing, Unavailable
+from sluicegate.api.models import ObjectDirectory
+from sluicegate.tables.delta.log_files.names import LogFile, log_file, version_prefix
+from sluicegate.tables.reading.store_errors import store_errors
+from sluicegate.telemetry import span
+
+if TYPE_CHECKING:
+    from obstore import GetOptions, GetResult
+    from obstore.store import ObjectStore
+    from typing_extensions import Buffer
+
+_LOG = "_delta_log"
+_LIST_CHUNK = 100
+_ENTRY_BYTES = 400  # memory of one listed name
+_DECODING = 2  # threads; more would take time and memory from other requests
+
+
+class LogStore:
+    """The `_delta_log` of one table, opened for reading. All fetched bytes count in its budget.
+
+    Attributes:
+        budget: The remaining budget for reading the log.
+        decoding: Maximum number of threads that decode its files.
+    """
+
+    def __init__(self, directory: ObjectDirectory) -> None:
+        self.budget = directory.budget
+        self.decoding = anyio.CapacityLimiter(_DECODING)
+        self._directory = directory
+        self._store = directory.store
+        self._prefix = directory.key(_LOG)
+        self._ordered = _lists_in_order(directory.store)
+
+    def renewed(self) -> LogStore:
+        """The same log with an unused budget. The caller must close it."""
+        return LogStore(replace(self._directory, budget=self.budget.renewed()))
+
+    async def files(self, since: int | None = None) -> list[LogFile]:
+        """The log's files from a version on, unordered, from one listing. Empty if there is no log.
+
+        Raises:
+            StorageError: The store cannot be listed.
+        """
+        offset = None if since is None else self._key(version_prefix(since))
+        found: list[LogFile] = []
+        with span("store.list"), suppress(ObjectMissing), store_errors(self._prefix):
+            pages = obstore.list(self._store, self._prefix, offset=offset, chunk_size=_LIST_CHUNK)
+            async for page in pages:
+                cost = _ENTRY_BYTES * len(page)
+                self.budget.take("the list of the Delta log's files", bytes=cost, rows=len(page))
+                for item in page:
+                    name = item["path"].removeprefix(f"{self._prefix}/")
+                    if self._ordered and name.startswith("_"):
+                        return found  # `_sidecars/…` and `_staged_commits/…` follow, which can be many
+                    modified = ms_of(item["last_modified"])
+                    file = log_file(name, item["size"], modified, item["e_tag"])
+                    if file is not None:
+                        found.append(file)
+        return found
+
+    async def read(self, name: str, limit: int | None = None) -> memoryview:
+        """An entire object, or at most its first `limit` bytes.
+
+        Raises:
+            ObjectMissing: The object does not exist.
+            StorageError: The store does not respond, or denies access.
+            TableTooLarge: Its size, as reported by the store, exceeds the budget.
+        """
+        with span("store.get"), store_errors(name):
+            options: GetOptions | None = None if limit is None else {"range": (0, limit)}
+            result = await obstore.get_async(self._store, self._key(name), options=options)
+            return await self._fetched(name, result)
+
+    async def read_small(self, name: str, most: int) -> memoryview | None:
+        """An entire object, or `None` if it is larger than `most` bytes; raises as `read` does."""
+        with span("store.get"), store_errors(name):
+            result = await obstore.get_async(self._store, self._key(name))
+            return None if result.meta["size"] > most else await self._fetched(name, result)
+
+    async def _fetched(self, name: str, result: GetResult) -> memoryview:
+        start, end = result.range
+        await self.budget.admit(end - start)
+        self.budget.take(f"the Delta log's {name}", bytes=end - start)
+        return memoryview(await result.bytes_async())
+
+    async def size(self, name: str) -> int:
+        """The size of an object in bytes; raises as `read` does."""
+        with span("store.head"), store_errors(name):
+            return int((await obstore.head_async(self._store, self._key(name)))["size"])
+
+    def open(self, name: str, size: int) -> _RangedObject:
+        """An object as a blocking, seekable file, for worker threads."""
+        return _RangedObject(self._store, self._key(name), size, f"the Delta log's {name}", self.budget)
+
+    def _key(self, name: str) -> str:
+        return f"{self._prefix}/{name}"
+
+
+class _RangedObject(io.RawIOBase):
+    """An object as a blocking file: each read is one range request, and counts in the budget."""
+
+    def __init__(self, store: ObjectStore, key: str, size: int, what: str, budget: Budget) -> None:
+        super().__init__()
+        self._store, self._key, self._size, self._position = store, key, size, 0
+        self._what, self._budget = what, budget
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = base + offset
+        return self._position
+
+    def read(self, size: int | None = -1) -> bytes:
+        end = self._size if size is None or size < 0 else min(self._size, self._position + size)
+        if end <= self._position:
+            return b""
+        self._budget.take(self._what, bytes=end - self._position)
+        with span("store.get"), store_errors(self._key):
+            data = obstore.get_range(self._store, self._key, start=self._position, end=end)
+        self._position = end
+        return bytes(data)
+
+    def readinto(self, buffer: Buffer) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+
+@contextmanager
+def cleaned_up_meanwhile() -> Iterator[None]:
+    """Convert the absence of a listed file into an error that can be retried: a new listing differs."""
+    try:
+        yield
+    except ObjectMissing as error:
+        message = "the table's log changed while it was read; try again"
+        raise Unavailable(message, detail=error.detail) from None
+
+
+def _lists_in_order(store: ObjectStore) -> bool:
+    """Whether listings are sorted by name. Those of S3 directory buckets and local folders are not."""
+    if isinstance(store, S3Store):
+        return not store.config.get("bucket", "").endswith("--x-s3")
+    return isinstance(store, AzureStore | GCSStore | MemoryStore)

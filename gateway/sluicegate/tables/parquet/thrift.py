@@ -1,0 +1,126 @@
+"""Thrift's compact protocol, as far as Parquet's footers and page headers require it.
+
+Source: Thrift compact protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+_TRUE, _FALSE, _BYTE, I16, I32, I64, _DOUBLE, BINARY, LIST, _SET, _MAP, STRUCT = range(1, 13)
+_MOST_NESTED = 16
+_VARINT_BITS = 70
+_BITS = {I16: 16, I32: 32, I64: 64}
+
+
+class ThriftReader:
+    """Reads values sequentially.
+
+    Args:
+        data: Serialized structs.
+        position: Start of the first struct.
+        pause: Called periodically. Can raise an exception to stop reading.
+    """
+
+    def __init__(
+        self, data: memoryview, position: int = 0, pause: Callable[[], None] = lambda: None
+    ) -> None:
+        self._data = data
+        self._pause = pause
+        self.position = position
+
+    def fields(self) -> Iterator[tuple[int, int]]:
+        """Numbers and types of a struct's fields. The caller reads or skips each value.
+
+        Raises:
+            ValueError: A field occurs twice. Other readers would use the first one or both.
+            IndexError: The data is truncated.
+        """
+        number = seen = 0
+        while header := self._byte():
+            delta, kind = header >> 4, header & 0xF
+            number = number + delta if delta else self.integer(I16)
+            if number < 0 or seen >> number & 1:
+                raise ValueError("a field occurs twice or has no number")
+            seen |= 1 << number
+            yield number, kind
+
+    def integer(self, kind: int) -> int:
+        """An integer.
+
+        Raises:
+            ValueError: It has more bits than its type, of which other readers would use the last ones.
+        """
+        value = self._unsigned()
+        if value >> _BITS[kind]:
+            raise ValueError("an integer has more bits than its type")
+        return (value >> 1) ^ -(value & 1)
+
+    def binary(self) -> bytes:
+        """Bytes, or a text as UTF-8.
+
+        Raises:
+            IndexError: The data is truncated.
+        """
+        size = self._unsigned()
+        start = self.position
+        self._advance(size)
+        return bytes(self._data[start : self.position])
+
+    def list_header(self) -> tuple[int, int]:
+        """Number and type of a list's elements."""
+        header = self._byte()
+        size = header >> 4
+        return (self._unsigned() if size == 15 else size), header & 0xF
+
+    def skip(self, kind: int, depth: int = 0) -> None:
+        """Skip a field's value. The value of a boolean field is contained in its type.
+
+        Raises:
+            ValueError: The type is unknown, or values are nested too deeply.
+            IndexError: The data is truncated.
+        """
+        if depth > _MOST_NESTED:
+            raise ValueError("values are nested too deeply")
+        if kind in (I16, I32, I64):
+            self._unsigned()
+        elif kind == BINARY:
+            self._advance(self._unsigned())
+        elif kind == STRUCT:
+            for _, each in self.fields():
+                self.skip(each, depth + 1)
+        elif kind in (LIST, _SET):
+            size, each = self.list_header()
+            self._skip_elements(size, each, depth)
+        elif kind in (_BYTE, _DOUBLE):
+            self._advance(1 if kind == _BYTE else 8)
+        elif kind not in (_TRUE, _FALSE):
+            raise ValueError(f"type {kind} is not one that Parquet uses")
+
+    def _skip_elements(self, size: int, kind: int, depth: int) -> None:
+        if kind in (_TRUE, _FALSE):
+            self._advance(size)
+            return
+        for number in range(size):
+            if depth < 2 and number % 1024 == 0:
+                self._pause()
+            self.skip(kind, depth + 1)
+
+    def _byte(self) -> int:
+        value = self._data[self.position]
+        self.position += 1
+        return value
+
+    def _unsigned(self) -> int:
+        value = shift = 0
+        while (byte := self._byte()) & 0x80:
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if shift > _VARINT_BITS:
+                raise ValueError("an integer has more than 64 bits")
+        return value | byte << shift
+
+    def _advance(self, size: int) -> None:
+        self.position += size
+        if self.position > len(self._data):
+            raise IndexError("the data is truncated")

@@ -1,0 +1,1 @@
+"""Reads tables for many concurrent requests: shared loads, cached failures, released memory."""

@@ -1,0 +1,220 @@
+"""Reads tables of any format for all protocols, with a cache; each snapshot is loaded once."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, TypeVar
+
+from sluicegate._util.lru import LRU
+from sluicegate._util.singleflight import SingleFlight
+from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, UnsupportedOperation
+from sluicegate.api.budget import Budget, TableLimits, Turns
+from sluicegate.tables.derived_files import DerivedFile, DerivedFiles
+from sluicegate.tables.reading.failures import Failures
+from sluicegate.tables.reading.lingering import Lingering
+from sluicegate.tables.reading.tracebacks import release_locals
+from sluicegate.telemetry import count
+
+if TYPE_CHECKING:
+    from sluicegate.tables.changes import Changes
+    from sluicegate.tables.snapshot import Snapshot
+
+_T = TypeVar("_T")
+
+
+class TableReader:
+    """Reads tables through their formats, and caches snapshots. Concurrent requests share a load.
+
+    Args:
+        formats: By the name in `CatalogTable.format`.
+        max_bytes: Maximum total size of cached snapshots. A larger one is kept only for a short time.
+        limits: Limits of one read of a table. Formats count it in the directory's budget.
+    """
+
+    def __init__(
+        self,
+        formats: Mapping[str, TableFormat],
+        max_bytes: int,
+        limits: TableLimits | None = None,
+    ) -> None:
+        self._formats = formats
+        self._limits = limits
+        self._turns = Turns()
+        self._failures = Failures()
+        self._max_bytes = max_bytes
+        self._cache: LRU[Hashable, Snapshot] = LRU(max_bytes, attrgetter("nbytes"))
+        self._lingering = Lingering()
+        self._flights: SingleFlight[Snapshot] = SingleFlight()
+        self._change_flights: SingleFlight[Changes] = SingleFlight()
+        self._derived = DerivedFiles()
+
+    async def latest(self, table: CatalogTable, directory: ObjectDirectory) -> Snapshot:
+        """The newest snapshot: the cached one, advanced by later commits.
+
+        Raises:
+            NotFound: There is no table at the location.
+            TableUnreadable: The table's metadata is damaged or requires an unknown feature.
+            UnsupportedOperation: No plugin reads the table's format.
+            Unavailable: The store does not respond.
+        """
+        key = (table.id, table.location)
+        read = self._format(table).latest
+
+        async def advance() -> Snapshot:
+            previous = self._kept(key)
+            snapshot = await self._failures.run(
+                failing,
+                lambda: self._limited(directory, lambda limited: read(table, limited, previous)),
+            )
+            if snapshot is not previous:
+                self._keep(key, snapshot)
+            count("sluicegate.snapshots", outcome=_outcome(previous, snapshot))
+            return snapshot
+
+        failing = (key, "latest", table.latest_version, table.metadata_location, table.metadata_tag)
+        return await self._flights.run(failing, advance)
+
+    async def at_version(
+        self, table: CatalogTable, directory: ObjectDirectory, version: int
+    ) -> Snapshot:
+        """The snapshot of one version.
+
+        Raises as `latest` does, which is called first: a table that was dropped and created again has
+        different versions with the same numbers.
+
+        Raises:
+            InvalidRequest: The version does not exist or can no longer be rebuilt.
+        """
+        newest = await self.latest(table, directory)
+        if newest.version == version:
+            return newest
+        key = (table.id, table.location, newest.metadata.id, version)
+        read = self._format(table).at_version
+
+        async def load() -> Snapshot:
+            snapshot = await self._failures.run(
+                key,
+                lambda: self._limited(directory, lambda limited: read(table, limited, version)),
+            )
+            self._keep(key, snapshot)
+            return snapshot
+
+        kept = self._kept(key)
+        if kept is not None and self._format(table).still_has(newest, version):
+            return kept
+        return await self._flights.run(key, load)
+
+    async def version_at(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        timestamp: int,
+        *,
+        earliest_after: bool = False,
+    ) -> int:
+        """The version at a timestamp in epoch milliseconds; raises as `at_version` does.
+
+        Args:
+            table: The table with its location from the catalog.
+            directory: Its location, opened.
+            timestamp: Epoch milliseconds.
+            earliest_after: Whether to return the earliest version at or after the timestamp, instead of
+                the latest version at or before it.
+        """
+        newest = await self.latest(table, directory)
+        find = self._format(table).version_at
+        return await self._limited(
+            directory,
+            lambda limited: find(table, limited, newest, timestamp, earliest_after=earliest_after),
+        )
+
+    async def changes(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        latest: Snapshot,
+        start: int,
+        end: int,
+    ) -> Changes:
+        """The commits from one version to another; see `TableFormat.changes`.
+
+        Raises:
+            InvalidRequest: Some of the commits no longer exist.
+            TableUnreadable: The table's metadata is damaged or requires an unknown feature.
+            UnsupportedOperation: Tables of this format do not report their changes.
+            Unavailable: The store does not respond.
+        """
+        key = (table.id, table.location, latest.metadata.id, start, end)
+        read = self._format(table).changes
+        return await self._change_flights.run(
+            key,
+            lambda: self._failures.run(
+                key,
+                lambda: self._limited(
+                    directory, lambda limited: read(table, limited, latest, start, end)
+                ),
+            ),
+        )
+
+    async def derived(
+        self, table: CatalogTable, directory: ObjectDirectory, file: DerivedFile
+    ) -> bytes:
+        """The bytes of a file that the table's format generates; see `TableFormat.derived`.
+
+        Raises:
+            NotFound: It can no longer be generated.
+            UnsupportedOperation: Tables of this format have no such files.
+            Unavailable: The store does not respond, or too many other files are being generated.
+        """
+        make = self._format(table).derived
+        key = (table.id, table.location)
+        return await self._derived.get(
+            key,
+            file,
+            lambda: self._limited(directory, lambda limited: make(table, limited, file.recipe)),
+        )
+
+    async def aclose(self) -> None:
+        """Cancel the running loads."""
+        self._lingering.clear()
+        await self._flights.aclose()
+        await self._change_flights.aclose()
+        await self._derived.aclose()
+
+    def _kept(self, key: Hashable) -> Snapshot | None:
+        return self._cache.get(key) or self._lingering.get(key)
+
+    def _keep(self, key: Hashable, snapshot: Snapshot) -> None:
+        self._cache.put(key, snapshot)
+        if snapshot.nbytes > self._max_bytes:
+            self._lingering.put(key, snapshot)
+        else:
+            self._lingering.drop(key)
+
+    async def _limited(
+        self, directory: ObjectDirectory, read: Callable[[ObjectDirectory], Awaitable[_T]]
+    ) -> _T:
+        """Read from a directory with a separate budget for this read."""
+        with closing(Budget(self._limits, self._turns)) as budget:
+            try:
+                return await read(replace(directory, budget=budget))
+            except BaseException as error:
+                release_locals(error)
+                raise
+
+    def _format(self, table: CatalogTable) -> TableFormat:
+        try:
+            return self._formats[table.format]
+        except KeyError:
+            raise UnsupportedOperation(
+                f"tables of format '{table.format}' cannot be read: no enabled plugin reads them"
+            ) from None
+
+
+def _outcome(previous: Snapshot | None, snapshot: Snapshot) -> str:
+    if previous is None:
+        return "loaded"
+    return "cached" if snapshot is previous else "advanced"

@@ -1,0 +1,47 @@
+"""Converts failures of a table's store into errors of the gateway."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
+
+from sluicegate.api.clients.redaction import without_queries
+from sluicegate.api.errors import ObjectMissing, StorageError
+
+_REFUSALS = (PermissionDeniedError, UnauthenticatedError, PermissionError)
+# obstore reports denied listings and local files as generic errors, and also a missing bucket.
+_REFUSAL_TEXT = re.compile(r"status(?: code)?:? 40[13]\b|os error 13\b")
+_MISSING_TEXT = re.compile(r"status(?: code)?:? 404\b")
+
+
+@contextmanager
+def store_errors(what: str, kind: str = "log") -> Iterator[None]:
+    """Convert obstore errors into errors for recipients.
+
+    Args:
+        what: The object, for the gateway's log.
+        kind: The part of the table that it belongs to, for recipients.
+
+    Raises:
+        ObjectMissing: The object does not exist.
+        StorageError: The store does not respond, or denies access.
+    """
+    try:
+        yield
+    except (BaseError, OSError) as error:
+        detail, text = _private(what, error), str(error)
+        if isinstance(error, FileNotFoundError) or _MISSING_TEXT.search(text):
+            raise ObjectMissing(f"a file of the table's {kind} is missing", detail=detail) from None
+        message = "the table's storage does not respond; try again later"
+        if isinstance(error, _REFUSALS) or _REFUSAL_TEXT.search(text):
+            message = "the gateway has no access to the table's storage: its operator must grant it"
+        raise StorageError(message, detail=detail) from None
+
+
+def _private(what: str, error: Exception) -> str:
+    """The store's message in one line, without query strings, which can contain signatures."""
+    words, _, _ = str(error).partition("\n\nDebug source")
+    return without_queries(f"{what}: {type(error).__name__}: {' '.join(words.split())}")

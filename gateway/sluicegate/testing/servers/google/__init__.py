@@ -1,0 +1,1 @@
+"""A Google Cloud Storage emulator that checks signatures and access tokens."""

@@ -1,0 +1,1 @@
+"""A fake of Unity Catalog OSS 0.6."""

@@ -1,0 +1,209 @@
+"""The contents and responses of the fake Unity Catalog."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sluicegate.testing.servers.unity_catalog._unity_delta import delta_table, preview_commits
+from sluicegate.testing.servers.unity_catalog._unity_http import UnityReply, UnityRequest
+from sluicegate.testing.servers.unity_catalog._unity_identity import UnityIdentities
+
+_API = "/api/2.1/unity-catalog"
+_EXCHANGE = "/api/1.0/unity-control/auth/tokens"
+_DELTA = "/delta/v1/catalogs/"
+_PREVIEW = "/delta/preview/commits"
+_CREDENTIALS = "/temporary-table-credentials"
+_LISTINGS = ("/catalogs", "/schemas", "/tables")
+_MOST = 100
+NOTHING = {
+    "aws_temp_credentials": None,
+    "azure_user_delegation_sas": None,
+    "gcp_oauth_token": None,
+    "expiration_time": None,
+}
+
+
+@dataclass
+class UnityState(UnityIdentities):
+    """A catalog's contents.
+
+    Attributes:
+        version: The version whose responses are returned: 0.6 has the Delta API, 0.4 only its preview.
+        schemas: `catalog.schema`, in addition to those of tables.
+        tables: Tables by full name, as `table_info` creates them.
+        forbidden: Full names of catalogs, schemas and tables on which the gateway has no grants.
+        commits: Commits of catalog-managed tables by full name: those that are not backfilled, and the
+            newest one.
+        uniform: Locations of Iceberg metadata, by full name.
+        credentials: Responses of `temporary-table-credentials` by table id. By default, the response is
+            empty for `file:`, and for other storage an error because its bucket is not configured.
+        delta_api_only: `server.managed-table.use-delta-api-only`.
+        page_seconds: Time for each page of a listing, to simulate slow authorization.
+    """
+
+    version: Literal["0.4", "0.6"] = "0.6"
+    schemas: list[str] = field(default_factory=list)
+    tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    forbidden: set[str] = field(default_factory=set)
+    commits: dict[str, tuple[list[dict[str, Any]], int]] = field(default_factory=dict)
+    uniform: dict[str, str] = field(default_factory=dict)
+    credentials: dict[str, dict[str, Any]] = field(default_factory=dict)
+    delta_api_only: bool = False
+    page_seconds: float = 0.0
+
+    def add(self, *infos: dict[str, Any]) -> None:
+        """Register tables."""
+        for info in infos:
+            name = f"{info['catalog_name']}.{info['schema_name']}.{info['name']}"
+            self.tables[name] = info
+
+    def answer(self, request: UnityRequest) -> UnityReply:
+        """Return the response to a request."""
+        if request.path == _EXCHANGE:
+            return self.exchange(request)
+        if (refusal := self.refusal(request.token)) is not None:
+            return refusal
+        if not request.path.startswith(f"{_API}/"):
+            return self._no_route(404)
+        path = request.path.removeprefix(_API)
+        if request.method == "POST" and path == _CREDENTIALS:
+            return self._credentials(request.json)
+        if path in _LISTINGS and request.method == "GET":
+            return self._listing(path, request.query)
+        if path.startswith("/tables/") and request.method == "GET":
+            return self._table(path.removeprefix("/tables/"))
+        if path.startswith(_DELTA) and self.version == "0.6":
+            return delta_table(self, path.removeprefix(_DELTA), request.query)
+        if path == _PREVIEW and request.method == "GET":
+            return preview_commits(self, request)
+        return self._no_route(405 if path in _LISTINGS else 404)
+
+    def refusal_of(self, name: str) -> UnityReply | None:
+        """Return why a table is not visible; `None` if it is."""
+        parts = name.split(".")
+        if len(parts) != 3:
+            return UnityReply.refusing("INVALID_ARGUMENT", f"Invalid table name: {name}")
+        catalog, schema = parts[0], ".".join(parts[:2])
+        if catalog not in self._catalogs():
+            return UnityReply.refusing("CATALOG_NOT_FOUND", f"Catalog not found: {catalog}")
+        if schema not in self._schemas():
+            return UnityReply.refusing("SCHEMA_NOT_FOUND", f"Schema not found: {schema}")
+        if name not in self.tables:
+            return UnityReply.refusing("TABLE_NOT_FOUND", f"Table not found: {name}")
+        if {catalog, schema, name} & self.forbidden:
+            return UnityReply.refusing("PERMISSION_DENIED", "Access denied.")
+        return None
+
+    def granted(self, info: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the credentials for a table; `None` if its bucket is not configured."""
+        given = self.credentials.get(info["table_id"])
+        if given is None and not info["storage_location"].startswith("file:"):
+            return None
+        return {**NOTHING, "url": info["storage_location"], **(given or {})}
+
+    def _no_route(self, status: int) -> UnityReply:
+        # With authorization, a decorator first looks for the service of the route, which does not
+        # exist.
+        if self.tokens is not None:
+            return UnityReply.refusing("INTERNAL", "Couldn't unwrap service.")
+        return UnityReply.no_route(status)
+
+    def _catalogs(self) -> set[str]:
+        return {name.partition(".")[0] for name in self._schemas()}
+
+    def _schemas(self) -> set[str]:
+        return {*self.schemas, *(name.rpartition(".")[0] for name in self.tables)}
+
+    def _listing(self, path: str, query: Mapping[str, str]) -> UnityReply:
+        if (refusal := self._malformed(path, query)) is not None:
+            return refusal
+        time.sleep(self.page_seconds)
+        catalog = query.get("catalog_name", "")
+        schema = f"{catalog}.{query.get('schema_name', '')}"
+        entries: dict[str, dict[str, Any]]
+        if path == "/catalogs":
+            entries = {name: {"name": name} for name in self._catalogs()}
+        elif path == "/schemas":
+            entries = {
+                name: {"name": name.partition(".")[2], "catalog_name": catalog, "full_name": name}
+                for name in self._schemas()
+                if name.startswith(f"{catalog}.")
+            }
+        else:
+            entries = {
+                name: _without(info, query)
+                for name, info in self.tables.items()
+                if name.startswith(f"{schema}.")
+            }
+        return self._page(path[1:], sorted(entries.items()), query)
+
+    def _malformed(self, path: str, query: Mapping[str, str]) -> UnityReply | None:
+        needed = {"/catalogs": (), "/schemas": ("catalog_name",)}.get(
+            path, ("catalog_name", "schema_name")
+        )
+        missing = [name for name in needed if name not in query]
+        if missing and self.tokens is None:
+            return UnityReply.refusing("INVALID_ARGUMENT", f"{missing[0]} is missing")
+        catalog, schema = query.get("catalog_name", "null"), query.get("schema_name", "null")
+        if needed and catalog not in self._catalogs():
+            return UnityReply.refusing("CATALOG_NOT_FOUND", f"Catalog not found: {catalog}")
+        if path == "/tables" and f"{catalog}.{schema}" not in self._schemas():
+            return UnityReply.refusing("SCHEMA_NOT_FOUND", f"Schema not found: {catalog}.{schema}")
+        size = query.get("max_results", "0")
+        if not size.lstrip("-").isdecimal():
+            return UnityReply.refusing("INVALID_ARGUMENT", f'For input string: "{size}"')
+        if int(size) < 0:
+            return UnityReply.refusing(
+                "INVALID_ARGUMENT", "maxResults must be greater than or equal to 0"
+            )
+        return None
+
+    def _page(
+        self, key: str, entries: list[tuple[str, dict[str, Any]]], query: Mapping[str, str]
+    ) -> UnityReply:
+        size = min(int(query.get("max_results") or _MOST) or _MOST, _MOST)
+        after = base64.b64decode(query.get("page_token", "")).decode()
+        page = [entry for entry in entries if entry[0] > after][:size]
+        # A full page has a next page. Tables that must not be visible are removed afterwards.
+        token = base64.b64encode(page[-1][0].encode()).decode() if len(page) == size else None
+        shown = [document for name, document in page if not self._hidden(name)]
+        return UnityReply.of({key: shown, "next_page_token": token})
+
+    def _hidden(self, name: str) -> bool:
+        parts = name.split(".")
+        return any(".".join(parts[:count]) in self.forbidden for count in (1, 2, 3))
+
+    def _table(self, name: str) -> UnityReply:
+        return self.refusal_of(name) or UnityReply.of(self.tables[name])
+
+    def _credentials(self, request: Mapping[str, Any]) -> UnityReply:
+        found = [name for name, info in self.tables.items() if info["table_id"] == request["table_id"]]
+        if not found:
+            return UnityReply.refusing("TABLE_NOT_FOUND", f"Table not found: {request['table_id']}")
+        if (refusal := self.refusal_of(found[0])) is not None:
+            return refusal
+        if request.get("operation") != "READ":
+            return UnityReply.refusing("PERMISSION_DENIED", "Access denied.")
+        info = self.tables[found[0]]
+        if info["storage_location"] is None:
+            return UnityReply.refusing("INVALID_ARGUMENT", "Storage location is null.")
+        if info["table_type"] == "MANAGED" and self.delta_api_only:
+            return UnityReply.refusing("INVALID_ARGUMENT", "Use the Delta API for managed tables")
+        granted = self.granted(info)
+        if granted is None:
+            return UnityReply.refusing("FAILED_PRECONDITION", "S3 bucket configuration not found.")
+        return UnityReply.of(granted)
+
+
+def _without(info: Mapping[str, Any], query: Mapping[str, str]) -> dict[str, Any]:
+    """Return an entry of a listing without the fields that the request omits."""
+    kept = dict(info)
+    if query.get("omit_columns") == "true":
+        kept["columns"] = []
+    if query.get("omit_properties") == "true":
+        kept["properties"] = {}
+    return kept

@@ -1,0 +1,234 @@
+"""Issues temporary credentials for all protocols: vendor, cache, checks, ledger.
+
+Source: Delta Sharing protocol, "Generate Temporary Table Credential"; directory access proposal;
+S3A token architecture for the bindings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+
+from sluicegate._util.clock import epoch_ms
+from sluicegate.access.authentication.recipient_checks import check_current
+from sluicegate.access.grants import Grants
+from sluicegate.api import (
+    CatalogTable,
+    CredentialVendor,
+    Event,
+    Principal,
+    Scope,
+    SharedTable,
+    SluicegateError,
+    TemporaryCredentials,
+    UnsupportedOperation,
+)
+from sluicegate.telemetry import count, span
+from sluicegate.vending.cache import CredentialCache, Vended
+from sluicegate.vending.checks import check_handed_on, check_usable, unusable
+from sluicegate.vending.entries import IssuanceKind, LedgerEntry
+from sluicegate.vending.ledger import Ledger
+from sluicegate.vending.select import Vendors
+from sluicegate.vending.url_ledger import UrlRecord
+
+
+class Vending:
+    """Issues temporary, read-only credentials to recipients, and records them in the ledger.
+
+    Args:
+        vendors: Finds the vendor of a location.
+        grants: Looks up recipients.
+        ledger: Records issued credentials.
+        notify: Sends events to plugins.
+        lifetime: Lifetime of credentials, in seconds.
+        now: Epoch milliseconds.
+
+    Attributes:
+        vendors: Finds the vendor of a location.
+        ledger: Records issued credentials.
+    """
+
+    def __init__(
+        self,
+        vendors: Vendors,
+        grants: Grants,
+        ledger: Ledger,
+        notify: Callable[[Event], None],
+        *,
+        lifetime: int,
+        now: Callable[[], int] = epoch_ms,
+    ) -> None:
+        self.vendors = vendors
+        self._grants = grants
+        self.ledger = ledger
+        self._notify = notify
+        self._lifetime = lifetime
+        self._now = now
+        self._cache = CredentialCache(now)
+
+    async def issue(
+        self,
+        principal: Principal,
+        shared: SharedTable,
+        source: CatalogTable,
+        locations: Sequence[str] = (),
+        *,
+        kind: IssuanceKind = "credentials",
+        binding: str | None = None,
+        lifetime: int | None = None,
+        entry_id: str | None = None,
+    ) -> TemporaryCredentials:
+        """Issue credentials for a recipient. The caller has checked that the share allows them.
+
+        Args:
+            principal: The recipient. It is looked up again, so that a revoked recipient gets none.
+            shared: The table, as named in the ledger.
+            source: The table in its catalog.
+            locations: Directories of the table, all in one bucket. The default is its root.
+            kind: The format of the credentials, for the ledger.
+            binding: The requested binding (`Scope.binding`).
+            lifetime: Requested lifetime in seconds, instead of the configured one.
+            entry_id: UUID of the entry in the ledger, if the credentials contain it.
+
+        Raises:
+            Unauthenticated: The recipient was revoked.
+            UnsupportedOperation: No vendor serves the locations, or the cloud cannot limit credentials
+                to them.
+            PermissionDenied: The vendor's configuration does not allow the locations or the binding.
+            StorageError: The vendor currently has none, or returned credentials that fail the checks.
+            Unavailable: The ledger cannot be written. Unrecorded credentials are never issued.
+        """
+        vendor, scope = self._asked(principal, source, locations, binding, lifetime)
+        since = await self.revoked_before(principal)
+        key = _key(vendor, scope, kind)
+        written: list[LedgerEntry] = []
+
+        async def make(issued_at: int) -> TemporaryCredentials:
+            credentials = await self._vend(vendor, scope)
+            check_handed_on(
+                credentials,
+                scope,
+                self._now(),
+                self.vendors.canonical,
+                may_outlive=vendor is source.vendor,
+            )
+            entry = self._entry(shared, scope, kind, Vended(credentials, issued_at), entry_id)
+            await self.ledger.write(entry)
+            written.append(entry)
+            return credentials
+
+        vended = self._cache.get(key, since) or await self._cache.vend(key, since, make)
+        if not written:
+            written.append(self._entry(shared, scope, kind, vended, entry_id))
+            self.ledger.note(written[0])
+            count("sluicegate.credentials.issued", outcome="reused")
+        else:
+            count("sluicegate.credentials.issued", outcome="vended")
+        self._notify(written[0].event(principal))
+        return vended.credentials
+
+    def record_urls(self, principal: Principal, shared: SharedTable, source: CatalogTable) -> UrlRecord:
+        """The recorder for the URLs of one response."""
+        return UrlRecord(self.ledger, self._notify, principal, shared, source, self._now)
+
+    async def for_gateway(
+        self, principal: Principal, source: CatalogTable
+    ) -> TemporaryCredentials | None:
+        """Credentials of the table's vendor that the gateway itself uses to read it and sign URLs.
+
+        Keys that do not expire are requested again after the configured lifetime.
+
+        Returns:
+            `None` if the catalog does not vend for the table: the storage then uses its own.
+
+        Raises:
+            Unauthenticated: The recipient was revoked.
+            StorageError: The vendor currently has no credentials, or returned unusable ones.
+        """
+        if source.vendor is None or self.vendors.find(source, source.location) is None:
+            return None
+        vendor, scope = self._asked(principal, source, (), None, None)
+        since = await self.revoked_before(principal)
+        key = _key(vendor, scope, "urls")
+
+        async def make(issued_at: int) -> TemporaryCredentials:
+            credentials = await self._vend(vendor, scope)
+            check_usable(credentials, scope, self._now(), self.vendors.canonical)
+            ends = credentials.expires_at or issued_at + scope.lifetime * 1000
+            return replace(credentials, expires_at=ends)
+
+        vended = self._cache.get(key, since) or await self._cache.vend(key, since, make)
+        return vended.credentials
+
+    async def aclose(self) -> None:
+        """Cancel vending in progress."""
+        await self._cache.aclose()
+
+    def _asked(
+        self,
+        principal: Principal,
+        source: CatalogTable,
+        locations: Sequence[str],
+        binding: str | None,
+        lifetime: int | None,
+    ) -> tuple[CredentialVendor, Scope]:
+        """The vendor, and the requested scope."""
+        wanted = tuple(map(self.vendors.canonical, locations or (source.location,)))
+        vendor, *others = (self.vendors.find(source, location) for location in wanted)
+        if vendor is None or any(other != vendor for other in others):
+            raise UnsupportedOperation(
+                "no temporary credentials are available for this table's directories",
+                detail=", ".join(wanted),
+            )
+        return vendor, Scope(wanted, lifetime or self._lifetime, principal, binding)
+
+    def _entry(
+        self,
+        shared: SharedTable,
+        scope: Scope,
+        kind: IssuanceKind,
+        vended: Vended,
+        entry_id: str | None,
+    ) -> LedgerEntry:
+        return LedgerEntry.of(
+            scope.principal,
+            shared,
+            scope.locations,
+            kind=kind,
+            given_at=self._now(),
+            issued_at=vended.issued_at,
+            expires_at=vended.credentials.expires_at,
+            cloud=vended.credentials.kind,
+            binding=scope.binding,
+            entry_id=entry_id,
+        )
+
+    async def _vend(self, vendor: CredentialVendor, scope: Scope) -> TemporaryCredentials:
+        with span("vend", locations=len(scope.locations)):
+            try:
+                return await vendor.vend(scope)
+            except SluicegateError:
+                raise
+            except Exception as error:
+                # Only the type: the message of an upstream service can contain secrets.
+                raise unusable(f"the vendor failed: {type(error).__name__}") from error
+
+    async def revoked_before(self, principal: Principal) -> int:
+        """When the recipient was last revoked, or 0. Credentials from before are not reused.
+
+        Raises:
+            Unauthenticated: The recipient is revoked, or no longer exists.
+        """
+        record = await self._grants.recipient(principal.name)
+        check_current(record, principal)
+        return (record.last_revoked_at if record else None) or 0
+
+
+def _key(vendor: CredentialVendor, scope: Scope, kind: IssuanceKind) -> Hashable:
+    """Everything that distinguishes credentials, including properties, which can be session tags.
+
+    The kind is included because credentials that sign URLs are not in the ledger.
+    """
+    recipient = scope.principal
+    properties = tuple(sorted(recipient.properties.items()))
+    return recipient.id, properties, vendor, scope.locations, scope.binding, scope.lifetime, kind

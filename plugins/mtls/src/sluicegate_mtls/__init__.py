@@ -1,0 +1,1 @@
+"""Client certificates for Sluicegate: recipients authenticate by mutual TLS."""

@@ -1,0 +1,1 @@
+"""Converts Iceberg tables to Delta tables."""

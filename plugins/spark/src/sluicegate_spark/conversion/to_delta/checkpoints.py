@@ -1,0 +1,146 @@
+"""Writes checkpoints of a converted table's log, so that readers need not replay every commit.
+
+Source: Delta protocol, "Checkpoints", "Checkpoint Schema" and "Last Checkpoint File Schema".
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from itertools import chain
+from tempfile import TemporaryFile
+from typing import IO, Final
+
+import anyio.to_thread
+import obstore
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sluicegate.api import ObjectDirectory
+from sluicegate.formats import DELETION_VECTOR, Snapshot
+from sluicegate_spark.conversion.to_delta.delta_log import add_lines, commit_header
+from sluicegate_spark.conversion.to_delta.tombstones import TOMBSTONE, tombstones
+from sluicegate_spark.work import Work
+
+log = logging.getLogger(__name__)
+
+INTERVAL: Final = "delta.checkpointInterval"
+_DEFAULT_INTERVAL = 10  # Delta's default
+_TEXTS = pa.map_(pa.string(), pa.string())
+_FORMAT = pa.struct([("provider", pa.string()), ("options", _TEXTS)])
+_SCHEMA = pa.schema(
+    {
+        "protocol": pa.struct(
+            [
+                ("minReaderVersion", pa.int32()),
+                ("minWriterVersion", pa.int32()),
+                ("readerFeatures", pa.list_(pa.string())),
+                ("writerFeatures", pa.list_(pa.string())),
+            ]
+        ),
+        "metaData": pa.struct(
+            [
+                ("id", pa.string()),
+                ("name", pa.string()),
+                ("description", pa.string()),
+                ("format", _FORMAT),
+                ("schemaString", pa.string()),
+                ("partitionColumns", pa.list_(pa.string())),
+                ("configuration", _TEXTS),
+                ("createdTime", pa.int64()),
+            ]
+        ),
+        "txn": pa.struct(
+            [("appId", pa.string()), ("version", pa.int64()), ("lastUpdated", pa.int64())]
+        ),
+        "add": pa.struct(
+            [
+                ("path", pa.string()),
+                ("partitionValues", _TEXTS),
+                ("size", pa.int64()),
+                ("modificationTime", pa.int64()),
+                ("dataChange", pa.bool_()),
+                ("stats", pa.string()),
+                ("tags", _TEXTS),
+                ("deletionVector", DELETION_VECTOR),
+            ]
+        ),
+        "remove": TOMBSTONE,
+    }
+)
+
+# A kind of action, and some actions of this kind.
+_Actions = tuple[str, pa.StructArray]
+
+
+async def checkpoint_if_due(work: Work, version: int, state: Snapshot) -> None:
+    """Write the checkpoint of a committed version, if one is due.
+
+    Errors are logged, not raised, because the commit is already valid: without this checkpoint,
+    readers are only slower until the next one.
+
+    Args:
+        work: The task, whose credentials grant access to the table.
+        version: The committed version.
+        state: The table at this version.
+    """
+    location = work.access.table.location
+    try:
+        if version % int(state.metadata.configuration.get(INTERVAL, _DEFAULT_INTERVAL)) == 0:
+            directory = (await work.access.objects()).directory(location)
+            await anyio.to_thread.run_sync(
+                write_checkpoint, directory, version, state, datetime.now(UTC)
+            )
+    except Exception as error:
+        why = type(error).__name__
+        log.warning("version %d of the Delta table %s has no checkpoint: %s", version, location, why)
+
+
+def write_checkpoint(directory: ObjectDirectory, version: int, state: Snapshot, now: datetime) -> None:
+    """Write the checkpoint of a version as one atomic object, then the file that refers to it.
+
+    Args:
+        directory: The table's directory.
+        version: A committed version.
+        state: The table at this version.
+        now: The current time. Removals older than one week are left out.
+    """
+    removed = (("remove", each) for each in tombstones(directory, version, now))
+    with TemporaryFile() as file:
+        count = _write(file, chain(_live(state), removed))
+        pointer = {"version": version, "size": count, "sizeInBytes": file.tell()}
+        file.seek(0)
+        key = directory.key(f"_delta_log/{version:020}.checkpoint.parquet")
+        obstore.put(directory.store, key, file)
+    content = orjson.dumps(pointer | {"numOfAddFiles": len(state.files)})
+    obstore.put(directory.store, directory.key("_delta_log/_last_checkpoint"), content)
+
+
+def _live(state: Snapshot) -> Iterator[_Actions]:
+    """Return protocol, metadata and files in the form of a commit."""
+    _, *lines = commit_header({}, state.protocol, state.metadata).splitlines()
+    for line in lines:
+        for kind, action in orjson.loads(line).items():
+            yield kind, pa.array([action], _SCHEMA.field(kind).type)
+    for batch in add_lines(state.files):
+        files = (orjson.loads(line)["add"] for line in batch.splitlines())
+        unchanged = [file | {"dataChange": False} for file in files]
+        yield "add", pa.array(unchanged, _SCHEMA.field("add").type)
+
+
+def _write(file: IO[bytes], batches: Iterable[_Actions]) -> int:
+    """Write each action as one row, and return the number of rows."""
+    count = 0
+    with pq.ParquetWriter(file, _SCHEMA) as writer:
+        for kind, actions in batches:
+            if not len(actions):
+                continue  # no empty row groups
+            columns = [
+                actions if field.name == kind else pa.nulls(len(actions), field.type)
+                for field in _SCHEMA
+            ]
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=_SCHEMA))
+            count += len(actions)
+    return count

@@ -1,0 +1,67 @@
+"""Reads the Iceberg table to convert, with the Iceberg adapter and the task's credentials."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sluicegate.api import CatalogTable, ObjectDirectory, TaskFailed
+from sluicegate.formats import Snapshot
+from sluicegate_iceberg.format.metadata import IcebergMetadata, parse_metadata
+from sluicegate_iceberg.format.objects import TableObjects
+from sluicegate_iceberg.format.table_format import IcebergFormat
+from sluicegate_spark.objects import ObjectAccess
+from sluicegate_spark.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergSource:
+    """An Iceberg table at its current metadata file.
+
+    Attributes:
+        metadata_location: Location of the metadata file.
+        metadata: Its parsed content.
+    """
+
+    table: CatalogTable
+    directory: ObjectDirectory
+    metadata_location: str
+    metadata: IcebergMetadata
+
+    @property
+    def id(self) -> str:
+        """Return the table's uuid, or its location if it has none."""
+        return self.metadata.table_uuid or self.table.location
+
+    async def snapshot(self) -> Snapshot:
+        """Return the current snapshot, in the form in which the gateway shares it.
+
+        Raises:
+            UnsupportedOperation: Delta can't represent the table exactly.
+            TableUnreadable: Metadata is broken or missing.
+        """
+        return await IcebergFormat().latest(self.table, self.directory, None)
+
+    async def derived(self, recipe: str) -> bytes:
+        """See `TableFormat.derived`."""
+        return await IcebergFormat().derived(self.table, self.directory, recipe)
+
+
+async def iceberg_source(table: Table, objects: ObjectAccess) -> IcebergSource:
+    """Return the Iceberg table of a task.
+
+    Raises:
+        TaskFailed: The task doesn't name the metadata file.
+        TableUnreadable: The metadata file is missing or broken.
+    """
+    if table.metadata_location is None:
+        raise TaskFailed(
+            "the task does not contain the location of the Iceberg table's metadata: set "
+            "metadata_location, or configure the catalog for the executor",
+            error_code="INVALID_PAYLOAD",
+        )
+    described = CatalogTable(
+        table.location, "iceberg", table.location, metadata_location=table.metadata_location
+    )
+    directory = objects.directory(table.location)
+    data = await TableObjects(described, directory).read(table.metadata_location)
+    return IcebergSource(described, directory, table.metadata_location, parse_metadata(data))

@@ -1,0 +1,1 @@
+"""Converts Delta tables to Iceberg tables."""

@@ -1,0 +1,154 @@
+"""Translates values of Delta's log to Iceberg's manifests: bounds of columns, and partition values.
+
+Sources: Delta protocol, "Per-file Statistics" and "Partition Value Serialization"; Iceberg
+specification, "Partition Specs" and "Appendix D: Single-value serialization".
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Context, Inexact, InvalidOperation
+from typing import Any
+
+from sluicegate.api import TableUnreadable, UnsupportedOperation
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST_DAY = date(1970, 1, 1)
+_DECIMAL = re.compile(r"decimal\((\d+), (\d+)\)")
+_EXACT = Context(prec=80, traps=[Inexact, InvalidOperation])
+_PACKED: Mapping[str, str] = {
+    "int": "<i",
+    "long": "<q",
+    "float": "<f",
+    "double": "<d",
+    "date": "<i",
+    "timestamp": "<q",
+    "timestamptz": "<q",
+}
+_REST_OF_MILLISECOND = 999  # microseconds: statistics are truncated to milliseconds
+_AVRO: Mapping[str, Any] = {
+    **{name: name for name in ("boolean", "int", "long", "float", "double", "string")},
+    "date": {"type": "int", "logicalType": "date"},
+    "timestamp": {"type": "long", "logicalType": "timestamp-micros", "adjust-to-utc": False},
+    "timestamptz": {"type": "long", "logicalType": "timestamp-micros", "adjust-to-utc": True},
+}
+
+
+def bound(value: Any, type_: str, *, upper: bool) -> bytes | None:
+    """Return a bound of the log's statistics as Iceberg's bytes, or `None` if it is not exact.
+
+    Args:
+        value: The JSON value; numbers with a fraction as `Decimal` if the type is a decimal.
+        type_: A primitive Iceberg type.
+        upper: Whether it is an upper bound.
+    """
+    try:
+        if type_ == "string":
+            return str(value).encode()
+        if match := _DECIMAL.fullmatch(type_):
+            return _shortest(_unscaled(value, int(match[2])))
+        if (layout := _PACKED.get(type_)) is None:
+            return None
+        return struct.pack(layout, _number(value, type_, upper=upper))
+    except (ValueError, TypeError, ArithmeticError, struct.error):
+        return None
+
+
+def partition_value(text: str | None, type_: str, column: str) -> Any:
+    """Return a partition value for Avro's writer. By the protocol, an empty string means null.
+
+    Raises:
+        UnsupportedOperation: The value depends on the writer's time zone.
+        TableUnreadable: The value doesn't match the column's type.
+    """
+    if not text:
+        return None
+    try:
+        return _partition_value(text, type_, column)
+    except (KeyError, ValueError, ArithmeticError) as error:
+        raise TableUnreadable(
+            f"a value of the partition column '{column}' is not of type {type_}",
+            detail=ascii(text[:100]),
+        ) from error
+
+
+def avro_type(type_: Any, column: str) -> Any:
+    """Return the Avro type of a partition value.
+
+    Raises:
+        UnsupportedOperation: The text form of the partition column's type is not exact.
+    """
+    if type_ in _AVRO:
+        return _AVRO[type_]
+    if isinstance(type_, str) and (match := _DECIMAL.fullmatch(type_)):
+        precision, scale = int(match[1]), int(match[2])
+        return {
+            "type": "fixed",
+            "name": f"decimal_{precision}_{scale}",
+            "size": _bytes_of(precision),
+            "logicalType": "decimal",
+            "precision": precision,
+            "scale": scale,
+        }
+    raise UnsupportedOperation(
+        f"the Delta table is partitioned by column '{column}', whose type Iceberg does not "
+        "support for partitions"
+    )
+
+
+def _partition_value(text: str, type_: str, column: str) -> Any:
+    if type_ == "string":
+        return text
+    if type_ == "boolean":
+        return {"true": True, "false": False}[text.lower()]
+    if type_ in ("float", "double"):
+        return float(text)
+    if match := _DECIMAL.fullmatch(type_):
+        size = _bytes_of(int(match[1]))
+        return _unscaled(text, int(match[2])).to_bytes(size, "big", signed=True)
+    if type_ == "timestamptz" and datetime.fromisoformat(text).tzinfo is None:
+        raise UnsupportedOperation(
+            f"values of the partition column '{column}' have no time zone, so they depend on the "
+            "time zone of the writer's session: rewrite the table with Delta Lake 3.2 or later, "
+            "which stores them in UTC"
+        )
+    return _number(int(text) if type_ in ("int", "long") else text, type_, upper=False)
+
+
+def _number(value: Any, type_: str, *, upper: bool) -> Any:
+    """Return the number to pack."""
+    if type_ in ("float", "double"):
+        number = float(value)
+        if not math.isfinite(number):
+            raise ValueError("no bound")
+        # Java sorts -0.0 before 0.0, but rows compare as equal.
+        return number or (0.0 if upper else -0.0)
+    if type_ == "date":
+        return (date.fromisoformat(value) - _FIRST_DAY).days
+    if type_.startswith("timestamp"):
+        moment = datetime.fromisoformat(value)
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return (aware - _EPOCH) // timedelta(microseconds=1) + (_REST_OF_MILLISECOND if upper else 0)
+    if not isinstance(value, int):
+        raise TypeError("no integer")
+    return value
+
+
+def _unscaled(value: Any, scale: int) -> int:
+    return int(
+        _EXACT.scaleb(_EXACT.create_decimal(str(value)), scale).to_integral_exact(context=_EXACT)
+    )
+
+
+def _shortest(unscaled: int) -> bytes:
+    magnitude = unscaled if unscaled >= 0 else ~unscaled
+    return unscaled.to_bytes(magnitude.bit_length() // 8 + 1, "big", signed=True)
+
+
+def _bytes_of(precision: int) -> int:
+    """Return how many bytes the largest signed number of this many digits needs."""
+    return int((10**precision - 1).bit_length()) // 8 + 1

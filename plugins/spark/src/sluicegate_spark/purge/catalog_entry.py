@@ -1,0 +1,59 @@
+"""Drops a purged table from its catalog, for catalogs that don't do this themselves.
+
+Source: Polaris delegation proposal, "Order Of Deletion".
+"""
+
+from __future__ import annotations
+
+from sluicegate.api import TaskFailed, Unavailable
+from sluicegate_iceberg.refusal import Refused
+from sluicegate_spark.tables import Table, TaskCatalog
+
+
+def catalog_of(table: Table) -> TaskCatalog:
+    """Return the catalog from which the table can be dropped.
+
+    Raises:
+        TaskFailed: The catalog is not configured for the executor (`INVALID_PAYLOAD`).
+    """
+    if table.catalog is None:
+        raise TaskFailed(
+            "the property 'drop_catalog_entry' needs the table's catalog, which is not configured for "
+            "the executor; nothing was deleted",
+            error_code="INVALID_PAYLOAD",
+        )
+    return table.catalog
+
+
+async def drop_entry(table: Table) -> None:
+    """Drop a purged table from its catalog, unless the entry is missing or now of another table.
+
+    Raises:
+        TaskFailed: The catalog rejects the request or doesn't respond (`STORAGE_FAILED`, retryable).
+    """
+    client = catalog_of(table).client
+    try:
+        if await _is_current(table):
+            await client.drop(table.name, lambda: _is_current(table))
+    except Unavailable as error:
+        raise TaskFailed(
+            "the table's files were deleted, but its catalog did not drop the table; the next attempt "
+            "tries again",
+            error_code="STORAGE_FAILED",
+            retryable=True,
+            detail=error.detail,
+        ) from error
+
+
+async def _is_current(table: Table) -> bool:
+    """Return whether the catalog still has the purged table.
+
+    Some catalogs need the metadata file to load a table: without it, they report a missing table.
+    """
+    try:
+        loaded = await catalog_of(table).client.load(table.name)
+    except Refused as refused:
+        if not refused.says_missing:
+            raise
+        return True
+    return loaded.metadata_location == table.metadata_location

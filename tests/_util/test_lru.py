@@ -1,0 +1,47 @@
+"""What the bounded mapping keeps and forgets."""
+
+from __future__ import annotations
+
+from sluicegate._util.lru import LRU
+
+
+def _kept(cache: LRU[str, str], names: str) -> str:
+    return "".join(name for name in names if cache.get(name))
+
+
+def test_the_longest_unused_is_forgotten_first() -> None:
+    cache = LRU[str, str](3)
+    for name in "abc":
+        cache.put(name, name)
+    cache.get("a")
+    cache.put("d", "d")
+    assert _kept(cache, "abcd") == "acd"
+    assert (len(cache), cache.weight) == (3, 3)
+
+
+def test_weights_count_and_a_replacement_gives_its_weight_back() -> None:
+    cache = LRU[str, str](10, weigh=len)
+    cache.put("a", "aaaaaa")
+    cache.put("b", "bbbb")
+    cache.put("a", "aa")
+    cache.put("c", "cccc")
+    assert (_kept(cache, "acb"), cache.weight) == ("acb", 10)
+    cache.put("d", "d")
+    assert (_kept(cache, "abcd"), cache.weight) == ("bcd", 9)
+
+
+def test_what_is_too_heavy_is_not_kept_and_replaces_nothing_else() -> None:
+    cache = LRU[str, str](3, weigh=len)
+    cache.put("a", "a")
+    cache.put("b", "bbbb")
+    assert _kept(cache, "ab") == "a"
+    cache.put("a", "aaaa")
+    assert (_kept(cache, "ab"), cache.weight) == ("", 0)
+
+
+def test_clearing_makes_room() -> None:
+    cache = LRU[str, str](2, weigh=len)
+    cache.put("a", "aa")
+    cache.clear()
+    cache.put("b", "bb")
+    assert _kept(cache, "ab") == "b"

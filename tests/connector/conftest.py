@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from support.gateways.shared_lake import LakeTable, SharedLake, shared_lake
+
+
+@pytest.fixture(scope="session")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedLake]:
+    with shared_lake(tmp_path_factory.mktemp("connector")) as running:
+        yield running
+
+
+@pytest.fixture
+def table(lake: SharedLake) -> LakeTable:
+    return lake.table()

@@ -1,0 +1,197 @@
+"""Migrations on a real SQLite and a real PostgreSQL."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from sluicegate.api.errors import ConfigurationError
+from sluicegate.api.models import Share
+from sluicegate.database import Store, connect, locks, migrate
+from sluicegate.database.reads import load_shares, load_token
+from sluicegate.database.tables import metadata
+
+_START = """
+import asyncio, sys
+from sluicegate.database import Store
+
+async def main():
+    store = await Store.open(sys.argv[1])
+    print(await store.revision(), "alembic" in sys.modules)
+    await store.aclose()
+
+asyncio.run(main())
+"""
+_STORED_BEFORE = (
+    "INSERT INTO recipients (id, key, name, allow_from, properties, created_at)"
+    " VALUES ('1', 'acme', 'acme', '[]', '{}', 0)",
+    "INSERT INTO tokens (id, recipient_id, digest, created_at, expires_at)"
+    " VALUES ('2', '1', :digest, 0, 9)",
+)
+
+
+def _differences(connection: Connection) -> list[Any]:
+    return list(compare_metadata(MigrationContext.configure(connection), metadata))
+
+
+async def test_the_migrated_schema_is_the_one_that_the_tables_declare(store: Store) -> None:
+    async with store.read() as connection:
+        assert await connection.run_sync(_differences) == []
+
+
+def test_head_names_the_newest_migration() -> None:
+    folder = Path(migrate.__file__).parent / "migrations"
+    assert ScriptDirectory(str(folder)).get_current_head() == migrate.HEAD
+
+
+async def test_a_current_schema_is_opened_as_it_is(database_url: str) -> None:
+    first = await Store.open(database_url)
+    async with first.write():
+        pass
+    await first.aclose()
+    second = await Store.open(database_url)
+    assert await second.revision() == 1
+    await second.aclose()
+
+
+async def test_a_newer_schema_is_refused(database_url: str) -> None:
+    store = await Store.open(database_url)
+    async with store.write() as connection:
+        await connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    await store.aclose()
+    with pytest.raises(ConfigurationError, match=r"its schema \(9999\) is newer .* upgrade sluicegate"):
+        await Store.open(database_url)
+
+
+async def test_concurrent_starts_migrate_once(database_url: str) -> None:
+    starts = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _START, database_url, stdout=asyncio.subprocess.PIPE
+        )
+        for _ in range(4)
+    ]
+    outputs = [(await start.communicate())[0] for start in starts]
+    assert [output.split()[0] for output in outputs] == [b"0"] * 4
+
+
+@pytest.mark.parametrize("journal_mode", ["DELETE", "WAL"])
+async def test_a_start_waits_for_who_has_locked_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal_mode: str
+) -> None:
+    """A process that makes the file ready, and one that migrates it for longer than SQLite waits."""
+    monkeypatch.setattr(connect, "_BUSY_TIMEOUT", 0)
+    waits = asyncio.Event()
+    monkeypatch.setattr(locks.log, "warning", lambda _: waits.set())
+    with locked(tmp_path / "gateway.db", journal_mode) as other:
+        start = asyncio.create_task(Store.open(f"sqlite:///{tmp_path}/gateway.db"))
+        await waits.wait()
+        assert not start.done()
+        other.rollback()
+        store = await start
+    assert await store.revision() == 0
+    await store.aclose()
+
+
+async def test_a_file_that_stays_locked_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "_BUSY_TIMEOUT", 0)
+    monkeypatch.setattr(locks, "_TIMEOUT", 0)
+    for journal_mode in ("DELETE", "WAL"):
+        path = tmp_path / f"{journal_mode}.db"
+        with locked(path, journal_mode), pytest.raises(ConfigurationError, match="database is locked"):
+            await Store.open(f"sqlite:///{path}")
+
+
+@contextmanager
+def locked(path: Path, journal_mode: str) -> Iterator[sqlite3.Connection]:
+    """A new file that another connection writes to."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute(f"PRAGMA journal_mode = {journal_mode}")
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("CREATE TABLE unfinished (id)")
+        yield other
+
+
+async def test_a_current_schema_is_opened_without_loading_alembic(database_url: str) -> None:
+    await (await Store.open(database_url)).aclose()
+    start = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _START, database_url, stdout=asyncio.subprocess.PIPE
+    )
+    assert (await start.communicate())[0] == b"0 False\n"
+
+
+async def test_a_migration_that_fails_leaves_nothing_behind(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from alembic import command
+
+    real = command.upgrade
+
+    def fails_at_its_end(*arguments: Any) -> None:
+        real(*arguments)
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(command, "upgrade", fails_at_its_end)
+        with pytest.raises(ConfigurationError, match="no space left"):
+            await Store.open(database_url)
+    store = await Store.open(database_url)
+    assert await store.revision() == 0
+    await store.aclose()
+
+
+async def test_what_was_stored_before_there_were_oauth_clients_still_works(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = await _opened_at("0001", database_url, monkeypatch)
+    async with old.write() as connection:
+        for statement in _STORED_BEFORE:
+            await connection.execute(text(statement), {"digest": b"digest"})
+    await old.aclose()
+    new = await Store.open(database_url)
+    async with new.read() as connection:
+        token = await load_token(connection, b"digest")
+    await new.aclose()
+    assert token is not None
+    assert (token.recipient.name, token.recipient.revoked_at, token.expires_at) == ("acme", None, 9)
+
+
+async def test_a_share_of_the_previous_schema_has_no_catalog(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = await _opened_at("0006", database_url, monkeypatch)
+    async with old.write() as connection:
+        for statement in (
+            _STORED_BEFORE[0],
+            "INSERT INTO shares (id, key, name, properties) VALUES ('3', 'sales', 'Sales', '{}')",
+            "INSERT INTO grants (recipient_id, share_id) VALUES ('1', '3')",
+        ):
+            await connection.execute(text(statement))
+    await old.aclose()
+    new = await Store.open(database_url)
+    async with new.read() as connection:
+        assert await load_shares(connection, "1") == [Share("3", "Sales")]
+    await new.aclose()
+
+
+async def _opened_at(revision: str, url: str, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """A database as an earlier version of the gateway made it."""
+    from alembic import command
+
+    upgrade = command.upgrade
+    with monkeypatch.context() as patched:
+        patched.setattr(migrate, "HEAD", revision)
+        patched.setattr(command, "upgrade", lambda config, _: upgrade(config, revision))
+        return await Store.open(url)

@@ -1,0 +1,68 @@
+"""What workers and the service measure, read by a real SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from support.servers.delegation import PURGE, Desk, Failing, RunningClock, payload
+
+from sluicegate.api import TaskFailed
+from sluicegate.delegation.queue.metrics import QueueGauges
+from sluicegate.telemetry import metrics
+
+
+@pytest.fixture
+def reader() -> Iterator[InMemoryMetricReader]:
+    reader = InMemoryMetricReader()
+    provider = MeterProvider([reader])
+    metrics.enable(provider.get_meter("tests"))
+    yield reader
+    metrics.disable()
+    provider.shutdown()
+
+
+def points(reader: InMemoryMetricReader) -> dict[str, list[tuple[dict[str, Any], Any]]]:
+    found: dict[str, list[tuple[dict[str, Any], Any]]] = {}
+    data: Any = reader.get_metrics_data()
+    for metric in data.resource_metrics[0].scope_metrics[0].metrics:
+        for point in metric.data.data_points:
+            value = getattr(point, "value", getattr(point, "count", None))
+            found.setdefault(metric.name, []).append((dict(point.attributes), value))
+    return found
+
+
+async def test_the_queue_is_measured(
+    desk: Desk, clock: RunningClock, reader: InMemoryMetricReader
+) -> None:
+    for number in range(3):
+        await desk.queue.submit(payload(f"T{number}"), "polaris")
+    await desk.leases.acquire("w", [PURGE])
+    clock.advance(90)
+    await QueueGauges(desk.store, [PURGE, "TABLE_COMPACTION"], now=clock.now).measure()
+    measured = points(reader)
+    waiting = {each["operation"]: value for each, value in measured["sluicegate.tasks.waiting"]}
+    oldest = {each["operation"]: round(value) for each, value in measured["sluicegate.tasks.oldest"]}
+    assert waiting == {PURGE: 2, "TABLE_COMPACTION": 0}
+    assert 90 <= oldest.pop(PURGE) < 120
+    assert oldest == {"TABLE_COMPACTION": 0}
+
+
+async def test_attempts_are_counted_by_what_they_led_to(
+    desk: Desk, clock: RunningClock, reader: InMemoryMetricReader
+) -> None:
+    failing = Failing(TaskFailed("busy", error_code="ENGINE_FAILED", retryable=True), times=1)
+    task = await desk.queue.submit(payload(), "polaris")
+    async with desk.working(failing):
+        while (await desk.queue.get(task.id)).status != "RETRY_SCHEDULED":
+            pass
+    clock.advance(31)
+    async with desk.working(failing):
+        await desk.ended(task.id)
+    expected = [({"operation": PURGE, "outcome": each}, 1) for each in ("RETRY_SCHEDULED", "SUCCESS")]
+    measured = points(reader)
+    assert sorted(measured["sluicegate.tasks.attempts"], key=str) == expected
+    assert sorted(measured["sluicegate.task.duration"], key=str) == expected

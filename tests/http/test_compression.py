@@ -1,0 +1,158 @@
+"""Responses are compressed for clients that accept it, and otherwise stay as they are."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import AsyncIterator
+
+import pytest
+from starlette.responses import Response, StreamingResponse
+from starlette.types import ASGIApp, Message, Scope
+
+from sluicegate.http.compression import MIN_SIZE, Compression
+
+LONG = b'{"name":"orders"}\n' * 1_000
+GZIP = {"accept-encoding": "gzip"}
+
+
+def response(content: bytes = LONG, status: int = 200, **headers: str) -> Response:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(content, status, headers=named, media_type="application/json")
+
+
+async def sent(
+    app: ASGIApp,
+    headers: dict[str, str],
+    method: str = "GET",
+    messages: list[Message] | None = None,
+) -> list[Message]:
+    """The messages that reach the server; with `messages`, they are added to these."""
+    found = [] if messages is None else messages
+
+    async def send(message: Message) -> None:
+        found.append(message)
+
+    async def receive() -> Message:
+        raise AssertionError("nothing is read")
+
+    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope: Scope = {
+        "type": "http",
+        "asgi": {"spec_version": "2.4"},
+        "method": method,
+        "headers": raw,
+        "extensions": {},
+    }
+    await Compression(app)(scope, receive, send)
+    return found
+
+
+def headers_of(messages: list[Message]) -> dict[str, str]:
+    return {name.decode(): value.decode() for name, value in messages[0]["headers"]}
+
+
+def body_of(messages: list[Message]) -> bytes:
+    return b"".join(message.get("body", b"") for message in messages[1:])
+
+
+async def test_a_long_response_is_compressed_and_has_the_new_length() -> None:
+    messages = await sent(response(), GZIP)
+    headers, body = headers_of(messages), body_of(messages)
+    assert gzip.decompress(body) == LONG
+    assert headers["content-encoding"] == "gzip"
+    assert headers["content-length"] == str(len(body))
+    assert headers["vary"] == "Accept-Encoding"
+    assert [message["type"] for message in messages] == ["http.response.start", "http.response.body"]
+
+
+async def test_a_response_for_a_client_that_accepts_no_coding_only_varies() -> None:
+    messages = await sent(response(), {})
+    headers = headers_of(messages)
+    assert body_of(messages) == LONG
+    assert "content-encoding" not in headers
+    assert headers["vary"] == "Accept-Encoding"
+
+
+async def test_other_fields_of_vary_are_kept() -> None:
+    messages = await sent(response(Vary="Authorization"), GZIP)
+    assert headers_of(messages)["vary"] == "Authorization, Accept-Encoding"
+
+
+@pytest.mark.parametrize(
+    "unchanged",
+    [
+        response(b"x" * (MIN_SIZE - 1)),
+        response(status=206),
+        response(status=304),
+        response(content_encoding="br"),
+        response(Cache_Control="no-store, no-transform"),
+        Response(LONG, media_type="application/octet-stream"),
+        Response(LONG),
+    ],
+    ids=["short", "partial", "not modified", "encoded", "no-transform", "file", "no type"],
+)
+async def test_other_responses_are_sent_as_they_are(unchanged: Response) -> None:
+    expected = headers_of([{"headers": unchanged.raw_headers}])
+    messages = await sent(unchanged, GZIP)
+    assert headers_of(messages) == expected
+    assert body_of(messages) == unchanged.body
+
+
+async def test_a_response_of_the_minimum_size_is_compressed() -> None:
+    messages = await sent(response(b"x" * MIN_SIZE), GZIP)
+    assert headers_of(messages)["content-encoding"] == "gzip"
+
+
+async def test_the_response_to_head_keeps_the_length_of_the_original() -> None:
+    messages = await sent(response(), GZIP, method="HEAD")
+    assert headers_of(messages)["content-length"] == str(len(LONG))
+    assert "content-encoding" not in headers_of(messages)
+
+
+async def test_a_strong_entity_tag_becomes_weak() -> None:
+    assert headers_of(await sent(response(ETag='"a"'), GZIP))["etag"] == 'W/"a"'
+    assert headers_of(await sent(response(ETag='W/"a"'), GZIP))["etag"] == 'W/"a"'
+    assert headers_of(await sent(response(ETag='"a"'), {}))["etag"] == '"a"'
+
+
+def stream(lines: AsyncIterator[bytes]) -> StreamingResponse:
+    return StreamingResponse(lines, media_type="application/x-ndjson")
+
+
+async def test_parts_of_a_stream_are_sent_before_the_next_ones_are_produced() -> None:
+    messages: list[Message] = []
+    sent_so_far: list[int] = []
+
+    async def lines() -> AsyncIterator[bytes]:
+        for number in range(3):
+            yield b'{"number":%d}\n' % number
+            sent_so_far.append(len(messages))
+
+    await sent(stream(lines()), GZIP, messages=messages)
+    assert sent_so_far == [2, 3, 4]  # the start, and one message for each part
+    assert gzip.decompress(body_of(messages)) == b'{"number":0}\n{"number":1}\n{"number":2}\n'
+    assert "content-length" not in headers_of(messages)
+
+
+async def test_long_parts_that_are_compressed_on_threads_stay_in_order() -> None:
+    parts = [bytes([65 + number]) * 300_000 for number in range(4)]
+
+    async def lines() -> AsyncIterator[bytes]:
+        for part in parts:
+            yield part
+
+    messages = await sent(stream(lines()), GZIP)
+    assert gzip.decompress(body_of(messages)) == b"".join(parts)
+
+
+async def test_connections_other_than_http_pass_through() -> None:
+    scopes: list[Scope] = []
+
+    async def app(scope: Scope, receive: object, send: object) -> None:
+        scopes.append(scope)
+
+    async def nothing(*_: object) -> Message:
+        return {}
+
+    await Compression(app)({"type": "lifespan"}, nothing, nothing)  # type: ignore[arg-type]
+    assert scopes == [{"type": "lifespan"}]

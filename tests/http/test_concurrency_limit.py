@@ -1,0 +1,99 @@
+"""Places of requests: taken in turn, for a while, and always left."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from sluicegate.api.errors import RateLimited, Unavailable
+from sluicegate.http.concurrency_limit import ConcurrencyLimit, RequestSlots
+from sluicegate.http.limits import ConcurrencyLimits
+
+PATIENT = ConcurrencyLimits(
+    max_requests=1, max_requests_per_recipient=1, max_requests_per_address=1, queue_timeout=60
+)
+HASTY = ConcurrencyLimits(
+    max_requests=1, max_requests_per_recipient=1, max_requests_per_address=1, queue_timeout=0
+)
+
+
+async def test_who_waits_is_served_in_turn() -> None:
+    limit, order = ConcurrencyLimit(PATIENT), []
+
+    async def serve(number: int) -> None:
+        slots = await limit.enter_all()
+        order.append(number)
+        await asyncio.sleep(0)
+        slots.leave()
+
+    await asyncio.gather(serve(1), serve(2))
+    await asyncio.gather(serve(3), serve(4))
+    assert order == [1, 2, 3, 4]
+
+
+async def test_no_more_may_wait_than_may_be_served() -> None:
+    limit = ConcurrencyLimit(PATIENT)
+    slots = await limit.enter_recipient("acme")
+    waiting = asyncio.create_task(limit.enter_recipient("acme"))
+    await asyncio.sleep(0)
+    with pytest.raises(RateLimited, match="1 concurrent requests"):
+        await limit.enter_recipient("acme")
+    await limit.enter_recipient("rival")
+    slots.leave()
+    await waiting
+
+
+async def test_who_waits_too_long_is_refused_and_takes_no_place() -> None:
+    limit = ConcurrencyLimit(HASTY)
+    slots = await limit.enter_all()
+    with pytest.raises(Unavailable, match="too many concurrent requests"):
+        await limit.enter_all()
+    slots.leave()
+    await limit.enter_all()
+
+
+async def test_a_place_that_comes_with_a_cancellation_is_passed_on() -> None:
+    limit = ConcurrencyLimit(PATIENT)
+    slots = await limit.enter_all()
+    cancelled = asyncio.create_task(limit.enter_all())
+    await asyncio.sleep(0)
+    slots.leave()
+    cancelled.cancel()
+    await asyncio.gather(cancelled, return_exceptions=True)
+    await asyncio.wait_for(limit.enter_all(), 10)
+
+
+async def test_an_address_is_counted_until_its_requests_leave() -> None:
+    limit = ConcurrencyLimit(PATIENT)
+    limit.arrive("192.0.2.7")
+    limit.arrive("192.0.2.8")
+    with pytest.raises(RateLimited, match="your address"):
+        limit.arrive("192.0.2.7")
+    limit.leave_address("192.0.2.7")
+    limit.arrive("192.0.2.7")
+
+
+async def test_a_request_that_is_authenticated_twice_has_one_place() -> None:
+    limit = ConcurrencyLimit(HASTY)
+    for _ in range(3):
+        slots = RequestSlots(limit, "192.0.2.1")
+        assert slots.enter_now("acme")
+        assert slots.enter_now("acme")
+        assert slots.enter_now("rival")
+        slots.leave()
+
+
+async def test_a_place_for_which_a_request_has_waited_counts_once_too() -> None:
+    limit = ConcurrencyLimit(PATIENT)
+    first = RequestSlots(limit, "192.0.2.1")
+    assert first.enter_now("acme")
+    second = RequestSlots(limit, "192.0.2.1")
+    assert not second.enter_now("acme")
+    waiting = asyncio.create_task(second.enter("acme"))
+    await asyncio.sleep(0)
+    first.leave()
+    await waiting
+    assert second.enter_now("acme")
+    second.leave()
+    assert RequestSlots(limit, "192.0.2.1").enter_now("acme")

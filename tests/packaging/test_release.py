@@ -1,0 +1,232 @@
+"""The checks of `tox -e release` find what is wrong; licenses and changelog are in order."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from email.message import Message
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from releasing import changelog, commit, environment, licenses, metadata
+from releasing.build import BuildFailed
+from releasing.environment import write_bill_of_materials
+from releasing.projects import ROOT, Project, everything, gateway
+
+GATEWAY = gateway()
+
+
+def complete(**changes: str) -> Message:
+    """The metadata of a plugin without a mistake, but for the changes."""
+    fields = {
+        "Version": "0.1.0",
+        "License-Expression": "Apache-2.0",
+        "Requires-Python": ">=3.11",
+        "Description-Content-Type": "text/markdown",
+        "License-File": "LICENSE",
+        "Summary": "A plugin",
+        "Requires-Dist": "sluicegate>=0.1,<0.2",
+    }
+    found = Message()
+    for field, value in (fields | changes).items():
+        found[field] = value
+    for classifier in ("Framework :: AsyncIO", "Typing :: Typed"):
+        found["Classifier"] = classifier
+    for version in ("3.11", "3.12", "3.13"):
+        found["Classifier"] = f"Programming Language :: Python :: {version}"
+    return found
+
+
+def test_complete_metadata_has_no_problem() -> None:
+    assert metadata.problems(GATEWAY, complete(), "0.1.0") == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "problem"),
+    [
+        ("Version", "0.2.0", "Version is 0.2.0, not 0.1.0"),
+        ("License-Expression", "MIT", "License-Expression is MIT, not Apache-2.0"),
+        ("Requires-Python", ">=3.9", "Requires-Python is >=3.9, not >=3.11"),
+        ("License-File", "COPYING", "License-File does not name LICENSE"),
+        ("Summary", "", "Summary is missing"),
+        ("Requires-Dist", "sluicegate", "sluicegate has to be sluicegate>=0.1,<0.2"),
+        ("Requires-Dist", "sluicegate>=0.2,<0.3", "has to be sluicegate>=0.1,<0.2"),
+        ("Requires-Dist", "sluicegate-s3>=0.1", "has to be sluicegate-s3>=0.1,<0.2"),
+        ("Requires-Dist", "x @ file:///x", "has an address, which registries refuse"),
+        ("Classifier", "License :: OSI Approved :: MIT License", "contradicts License-Expression"),
+    ],
+)
+def test_a_mistake_in_the_metadata_is_named(field: str, value: str, problem: str) -> None:
+    (found,) = metadata.problems(GATEWAY, complete(**{field: value}), "0.1.0")
+    assert problem in found
+
+
+def test_a_missing_classifier_is_named() -> None:
+    found = complete()
+    del found["Classifier"]
+    assert len(metadata.problems(GATEWAY, found, "0.1.0")) == 5
+
+
+@pytest.mark.parametrize(
+    ("said", "allowed"),
+    [
+        ("MIT", True),
+        ("Apache-2.0 AND MIT", True),
+        ("GPL-3.0-only OR MIT", True),
+        ("GPL-3.0-only", False),
+        ("MIT AND GPL-3.0-only", False),
+        ("MPL-2.0 AND (Apache-2.0 OR MIT)", True),
+        ("MIT AND (GPL-3.0-only OR BUSL-1.1)", False),
+        ("LicenseRef-Proprietary", False),
+    ],
+)
+def test_which_license_expressions_are_allowed(said: str, *, allowed: bool) -> None:
+    assert licenses.is_allowed(said) is allowed
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ("License-Expression: MIT", "MIT"),
+        ("License: Apache 2.0", "Apache-2.0"),
+        ("License: Apache-2.0 AND MIT", "Apache-2.0 AND MIT"),
+        ("License: BSD", "BSD"),
+        ("License: GPLv3", None),
+        ("License: see LICENSE.txt", None),
+        ("Classifier: License :: OSI Approved :: MIT License", "MIT"),
+        (
+            "License: Dual License\nClassifier: License :: OSI Approved :: BSD License\n"
+            "Classifier: License :: OSI Approved :: Apache Software License",
+            "BSD OR Apache-2.0",
+        ),
+        ("Classifier: License :: OSI Approved :: GNU General Public License v3 (GPLv3)", None),
+        ("Summary: nothing else", None),
+    ],
+)
+def test_the_license_that_metadata_of_any_age_names(
+    fields: str, expected: str | None, tmp_path: Path
+) -> None:
+    found = installed(tmp_path, fields)
+    assert licenses.expression(found) == expected
+    assert bool(list(licenses.problems([found]))) is (expected is None)
+
+
+def installed(folder: Path, fields: str) -> Distribution:
+    information = folder / "x-1.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(f"Metadata-Version: 2.4\nName: x\nVersion: 1\n{fields}\n")
+    return Distribution.at(information)
+
+
+def required(names: list[str]) -> Iterator[Distribution]:
+    """What distributions require, with extras, as far as it is installed."""
+    seen: set[str] = set()
+    while names:
+        requirement = Requirement(names.pop())
+        if str(requirement) in seen:
+            continue
+        seen.add(str(requirement))
+        try:
+            found = distribution(requirement.name)
+        except PackageNotFoundError:  # Spark's, which are installed for its own tests only
+            continue
+        yield found
+        for each in map(Requirement, found.requires or ()):
+            extras = [{"extra": extra} for extra in ("", *requirement.extras)]
+            if each.marker is None or any(map(each.marker.evaluate, extras)):
+                each.marker = None
+                names.append(str(each))
+
+
+def test_every_license_of_what_is_required_is_allowed() -> None:
+    roots = [each.name for each in everything()] + ["sluicegate[demo,otel,postgresql]"]
+    found = list(required(roots))
+    assert len(found) > 60
+    assert list(licenses.problems(found)) == []
+
+
+def test_the_bill_of_materials_lists_what_is_installed_with_versions(tmp_path: Path) -> None:
+    target = tmp_path / "bill.cdx.json"
+    count = write_bill_of_materials(Path(sys.prefix), target)
+    document = json.loads(target.read_text())
+    assert (document["bomFormat"], len(document["components"])) == ("CycloneDX", count)
+    purls = {each["name"]: each.get("purl") for each in document["components"]}
+    assert re.fullmatch(r"pkg:pypi/aiohttp@[\d.]+", purls["aiohttp"])
+
+
+def test_the_changelog_can_be_written() -> None:
+    assert list(changelog.problems(GATEWAY.version)) == []
+    assert changelog.entries("## 1 (today)\n\n- One.\n  More.\n- Two.\n") == 2
+
+
+def test_all_projects_are_found() -> None:
+    names = {path.parent for path in ROOT.glob("*/*/pyproject.toml") if "examples" not in path.parts}
+    assert {each.folder for each in everything()} == {ROOT, *names}
+    assert Project.read(ROOT / "plugins" / "s3").package == "sluicegate_s3"
+
+
+def test_files_that_are_not_committed_are_named(tmp_path: Path) -> None:
+    with pytest.raises(BuildFailed, match="not a git repository"):
+        commit.problems(tmp_path)
+    subprocess.run([shutil.which("git") or "git", "init", "--quiet", str(tmp_path)], check=True)
+    assert commit.problems(tmp_path) == []
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "notes.txt").write_text("x")
+    assert commit.problems(tmp_path) == ["package/notes.txt is not committed"]
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Path:
+    """The site packages of an environment in which the plugin `x` of the built wheel is installed."""
+    folder = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    with zipfile.ZipFile(PLUGIN.wheel(tmp_path), "w") as wheel:
+        wheel.writestr("sluicegate_x/plugin.py", "import json\n")
+        wheel.writestr(
+            "sluicegate_x-1.dist-info/METADATA",
+            "Metadata-Version: 2.4\nName: sluicegate-x\nVersion: 1\n",
+        )
+        wheel.writestr(
+            "sluicegate_x-1.dist-info/entry_points.txt", "[sluicegate]\nx = sluicegate_x.plugin\n"
+        )
+    (site,) = folder.glob("lib/python*/site-packages")
+    zipfile.ZipFile(PLUGIN.wheel(tmp_path)).extractall(site)
+    return site
+
+
+PLUGIN = Project(ROOT, "sluicegate-x", "1")
+
+
+def installation_problems(folder: Path) -> list[str]:
+    return list(environment.problems([PLUGIN], folder, folder / "environment"))
+
+
+def test_what_is_installed_as_it_was_built_has_no_problem(fresh: Path, tmp_path: Path) -> None:
+    assert installation_problems(tmp_path) == []
+
+
+def test_a_distribution_from_elsewhere_is_named(fresh: Path, tmp_path: Path) -> None:
+    (fresh / "sluicegate_x" / "plugin.py").write_text("import json  # of a registry\n")
+    (problem,) = installation_problems(tmp_path)
+    assert problem == (
+        "sluicegate-x: the installed sluicegate_x/plugin.py is not that of the built wheel"
+    )
+
+
+def test_a_plugin_whose_requirement_is_missing_is_named(fresh: Path, tmp_path: Path) -> None:
+    code = "import no_such_requirement\n"
+    (fresh / "sluicegate_x" / "plugin.py").write_text(code)
+    with zipfile.ZipFile(PLUGIN.wheel(tmp_path), "w") as wheel:
+        wheel.writestr("sluicegate_x/plugin.py", code)
+    (problem,) = installation_problems(tmp_path)
+    assert problem == (
+        "sluicegate-x: sluicegate_x.plugin cannot be loaded: ModuleNotFoundError: No module named "
+        "'no_such_requirement'"
+    )

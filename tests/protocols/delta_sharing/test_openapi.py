@@ -1,0 +1,51 @@
+"""The OpenAPI document says what the gateway serves: no more, no less."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from starlette.routing import Route
+from support.gateways.in_process import Request, in_process_gateway
+
+from sluicegate.config import Settings
+from sluicegate.protocols.openapi import document
+
+DOCUMENT = document("https://share.example", "/delta-sharing")
+PARAMETER = re.compile(r"\{(\w+)(:\w+)?\}")
+METHODS = ("get", "head", "post", "put", "patch", "delete")
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    made = {"database": f"sqlite:///{tmp_path}/gateway.db", "public_url": "https://share.example"}
+    return Settings.model_validate(made)
+
+
+def anonymous(path: str) -> str:
+    """The path whatever its parameters are called."""
+    return PARAMETER.sub("{}", path)
+
+
+def test_every_route_is_described_and_every_description_is_a_route(settings: Settings) -> None:
+    with in_process_gateway(settings) as running:
+        routes = [route for route in running.gateway.routes() if isinstance(route, Route)]
+    served = {(anonymous(route.path), method) for route in routes for method in route.methods or ()}
+    described = {
+        (anonymous(path), method.upper())
+        for path, item in DOCUMENT["paths"].items()
+        for method in METHODS
+        if method in item
+    }
+    assert described <= served
+    # Starlette answers HEAD wherever it answers GET; the document says so once.
+    assert {each for each in served if each[1] != "HEAD"} <= described
+
+
+def test_anybody_gets_the_document_with_the_gateways_own_address(settings: Settings) -> None:
+    with in_process_gateway(settings) as running:
+        answer = running.send(Request("GET", "/delta-sharing/openapi.json"))
+    assert answer.status == 200
+    assert answer.headers["content-type"] == "application/json; charset=utf-8"
+    assert answer.json == DOCUMENT

@@ -1,0 +1,1 @@
+"""Builds and checks the distributions of a release: `tox -e release`."""

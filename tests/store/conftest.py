@@ -1,5 +1,0 @@
-"""A store on each kind of database."""
-
-from support.databases import database_url, postgres, store
-
-__all__ = ["database_url", "postgres", "store"]

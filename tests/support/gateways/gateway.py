@@ -1,0 +1,100 @@
+"""A gateway as its users run it: configuration files, the `sluicegate` command, a real port."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from support.servers.serving import script, serving
+
+from sluicegate.testing.secrets import keep_secret
+
+_LOG_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class RunningGateway:
+    """A gateway process, and where it answers."""
+
+    folder: Path
+    address: str
+    process: subprocess.Popen[str]
+    log_file: Path
+
+    @property
+    def endpoint(self) -> str:
+        """Base URL of the Delta Sharing endpoint."""
+        return f"{self.address}/delta-sharing"
+
+    @property
+    def log(self) -> str:
+        """Everything that the server has logged so far."""
+        return self.log_file.read_text()
+
+    def logs(self, text: str) -> bool:
+        """Whether the server logs a text: its lines may reach the file a moment after its answers."""
+        until = time.monotonic() + _LOG_SECONDS
+        while text not in self.log and time.monotonic() < until:
+            time.sleep(0.02)
+        return text in self.log
+
+    def command(self, *arguments: str) -> str:
+        """Run a `sluicegate` command on the same configuration."""
+        return sluicegate(self.folder, *arguments)
+
+    def profile(self, recipient: str, *options: str) -> Path:
+        """A fresh profile of a declared recipient, with its endpoint pointing at this process.
+
+        Args:
+            recipient: Its name.
+            options: Further ones of `recipient rotate`, such as `--oauth`.
+        """
+        path = self.folder / f"{recipient}.share"
+        self.command("recipient", "rotate", recipient, "--profile", str(path), "--force", *options)
+        content = json.loads(path.read_text())
+        keep_secret(*(content[name] for name in ("bearerToken", "clientSecret") if name in content))
+        content["endpoint"] = self.endpoint
+        if "tokenEndpoint" in content:
+            content["tokenEndpoint"] = f"{self.address}/oauth/token"
+        path.write_text(json.dumps(content))
+        return path
+
+
+def sluicegate(folder: Path, *arguments: str) -> str:
+    """Run a command in a folder that holds `gateway.yaml`; its output.
+
+    Raises:
+        AssertionError: It failed; the message holds what it said.
+    """
+    done = subprocess.run(
+        [script(), *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def write_configuration(folder: Path, settings: Mapping[str, Any], shares: Mapping[str, Any]) -> None:
+    """Write `gateway.yaml` and `shares.yaml` (JSON is YAML) and apply the latter."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "gateway.yaml").write_bytes(orjson.dumps(settings))
+    (folder / "gateway.yaml").chmod(0o600)
+    (folder / "shares.yaml").write_bytes(orjson.dumps(shares))
+    sluicegate(folder, "apply", "shares.yaml", "--offline")
+
+
+@contextmanager
+def running_gateway(
+    folder: Path, *, port: int = 0, host: str | None = None, env: Mapping[str, str] | None = None
+) -> Iterator[RunningGateway]:
+    """Serve the configuration of a folder on a port, by default a free one, until the block ends."""
+    log_file = folder / "gateway.log"
+    arguments = ("serve", "--port", str(port), *(("--host", host) if host else ()))
+    with serving(folder, *arguments, log_file=log_file, env=env) as (process, address):
+        yield RunningGateway(folder, address, process, log_file)

@@ -1,0 +1,159 @@
+"""A Spark session with Delta Lake, and the jars that it needs; as a program it fetches them.
+
+More jars are more dependencies in `tests/spark/pom.xml`, more settings are `extra_conf`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_ROOT = Path(__file__).resolve().parents[3]
+POM = _ROOT / "tests" / "spark" / "pom.xml"
+
+_DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+}
+SMALL_TABLES = {
+    "spark.default.parallelism": "2",
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    # Planning and compiling are most of what a query over twenty rows costs.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+}
+QUIET = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.log.level": "FATAL",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def missing() -> list[str]:
+    """What a session needs and is not here; in CI that is an error, elsewhere a reason to skip."""
+    programs = {"java": "a JDK 17", "mvn": "Maven, which fetches the jars"}
+    absent = [need for program, need in programs.items() if shutil.which(program) is None]
+    return absent if find_spec("pyspark") else [*absent, "PySpark, which `tox -e spark` installs"]
+
+
+def is_required() -> bool:
+    """Nothing may be missing where this runs."""
+    return os.environ.get("CI") == "true"
+
+
+def require_spark() -> None:
+    """Skip the test where something is missing; fail it where nothing may be."""
+    import pytest
+
+    if absent := missing():
+        said = f"Spark needs {' and '.join(absent)}"
+        pytest.fail(said) if is_required() else pytest.skip(said)
+
+
+def jars(pom: Path = POM) -> list[Path]:
+    """The jars of a project file, fetched through Maven where they are not there yet.
+
+    They are kept in `.cache/spark-jars`, or where SLUICEGATE_SPARK_JARS says.
+
+    Raises:
+        RuntimeError: Maven cannot fetch them.
+    """
+    kept = Path(os.environ.get("SLUICEGATE_SPARK_JARS") or _ROOT / ".cache" / "spark-jars")
+    folder = kept / hashlib.sha256(pom.read_bytes()).hexdigest()[:12]
+    if not folder.exists():
+        _fetch(pom, folder)
+    return sorted(folder.glob("*.jar"))
+
+
+@contextmanager
+def spark_session(folder: Path, extra_conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """A session that keeps its own files in a folder, until the block ends.
+
+    Args:
+        folder: Where it keeps them.
+        extra_conf: Settings beside those that all tests share, or in their place.
+    """
+    from pyspark.sql import SparkSession
+
+    places = {
+        "spark.jars": ",".join(map(str, jars())),
+        "spark.pyspark.python": sys.executable,
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+    }
+    builder = SparkSession.builder.master("local[2]").appName("sluicegate")
+    for name, value in (_DELTA | SMALL_TABLES | QUIET | places | dict(extra_conf or {})).items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    try:
+        yield session
+    finally:
+        _stop(session)
+
+
+def _stop(session: SparkSession) -> None:
+    """Stop the session, and with it its JVM, which would stay until this process ends."""
+    gateway = session.sparkContext._gateway
+    session.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(timeout=30)
+
+
+def _fetch(pom: Path, folder: Path) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as partial:
+        target = Path(partial) / "jars"
+        done = subprocess.run(
+            [
+                *("mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies"),
+                *("-DincludeScope=runtime", f"-DoutputDirectory={target}"),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(f"Maven cannot fetch the jars of {pom}:\n{done.stdout}{done.stderr}")
+        if not folder.exists():  # another worker was quicker
+            target.rename(folder)
+
+
+def main() -> None:
+    """Fetch the jars, and say what is there."""
+    if absent := missing():
+        said = f"the Spark tests need {' and '.join(absent)}"
+        sys.exit(said) if is_required() else print(f"{said}: they will be skipped")
+        return
+    began = time.monotonic()
+    found = jars()
+    size = sum(path.stat().st_size for path in found) / 1e6
+    print(f"{len(found)} jars, {size:.0f} MB, after {time.monotonic() - began:.0f} s:")
+    for path in found:
+        print(f"  {path.relative_to(path.parents[1])}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+from typing import get_args
+
+import pytest
+
+from sluicegate.api.errors import UnsupportedOperation
+from sluicegate.api.models import AccessMode
+from sluicegate.protocols.delta_sharing.capabilities import parse
+from sluicegate.protocols.delta_sharing.negotiation import Agreement, negotiate
+from sluicegate.tables.features import FeatureNeeds
+
+PLAIN = FeatureNeeds((), (), ())
+VECTORS = FeatureNeeds(("deletionVectors", "v2Checkpoint"), ("deletionVectors",), ("deletionVectors",))
+UNUSED_VECTORS = FeatureNeeds(("deletionVectors", "v2Checkpoint"), (), ())
+MAPPED_PLAINLY = FeatureNeeds(("columnMapping",), ("columnMapping",), ())
+UNKNOWN = FeatureNeeds(("warpDrive",), ("warpDrive",), ("warpDrive",))
+
+
+@pytest.mark.parametrize(
+    ("header", "needs", "expected"),
+    [
+        (None, PLAIN, Agreement("parquet")),
+        ("responseformat=parquet", PLAIN, Agreement("parquet")),
+        ("responseformat=delta,parquet", PLAIN, Agreement("parquet")),
+        ("responseformat=delta", PLAIN, Agreement("delta")),
+        ("responseformat=delta,iceberg", PLAIN, Agreement("delta")),
+        (None, UNUSED_VECTORS, Agreement("parquet")),
+        ("responseformat=delta", UNUSED_VECTORS, Agreement("delta")),
+        (
+            "responseformat=delta,parquet;readerfeatures=deletionvectors",
+            VECTORS,
+            Agreement("delta", ("deletionVectors",)),
+        ),
+        (
+            "responseformat=delta;readerfeatures=deletionvectors,v2checkpoint",
+            VECTORS,
+            Agreement("delta", ("deletionVectors", "v2Checkpoint")),
+        ),
+        (None, MAPPED_PLAINLY, Agreement("parquet")),
+        (
+            "responseformat=delta;readerfeatures=columnmapping",
+            MAPPED_PLAINLY,
+            Agreement("delta", ("columnMapping",)),
+        ),
+        (
+            "includeendstreamaction=true",
+            PLAIN,
+            Agreement("parquet", end_stream_action=True),
+        ),
+    ],
+)
+def test_agreement(header: str | None, needs: FeatureNeeds, expected: Agreement) -> None:
+    assert negotiate(parse(header), needs) == expected
+
+
+@pytest.mark.parametrize(
+    ("header", "needs", "named"),
+    [
+        (None, VECTORS, "responseformat=delta;readerfeatures=deletionvectors"),
+        (None, VECTORS, r"\(in Spark: \.option\(\"responseFormat\", \"delta\"\)\)"),
+        ("responseformat=parquet", VECTORS, "uses deletionVectors"),
+        ("responseformat=delta", VECTORS, "needs the reader feature deletionVectors"),
+        ("responseformat=delta", MAPPED_PLAINLY, "readerfeatures=columnmapping"),
+        ("responseformat=delta,parquet;readerfeatures=columnmapping", VECTORS, "deletionVectors"),
+        ("responseformat=delta;readerfeatures=deletionvectors", UNKNOWN, "warpDrive"),
+        ("responseformat=orc", PLAIN, "responseformat=orc is not supported"),
+    ],
+)
+def test_refusal_names_what_is_missing(header: str | None, needs: FeatureNeeds, named: str) -> None:
+    with pytest.raises(UnsupportedOperation, match=named):
+        negotiate(parse(header), needs)
+
+
+def test_a_table_without_url_access_refuses_queries() -> None:
+    with pytest.raises(UnsupportedOperation, match="temporary credentials"):
+        negotiate(parse(None), PLAIN, offered=["dir"])
+
+
+def test_the_end_stream_action_is_announced_only_when_it_will_come() -> None:
+    assert negotiate(parse(None), PLAIN).header() == {"responseformat": "parquet"}
+    asked = negotiate(parse("includeendstreamaction=true"), PLAIN)
+    assert asked.header() == {"responseformat": "parquet", "includeendstreamaction": "true"}
+
+
+def outcome(client: str | None, server: str | None) -> str:
+    """What comes of a client that names modes and a table that is served by some.
+
+    A server that does not know the capability answers as this one where it counts for nothing. A client
+    that sends none gets the metadata, which says the modes, and is refused when it asks for URLs.
+    """
+    asked = parse(client and f"accessmode={client}")
+    offered = [mode for mode in get_args(AccessMode) if mode in (server or "url").split(",")]
+    try:
+        answer = negotiate(asked, PLAIN, offered=offered, metadata=server is not None).header()
+        able = (client or "url").split(",")
+        usable = [mode for mode in answer.get("accessmode", "url").split(",") if mode in able]
+        if usable == ["url"]:
+            negotiate(asked, PLAIN, offered=offered)
+    except UnsupportedOperation:
+        return "server refuses"
+    return " or ".join(usable) or "client gives up"
+
+
+@pytest.mark.parametrize(
+    ("client", "server", "expected"),
+    [
+        (None, None, "url"),
+        (None, "url", "url"),
+        (None, "dir", "server refuses"),
+        (None, "url,dir", "url"),
+        ("url", None, "url"),
+        ("url", "url", "url"),
+        ("url", "dir", "server refuses"),
+        ("url", "url,dir", "url"),
+        ("dir", None, "client gives up"),
+        ("dir", "url", "client gives up"),
+        ("dir", "dir", "dir"),
+        ("dir", "url,dir", "dir"),
+        ("url,dir", None, "url"),
+        ("url,dir", "url", "url"),
+        ("url,dir", "dir", "dir"),
+        ("url,dir", "url,dir", "url or dir"),
+    ],
+)
+def test_access_modes_are_agreed_as_the_proposals_table_says(
+    client: str | None, server: str | None, expected: str
+) -> None:
+    assert outcome(client, server) == expected
+
+
+@pytest.mark.parametrize(
+    ("header", "offered", "named"),
+    [
+        ("accessmode=url", ["dir"], "accessmode=dir"),
+        (
+            "accessmode=ftp",
+            ["url", "dir"],
+            "accessmode=ftp is not supported: request url, dir or both",
+        ),
+        (None, [], "ask the provider"),
+        ("accessmode=dir", [], "ask the provider"),
+    ],
+)
+def test_refused_access_modes_name_what_to_ask_for(
+    header: str | None, offered: list[AccessMode], named: str
+) -> None:
+    with pytest.raises(UnsupportedOperation, match=named):
+        negotiate(parse(header), PLAIN, offered=offered, metadata=True)
+
+
+def test_unknown_modes_beside_known_ones_are_ignored() -> None:
+    agreement = negotiate(parse("accessmode=ftp,dir"), PLAIN, offered=["url", "dir"], metadata=True)
+    assert agreement.access_modes == ("dir",)

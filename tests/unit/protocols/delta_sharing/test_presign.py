@@ -1,0 +1,162 @@
+"""Which storage and which credentials sign URLs, and which paths get none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import pytest
+from support.gateways.memory_gateway import (
+    KEYS,
+    PUBLIC_URL,
+    MemoryGateway,
+    catalog_table,
+    memory_gateway,
+    shared_table,
+)
+from support.gateways.memory_instances import EXPIRES, LAKE, SigningStorage, url_of
+
+from sluicegate.api import StorageError, TemporaryCredentials, UnsupportedOperation
+from sluicegate.protocols.common.resolver import OpenTable
+from sluicegate.protocols.delta_sharing.derived_files.links import DerivedLink, DerivedLinks
+from sluicegate.protocols.delta_sharing.presign import Signer
+from sluicegate.tables.derived_files import DerivedFile
+
+ROOT = f"{LAKE}/orders"
+BOTH: dict[str, Any] = {"access_modes": ("url", "dir")}
+FILTERED = {"partition_filter": "country = 'DE'"}
+SESSION = TemporaryCredentials(ROOT, "aws", {"access_key_id": "x"}, 1)
+CLONES = f"{LAKE}/clones"
+LIFETIME = 1234
+
+
+@pytest.fixture
+def other() -> SigningStorage:
+    return SigningStorage("memory://pond/", EXPIRES - 1)
+
+
+@pytest.fixture
+def gateway(other: SigningStorage) -> MemoryGateway:
+    source = catalog_table(auxiliary_locations=("memory://pond/orders",))
+    return memory_gateway(sources=[source], absolute_paths=(f"{CLONES}/",), more_storage=[other])
+
+
+def signer(gateway: MemoryGateway) -> Signer:
+    derived = DerivedLinks(KEYS, PUBLIC_URL)
+    return Signer(gateway.instances, gateway.vending, derived, LIFETIME)
+
+
+async def opened(
+    gateway: MemoryGateway, vended: TemporaryCredentials | None = None, **shared: Any
+) -> OpenTable:
+    return replace(await gateway.open(shared_table(**shared)), credentials=vended)
+
+
+async def test_relative_paths_are_signed_in_their_order(gateway: MemoryGateway) -> None:
+    signed = await signer(gateway).presign(await opened(gateway), ["b", "d=1/a", "b"])
+    locations = [f"{ROOT}/{path}" for path in ("b", "d=1/a", "b")]
+    assert (signed.urls, signed.expires_at) == ([url_of(each) for each in locations], EXPIRES)
+    assert gateway.storage.signed == [(locations, None)]
+    assert gateway.storage.lifetimes == [LIFETIME]
+
+
+async def test_a_location_that_ends_with_a_slash_is_joined_once(gateway: MemoryGateway) -> None:
+    table = await opened(gateway)
+    table = replace(table, source=replace(table.source, location=f"{ROOT}/"))
+    assert (await signer(gateway).presign(table, ["a"])).urls == [url_of(f"{ROOT}/a")]
+
+
+@pytest.mark.parametrize("vended", [None, SESSION])
+async def test_absolute_paths_are_signed_by_the_storage_of_each(
+    gateway: MemoryGateway, other: SigningStorage, vended: TemporaryCredentials | None
+) -> None:
+    elsewhere, clone, own = "memory://pond/orders/b", f"{CLONES}/c", f"{ROOT}/d"
+    table = await opened(gateway, vended)
+    signed = await signer(gateway).presign(table, [elsewhere, "a", clone, own])
+    assert signed.urls == [url_of(each) for each in (elsewhere, f"{ROOT}/a", clone, own)]
+    assert signed.expires_at == EXPIRES - 1  # the first that expires
+    assert other.signed == [([elsewhere], None)]
+    assert other.lifetimes == [LIFETIME]
+    if vended is None:
+        assert gateway.storage.signed == [([f"{ROOT}/a", clone, own], None)]
+    else:  # the catalog vended for the table's root, not for directories elsewhere
+        assert gateway.storage.signed == [([f"{ROOT}/a", own], vended), ([clone], None)]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{LAKE}/orders2/a",
+        f"{LAKE}/a",
+        "memory://pond/a",
+        "../customers/a",
+        "x/../../customers/a",
+        f"{ROOT}/../customers/a",
+        f"{CLONES}/../customers/a",
+        "file:///etc/passwd",
+    ],
+)
+async def test_a_path_outside_of_the_table_is_not_signed(gateway: MemoryGateway, path: str) -> None:
+    with pytest.raises(UnsupportedOperation, match="outside of its own directories"):
+        await signer(gateway).presign(await opened(gateway), ["a", path])
+    assert gateway.storage.signed == []
+
+
+async def test_a_directory_of_the_table_that_no_storage_serves_is_named_in_the_log_only() -> None:
+    source = catalog_table(auxiliary_locations=("memory://elsewhere/orders",))
+    gateway = memory_gateway(sources=[source])
+    with pytest.raises(UnsupportedOperation, match="outside the storage that this gateway") as caught:
+        await signer(gateway).presign(await opened(gateway), ["memory://elsewhere/orders/a"])
+    assert "elsewhere" not in caught.value.message
+    assert "memory://elsewhere" in caught.value.for_operators
+
+
+async def test_a_store_that_cannot_sign_is_an_error(gateway: MemoryGateway) -> None:
+    gateway.storage.failure = StorageError("the store is down")
+    with pytest.raises(StorageError):
+        await signer(gateway).presign(await opened(gateway), ["a"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "opens", "shared", "signs"),
+    [
+        ("aws", ROOT, {}, True),
+        ("aws", LAKE, FILTERED, True),
+        ("r2", ROOT, FILTERED, True),
+        ("azure", ROOT, {}, False),
+        ("azure", ROOT, FILTERED, False),
+        ("azure", ROOT, {**BOTH, **FILTERED}, False),
+        ("azure", ROOT, {**BOTH, "start_version": 3}, False),
+        ("azure", LAKE, BOTH, False),
+        ("azure", ROOT, BOTH, True),
+        ("gcp", ROOT, BOTH, False),
+    ],
+)
+async def test_a_catalogs_token_is_in_a_url_only_for_who_may_have_the_directory(
+    gateway: MemoryGateway,
+    kind: Literal["aws", "azure", "gcp", "r2"],
+    opens: str,
+    shared: dict[str, Any],
+    signs: bool,
+) -> None:
+    vended = TemporaryCredentials(opens, kind, {"sas_token": "sig=x"}, 1)
+    await signer(gateway).presign(await opened(gateway, vended, **shared), ["a.parquet"])
+    assert gateway.storage.signed == [([f"{ROOT}/a.parquet"], vended if signs else None)]
+
+
+async def test_derived_files_have_links_of_the_gateway(gateway: MemoryGateway) -> None:
+    table = await opened(gateway)
+    files = [DerivedFile.of(content, "recipe") for content in (b"1", b"2")]
+    signed = signer(gateway).presign_derived(table, files)
+    assert all(f"&X-Amz-Expires={LIFETIME}&" in url for url in signed.urls)
+    expected = [DerivedLink.of(table, file).path for file in files]
+    assert [url.rpartition("/")[2].partition("?")[0] for url in signed.urls] == expected
+    assert gateway.storage.signed == []
+
+
+async def test_the_record_is_about_the_table_and_its_recipient(gateway: MemoryGateway) -> None:
+    table = await opened(gateway)
+    signer(gateway).record(table).add(2, EXPIRES)
+    (entry,) = gateway.ledger.noted
+    assert (entry.recipient, entry.table_id, entry.locations) == ("acme", "t-orders", (ROOT,))
+    assert (entry.files, entry.expires_at) == (2, EXPIRES)

@@ -1,0 +1,127 @@
+"""The limits of a shared table: history, change feed, first version, partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.gateways.memory_gateway import ACME, shared_table
+from support.tables.filesets import file_set, schema_field, table_metadata
+
+from sluicegate.api import (
+    InvalidRequest,
+    PermissionDenied,
+    SharedTable,
+    SluicegateError,
+    UnsupportedOperation,
+)
+from sluicegate.protocols.delta_sharing.shared_scope import (
+    check_change_feed,
+    check_history,
+    check_version,
+    shared_partitions,
+    visible,
+)
+
+BY_COUNTRY = table_metadata([schema_field("country", "string")], ["country"])
+GERMAN = shared_table(partition_filter="country = 'DE'")
+MINE = shared_table(partition_filter="country = recipient.country")
+
+
+@pytest.mark.parametrize(
+    ("check", "shared", "refused", "error", "says"),
+    [
+        (
+            lambda table: check_history(table, "time travel"),
+            {"history": True},
+            {"history": False},
+            UnsupportedOperation,
+            "time travel cannot be used on sales.eu.orders",
+        ),
+        (
+            check_change_feed,
+            {"change_feed": True},
+            {"history": True},
+            UnsupportedOperation,
+            "the change data feed of sales.eu.orders is not shared",
+        ),
+        (
+            lambda table: check_version(table, 3),
+            {"start_version": 3},
+            {"start_version": 4},
+            InvalidRequest,
+            "version 3 is not shared: the first shared version of sales.eu.orders is 4",
+        ),
+    ],
+    ids=["history", "change feed", "first version"],
+)
+def test_a_limit_lets_what_is_shared_pass(
+    check: Callable[[SharedTable], None],
+    shared: dict[str, Any],
+    refused: dict[str, Any],
+    error: type[SluicegateError],
+    says: str,
+) -> None:
+    check(shared_table(**shared))
+    with pytest.raises(error, match=says):
+        check(shared_table(**refused))
+
+
+def test_without_a_filter_all_files_are_visible() -> None:
+    files = file_set([('{"country":"DE"}', None)])
+    assert shared_partitions(shared_table(), ACME, BY_COUNTRY) is None
+    assert visible(shared_table(), ACME, BY_COUNTRY, files) is files
+
+
+def test_only_files_of_the_shared_partition_are_visible() -> None:
+    values = ['{"country":"DE"}', '{"country":"FR"}', '{"country":null}', '{"country":"de"}', "{}"]
+    files = file_set([(value, None) for value in (*values, values[0])])
+    (batch,) = visible(GERMAN, ACME, BY_COUNTRY, files).batches(10)
+    assert batch.column("path").to_pylist() == ["0", "5"]
+
+
+def test_all_terms_of_a_filter_must_hold() -> None:
+    table = shared_table(partition_filter="country = 'DE' AND day = '1'")
+    metadata = table_metadata([], ["country", "day"])
+    wanted = shared_partitions(table, ACME, metadata)
+    assert wanted is not None
+    assert wanted({"country": "DE", "day": "1", "hour": "2"})
+    assert not wanted({"country": "DE", "day": "2"})
+    assert not wanted({"country": "DE"})
+
+
+def test_a_property_of_the_recipient_is_the_wanted_value() -> None:
+    wanted = shared_partitions(MINE, replace(ACME, properties={"country": "FR"}), BY_COUNTRY)
+    assert wanted is not None
+    assert wanted({"country": "FR"})
+    assert not wanted({"country": "DE"})
+
+
+@pytest.mark.parametrize("properties", [{}, {"Country": "FR"}])
+def test_a_recipient_without_the_property_is_denied(properties: dict[str, str]) -> None:
+    with pytest.raises(PermissionDenied, match="property 'country', which you do not have"):
+        shared_partitions(MINE, replace(ACME, properties=properties), BY_COUNTRY)
+
+
+def test_an_empty_property_is_a_value() -> None:
+    wanted = shared_partitions(MINE, replace(ACME, properties={"country": ""}), BY_COUNTRY)
+    assert wanted is not None
+    assert wanted({"country": ""})
+
+
+@pytest.mark.parametrize("partitions", [[], ["day"]])
+def test_a_version_without_the_column_as_partition_is_not_served(partitions: list[str]) -> None:
+    metadata = table_metadata([schema_field("country", "string")], partitions)
+    with pytest.raises(UnsupportedOperation, match="column 'country', which does not partition"):
+        shared_partitions(GERMAN, ACME, metadata)
+
+
+def test_a_mapped_column_is_found_by_its_physical_name() -> None:
+    field = schema_field("Country", "string", **{"delta.columnMapping.physicalName": "col-1"})
+    metadata = table_metadata([field], ["Country"], **{"delta.columnMapping.mode": "name"})
+    wanted = shared_partitions(GERMAN, ACME, metadata)
+    assert wanted is not None
+    assert wanted({"col-1": "DE"})
+    assert not wanted({"Country": "DE"})

@@ -1,0 +1,171 @@
+"""What a loaded table contains: its metadata, and credentials if they are requested."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from starlette.datastructures import Headers
+from support.gateways.iceberg_in_memory import METADATA, IcebergInMemory, located, shared
+from support.gateways.in_memory import ACME, LAKE
+
+from sluicegate.api import InvalidRequest, Principal, SharedTable, Unauthenticated, Unavailable
+from sluicegate.protocols.iceberg_rest.errors import NoSuchTable
+from sluicegate.protocols.iceberg_rest.loading import LoadRequest
+
+ORDERS = shared("orders")
+VENDED, PLAIN = LoadRequest(True, False), LoadRequest(False, False)
+SECRETS = {"s3.access-key-id", "s3.secret-access-key", "s3.session-token"}
+
+
+@pytest.fixture
+async def iceberg() -> IcebergInMemory:
+    made = IcebergInMemory()
+    await made.put("orders")
+    return made
+
+
+async def load(made: IcebergInMemory, asked: LoadRequest) -> dict[str, Any]:
+    """A load as clients see it."""
+    loaded: dict[str, Any] = orjson.loads(orjson.dumps(await made.loader.load(ACME, ORDERS, asked)))
+    return loaded
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        (None, False),
+        ("", False),
+        ("something-new", False),
+        ("vended-credentials", True),
+        ("remote-signing,vended-credentials", True),
+        (" vended-credentials , remote-signing", True),
+    ],
+)
+def test_credentials_are_requested_by_a_header(header: str | None, expected: bool) -> None:
+    headers = Headers({} if header is None else {"x-iceberg-access-delegation": header})
+    assert LoadRequest.parse(headers, {}) == LoadRequest(expected, False)
+
+
+@pytest.mark.parametrize(("value", "expected"), [("all", False), ("", False), ("refs", True)])
+def test_snapshots_are_requested_by_a_parameter(value: str, expected: bool) -> None:
+    assert LoadRequest.parse({}, {"snapshots": value}) == LoadRequest(False, expected)
+
+
+@pytest.mark.parametrize(
+    ("headers", "query", "message"),
+    [
+        ({"X-Iceberg-Access-Delegation": "remote-signing"}, {}, "remote-signing is not offered"),
+        ({}, {"snapshots": "some"}, "snapshots must be all or refs"),
+        ({}, {"snapshots": "ALL"}, "snapshots must be all or refs"),
+    ],
+)
+def test_what_is_not_offered_is_refused(
+    headers: dict[str, str], query: dict[str, str], message: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=message):
+        LoadRequest.parse(headers, query)
+
+
+async def test_a_load_without_credentials_vends_none(iceberg: IcebergInMemory) -> None:
+    assert await load(iceberg, PLAIN) == {
+        "metadata-location": f"{LAKE}/orders/metadata/v1.json",
+        "metadata": METADATA,
+        "config": {},
+    }
+    assert iceberg.made.ledger.entries == []
+
+
+async def test_a_load_with_credentials_says_where_new_ones_are(iceberg: IcebergInMemory) -> None:
+    loaded = await load(iceberg, VENDED)
+    config = loaded["config"]
+    refresh = config.pop("client.refresh-credentials-endpoint")
+    assert refresh == "v1/shares/sales/namespaces/eu/tables/orders/credentials"
+    assert config.keys() > SECRETS
+    assert loaded["storage-credentials"] == [{"prefix": f"{LAKE}/orders", "config": config}]
+    assert await iceberg.loader.credentials(ACME, ORDERS) == {
+        "storage-credentials": loaded["storage-credentials"]
+    }
+
+
+async def test_issued_credentials_are_in_the_ledger(iceberg: IcebergInMemory) -> None:
+    await load(iceberg, VENDED)
+    [entry] = iceberg.made.ledger.entries
+    assert (entry.kind, entry.recipient, entry.table) == ("iceberg-config", "acme", "orders")
+    assert entry.locations == (f"{LAKE}/orders",)
+
+
+async def test_one_set_of_credentials_is_for_all_directories(iceberg: IcebergInMemory) -> None:
+    iceberg.tables["orders"] = located("orders", auxiliary_locations=("mem://lake/data/orders",))
+    [credential] = (await load(iceberg, VENDED))["storage-credentials"]
+    [scope] = iceberg.made.storage.vendor.scopes
+    assert scope.locations == (f"{LAKE}/orders", f"{LAKE}/data/orders")
+    assert credential["prefix"] == f"{LAKE}/orders"
+
+
+@pytest.mark.parametrize(
+    ("auxiliary", "prefix"),
+    [
+        ([], f"{LAKE}/orders"),
+        ([f"{LAKE}/data/orders"], LAKE),
+        ([f"{LAKE}/orders/data"], f"{LAKE}/orders"),
+        ([f"{LAKE}/orders2"], LAKE),
+    ],
+)
+async def test_the_prefix_is_the_deepest_common_directory(
+    iceberg: IcebergInMemory, auxiliary: list[str], prefix: str
+) -> None:
+    iceberg.tables["orders"] = located("orders", auxiliary_locations=tuple(auxiliary))
+    [credential] = (await load(iceberg, VENDED))["storage-credentials"]
+    assert credential["prefix"] == prefix
+
+
+async def test_only_referenced_snapshots_are_loaded_if_requested(iceberg: IcebergInMemory) -> None:
+    async def numbers(asked: LoadRequest) -> list[int]:
+        snapshots = (await load(iceberg, asked))["metadata"]["snapshots"]
+        return [each["snapshot-id"] for each in snapshots]
+
+    assert await numbers(LoadRequest(False, False)) == [1, 2, 3]
+    assert await numbers(LoadRequest(False, True)) == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (shared("gone"), "the table sales.eu.gone no longer exists"),
+        (shared("plain"), "sales.eu.plain is not offered .*: it has no Iceberg metadata"),
+        (shared("orders", access_modes=("url",)), "not offered .*: it is not shared with directory"),
+        (shared("orders", partition_filter="a = 1"), "not offered .*: only a part of it is shared"),
+    ],
+)
+async def test_a_table_that_is_not_offered_is_not_found_and_its_files_are_not_read(
+    iceberg: IcebergInMemory, table: SharedTable, message: str
+) -> None:
+    for attempt in (
+        iceberg.loader.find(table),
+        iceberg.loader.load(ACME, table, VENDED),
+        iceberg.loader.credentials(ACME, table),
+    ):
+        with pytest.raises(NoSuchTable, match=message):
+            await attempt
+    assert iceberg.made.storage.vendor.scopes == []
+
+
+async def test_a_catalog_that_is_down_is_not_a_missing_table(iceberg: IcebergInMemory) -> None:
+    iceberg.catalog.failure = Unavailable("down")
+    with pytest.raises(Unavailable):
+        await load(iceberg, PLAIN)
+
+
+async def test_a_revoked_recipient_gets_no_credentials(iceberg: IcebergInMemory) -> None:
+    revoked = Principal("r9", "evil", "bearer")  # its record has another id
+    with pytest.raises(Unauthenticated):
+        await iceberg.loader.load(revoked, ORDERS, VENDED)
+
+
+async def test_a_vendor_that_fails_is_private(iceberg: IcebergInMemory) -> None:
+    iceberg.made.storage.vendor.failure = RuntimeError("with a secret of the upstream")
+    with pytest.raises(Unavailable) as refused:
+        await load(iceberg, VENDED)
+    assert "upstream" not in f"{refused.value.message} {refused.value.detail}"
