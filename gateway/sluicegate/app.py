@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.access.authentication.assembly import Access
 from sluicegate.access.authentication.oauth.endpoint import TOKEN_PATHS, refusal_response
 from sluicegate.access.authentication.oauth.requests import OAuthError
@@ -63,6 +64,8 @@ class Gateway:
     vending: Vending
     resolver: Resolver
     services: Mapping[str, PluginServices]
+    background: BackgroundJobs
+    keys: KeyRing = field(repr=False)
 
     @classmethod
     @asynccontextmanager
@@ -126,6 +129,8 @@ class Gateway:
                 await stack.enter_async_context(lifespan)
             # Plugins process the last events with what their lifespans and services hold.
             stack.push_async_callback(registry.drain)
+            background = BackgroundJobs()
+            stack.push_async_callback(background.aclose)
             yield cls(
                 settings=settings,
                 registry=registry,
@@ -137,6 +142,8 @@ class Gateway:
                 vending=vending,
                 resolver=resolver,
                 services=services,
+                background=background,
+                keys=keys,
             )
 
     def asgi(self) -> ASGIApp:
@@ -152,33 +159,34 @@ class Gateway:
 
     def routes(self) -> list[BaseRoute]:
         """Return all routes: those of the core, then those of plugins."""
-        keys = load_keys(self.settings)
         sharing = sharing_routes(
             self.settings,
-            keys,
+            self.keys,
             authentication=self.access.authentication,
             grants=self.grants,
             instances=self.instances,
             resolver=self.resolver,
             reader=self.reader,
             vending=self.vending,
+            background=self.background,
             token_bindings=TokenBindings(self.registry.token_bindings().values()),
         )
         iceberg = iceberg_routes(
             self.settings,
-            keys,
+            self.keys,
             authentication=self.access.authentication,
             grants=self.grants,
             instances=self.instances,
             resolver=self.resolver,
             vending=self.vending,
+            background=self.background,
         )
         return [
             *sharing,  # first: most requests go here, and each earlier route takes time
             *health_routes(self.store.ping),
             *self.access.routes(),
             *iceberg,
-            *content_routes(self.instances.storage, keys.derive(_LINKS)),
+            *content_routes(self.instances.storage, self.keys.derive(_LINKS)),
             openapi_route(self.settings.public_url, PREFIX),
             *self.registry.routes(self.services.__getitem__),
         ]

@@ -62,7 +62,14 @@ def in_process_gateway(settings: Settings) -> Iterator[InProcessGateway]:
         finally:
             closing = running.__aexit__(None, None, None)
             asyncio.run_coroutine_threadsafe(closing, loop).result(TIMEOUT_SECONDS)
+        left = asyncio.run_coroutine_threadsafe(_others(), loop).result(TIMEOUT_SECONDS)
+        assert not left, f"the gateway closed, but these tasks still run: {left}"
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
+
+
+async def _others() -> list[asyncio.Task[Any]]:
+    await asyncio.sleep(0)
+    return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]

@@ -10,6 +10,7 @@ from typing import Any
 from support.gateways.memory_client import AUTHENTICATION
 from support.gateways.memory_gateway import KEYS, MemoryGateway
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate._util.lazy import Lazy
 from sluicegate.api import Principal, SharedTable
 from sluicegate.config import Settings
@@ -32,6 +33,7 @@ def sharing_parts(gateway: MemoryGateway, patience: float = 5.0) -> dict[str, An
         patience: Seconds until a query is pending.
     """
     pages = TokenSigner(KEYS, 60)
+    background = BackgroundJobs()
     access = DirectoryAccess(gateway.instances)
     steps = Lazy(
         lambda: QueryPipeline.build(
@@ -58,9 +60,10 @@ def sharing_parts(gateway: MemoryGateway, patience: float = 5.0) -> dict[str, An
         "resolver": gateway.resolver,
         "access": access,
         "steps": steps,
-        "async_queries": AsyncQueries(answers, KEYS.derive("query ids"), patience),
+        "async_queries": AsyncQueries(answers, KEYS.derive("query ids"), background, patience),
         "credentials": TableCredentials(gateway.resolver, access, latest, gateway.vending),
         "tokens": pages,
+        "background": background,
         "max_body": MAX_BODY,
     }
 

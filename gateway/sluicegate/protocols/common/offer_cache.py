@@ -19,6 +19,7 @@ from typing import Generic, TypeVar
 
 import anyio.lowlevel
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate._util.lru import LRU
 from sluicegate.api.errors import SluicegateError
 from sluicegate.api.models import CatalogTable, SharedTable
@@ -60,6 +61,7 @@ class OfferCache(Generic[_T]):
     Args:
         resolver: Queries the catalogs.
         compute: Computes the result from a shared table and the location that its catalog reports.
+        background: Runs the lookups.
         clock: Monotonic seconds.
     """
 
@@ -67,10 +69,12 @@ class OfferCache(Generic[_T]):
         self,
         resolver: Resolver,
         compute: Callable[[SharedTable, CatalogTable], _T],
+        background: BackgroundJobs,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._resolver = resolver
         self._compute = compute
+        self._background = background
         self._clock = clock
         self._entries: LRU[str, _Entry[_T]] = LRU(_CAPACITY)
         self._requested: dict[str, tuple[SharedTable, asyncio.Future[None]]] = {}
@@ -126,7 +130,7 @@ class OfferCache(Generic[_T]):
         queue = self._queues[table.catalog]  # a catalog that hangs does not delay the tables of others
         queue.tables.append((table, found))
         if len(queue.workers) < _AT_ONCE:
-            worker = asyncio.create_task(self._work(queue))
+            worker = self._background.start(self._work(queue))
             queue.workers.add(worker)
             worker.add_done_callback(queue.workers.discard)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from starlette.routing import Route
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate._util.lazy import Lazy
 from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.grants import Grants
@@ -42,6 +43,7 @@ def sharing_routes(
     resolver: Resolver,
     reader: TableReader,
     vending: Vending,
+    background: BackgroundJobs,
     token_bindings: TokenBindings,
 ) -> list[Route]:
     """The routes of the protocol.
@@ -56,6 +58,7 @@ def sharing_routes(
         resolver: Finds shared tables; all protocols share its cached listings.
         reader: Reads tables.
         vending: Vends temporary credentials.
+        background: Loads snapshots and looks up tables that no request waits for.
         token_bindings: The available kinds of Hadoop delegation tokens.
     """
     pages = TokenSigner(keys.derive("page tokens"), settings.sharing.page_token_lifetime)
@@ -86,7 +89,7 @@ def sharing_routes(
         return (await late_steps.get()).queries
 
     queries = AsyncQueries(
-        table_queries, keys.derive("query ids"), settings.sharing.async_query_threshold
+        table_queries, keys.derive("query ids"), background, settings.sharing.async_query_threshold
     )
     credentials = TableCredentials(resolver, access, latest, vending)
     endpoints = SharingEndpoints(
@@ -98,6 +101,7 @@ def sharing_routes(
         async_queries=queries,
         credentials=credentials,
         tokens=pages,
+        background=background,
         max_body=settings.limits.request_body.sharing,
     )
     issuer = TokenIssuer(vending, keys.derive("hadoop tokens"))

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate._util.lazy import Lazy
 from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.grants import Grants
@@ -51,13 +52,14 @@ class SharingEndpoints:
         async_queries: AsyncQueries,
         credentials: TableCredentials,
         tokens: TokenSigner,
+        background: BackgroundJobs,
         max_body: int,
     ) -> None:
         self._authentication = authentication
         self._grants = grants
         self._resolver = resolver
         self._access = access
-        self._offers = ListedOffers(resolver, access)
+        self._offers = ListedOffers(resolver, access, background)
         self._steps = steps
         self._async_queries = async_queries
         self._credentials = credentials

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.profile import ICEBERG_PATH
@@ -28,6 +29,7 @@ def iceberg_routes(
     instances: Instances,
     resolver: Resolver,
     vending: Vending,
+    background: BackgroundJobs,
 ) -> list[Route]:
     """The routes of the protocol.
 
@@ -39,6 +41,7 @@ def iceberg_routes(
         instances: Catalogs and storage.
         resolver: Finds shared tables; all protocols share its cached listings.
         vending: Vends temporary credentials.
+        background: Looks up tables for listings.
     """
     offers = IcebergOffers(instances)
     metadata = MetadataFiles(resolver, instances)
@@ -49,6 +52,7 @@ def iceberg_routes(
         offers=offers,
         loader=TableLoader(resolver, offers, metadata, vending),
         tokens=TokenSigner(keys.derive("iceberg page tokens"), settings.sharing.page_token_lifetime),
+        background=background,
         max_body=settings.limits.request_body.sharing,
     )
     return endpoints.routes(ICEBERG_PATH)

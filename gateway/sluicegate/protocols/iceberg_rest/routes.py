@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.api import (
@@ -71,12 +72,13 @@ class IcebergEndpoints:
         offers: IcebergOffers,
         loader: TableLoader,
         tokens: TokenSigner,
+        background: BackgroundJobs,
         max_body: int,
     ) -> None:
         self._authentication = authentication
         self._grants = grants
         self._resolver = resolver
-        self._offered = OfferCache(resolver, lambda *table: offers.obstacle(*table) is None)
+        self._offered = OfferCache(resolver, lambda *table: offers.obstacle(*table) is None, background)
         self._loader = loader
         self._tokens = tokens
         self._max_body = max_body

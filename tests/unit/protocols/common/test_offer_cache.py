@@ -8,6 +8,7 @@ from typing import cast
 
 import pytest
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.api import CatalogTable, SharedTable
 from sluicegate.protocols.common.offer_cache import OfferCache
 from sluicegate.protocols.common.resolver import Resolver
@@ -29,7 +30,9 @@ def table(name: str, catalog: str) -> SharedTable:
 
 
 async def test_a_catalog_that_hangs_hides_no_table_of_another() -> None:
-    cache = OfferCache(cast("Resolver", Catalogs()), lambda shared, source: source.location)
+    cache = OfferCache(
+        cast("Resolver", Catalogs()), lambda shared, source: source.location, BackgroundJobs()
+    )
     hanging = [table(f"a{number}", "hanging") for number in range(100)]
     others = [table(f"b{number}", "well") for number in range(40)]
     await cache.prefetch([*hanging, *others])
@@ -57,7 +60,9 @@ class SlowCatalog:
 
 
 def cache_over(catalog: SlowCatalog) -> OfferCache[str]:
-    return OfferCache(cast("Resolver", catalog), lambda shared, source: source.location)
+    return OfferCache(
+        cast("Resolver", catalog), lambda shared, source: source.location, BackgroundJobs()
+    )
 
 
 async def test_what_a_listing_does_not_wait_for_is_there_at_the_next(
@@ -119,7 +124,9 @@ async def test_the_next_listing_waits_while_answers_arrive(monkeypatch: pytest.M
 
 async def test_what_is_known_is_listed_at_once_while_it_is_refreshed() -> None:
     catalog, now = SlowCatalog(), 0.0
-    cache = OfferCache(cast("Resolver", catalog), lambda shared, source: source.location, lambda: now)
+    cache = OfferCache(
+        cast("Resolver", catalog), lambda shared, source: source.location, BackgroundJobs(), lambda: now
+    )
     orders = table("orders", "slow")
     catalog.allow(1)
     await cache.prefetch([orders])
@@ -140,7 +147,7 @@ async def test_a_fault_of_one_table_is_logged_and_hides_no_other(
 
     catalog = SlowCatalog()
     catalog.allow(20)
-    cache = OfferCache(cast("Resolver", catalog), compute)
+    cache = OfferCache(cast("Resolver", catalog), compute, BackgroundJobs())
     tables = [table(name, "slow") for name in ("broken", *map(str, range(19)))]
     await cache.prefetch(tables)
     assert [each.name for each in tables if not cache.get(each)] == ["broken"]

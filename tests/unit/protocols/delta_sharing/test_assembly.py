@@ -21,6 +21,7 @@ from support.gateways.memory_instances import SigningStorage
 from support.gateways.memory_sharing import remaining_lifetime
 from support.tables.memory_tables import WITH_VECTORS, MemoryFormat, file, snapshot
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.config import Settings
 from sluicegate.protocols.delta_sharing.assembly import sharing_routes
 from sluicegate.signing.keyring import KeyRing
@@ -64,6 +65,7 @@ def routes(
         resolver=gateway.resolver,
         reader=gateway.reader,
         vending=gateway.vending,
+        background=BackgroundJobs(),
         token_bindings=TokenBindings(),
     )
 

@@ -11,6 +11,7 @@ import pytest
 from support.gateways.vending_files import directory_access
 from support.process.clock import Clock
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.api import CatalogTable, SharedTable, Unavailable
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.delta_sharing.directory_access.listed import ListedOffers
@@ -56,7 +57,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def offers(catalogs: Catalogs, access: DirectoryAccess, clock: Clock) -> ListedOffers:
-    return ListedOffers(catalogs, access, clock)
+    return ListedOffers(catalogs, access, BackgroundJobs(), clock)
 
 
 async def located(offers: ListedOffers, table: SharedTable = TABLE) -> str | None:

@@ -8,6 +8,7 @@ from support.clients.asgi import ask
 from support.gateways.iceberg_in_memory import IcebergInMemory
 from support.gateways.in_memory import by_name
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.config import Settings
 from sluicegate.protocols.iceberg_rest import assembly
 from sluicegate.protocols.iceberg_rest.assembly import iceberg_routes
@@ -33,6 +34,7 @@ def catalog(keys: KeyRing = KEYS) -> Starlette:
             instances=iceberg.made.instances,
             resolver=iceberg.made.resolver,
             vending=iceberg.made.vending,
+            background=BackgroundJobs(),
         )
     )
 

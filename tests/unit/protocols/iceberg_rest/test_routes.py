@@ -11,6 +11,7 @@ from support.clients.asgi import Answer, ask
 from support.gateways.iceberg_in_memory import METADATA, SCHEMA, IcebergInMemory
 from support.gateways.in_memory import Restricted, by_name
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.api import Unavailable
 from sluicegate.protocols.iceberg_rest.routes import IcebergEndpoints
 from sluicegate.signing.keyring import KeyRing
@@ -36,6 +37,7 @@ class Catalog:
             offers=iceberg.offers,
             loader=iceberg.loader,
             tokens=TokenSigner(KeyRing((b"a key",)), lifetime=60),
+            background=BackgroundJobs(),
             max_body=LARGEST_BODY,
         )
         self.app = Starlette(routes=endpoints.routes("/base"))

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.api import CatalogTable, SharedTable
 from sluicegate.protocols.common.offer_cache import OfferCache
 from sluicegate.protocols.common.resolver import Resolver
@@ -23,16 +24,21 @@ class ListedOffers:
     Args:
         resolver: Queries the catalogs.
         access: Decides which access modes are offered.
+        background: Looks tables up.
         clock: Monotonic seconds.
     """
 
     def __init__(
-        self, resolver: Resolver, access: DirectoryAccess, clock: Callable[[], float] = time.monotonic
+        self,
+        resolver: Resolver,
+        access: DirectoryAccess,
+        background: BackgroundJobs,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         def members(table: SharedTable, source: CatalogTable) -> dict[str, Any]:
             return access.offer(table, source).members()
 
-        self._cache = OfferCache(resolver, members, clock)
+        self._cache = OfferCache(resolver, members, background, clock)
 
     async def prefetch(self, tables: Sequence[SharedTable]) -> None:
         """Look up tables that are not cached, as far as that is quick. Never fails."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.api import Principal, SharedTable
 from sluicegate.api.errors import InvalidRequest, NotFound, SluicegateError
 from sluicegate.database.names import name_key
@@ -70,6 +71,7 @@ class AsyncQueries:
     Args:
         queries: Executes the queries. The first query loads it.
         keys: Shared by all replicas.
+        background: Loads snapshots after their caller has stopped waiting.
         threshold: Seconds to wait for a snapshot before the query becomes pending.
         clock: Seconds since the epoch.
     """
@@ -78,6 +80,7 @@ class AsyncQueries:
         self,
         queries: Callable[[], Awaitable[TableQueries]],
         keys: KeyRing,
+        background: BackgroundJobs,
         threshold: float,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -85,7 +88,7 @@ class AsyncQueries:
         self._keys = keys
         self._threshold = threshold
         self._clock = clock
-        self._runs: AsyncRuns[SharedTable] = AsyncRuns()
+        self._runs: AsyncRuns[SharedTable] = AsyncRuns(background)
 
     async def submit(
         self, address: Address, find: Find, request: QueryRequest, form: ResponseOptions

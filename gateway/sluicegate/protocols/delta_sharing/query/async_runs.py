@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Coroutine, Hashable
 from typing import Any, Generic, TypeVar
 
+from sluicegate._util.background_jobs import BackgroundJobs
+
 _T = TypeVar("_T")
 
 _KEPT_SECONDS = 60.0  # several polling intervals of clients; the Spark client's is 10 s
@@ -16,9 +18,13 @@ class AsyncRuns(Generic[_T]):
     """Runs jobs by key, each in a separate task.
 
     Outcomes are cached for a while: a job that ends between two polls is not run again.
+
+    Args:
+        background: Runs the jobs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, background: BackgroundJobs) -> None:
+        self._background = background
         self._tasks: dict[Hashable, asyncio.Task[_T]] = {}
 
     async def wait(
@@ -47,7 +53,7 @@ class AsyncRuns(Generic[_T]):
         return task if done else None
 
     def _start(self, key: Hashable, job: Callable[[], Coroutine[Any, Any, _T]]) -> asyncio.Task[_T]:
-        task = self._tasks[key] = asyncio.create_task(job())
+        task = self._tasks[key] = self._background.start(job())
         task.add_done_callback(lambda _: self._ended(key, task))
         return task
 

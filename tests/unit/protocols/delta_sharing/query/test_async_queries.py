@@ -20,6 +20,7 @@ from support.gateways.memory_gateway import (
 from support.process.clock import Clock
 from support.tables.memory_tables import MemoryFormat, file, snapshot
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.api import (
     InvalidRequest,
     NotFound,
@@ -72,7 +73,7 @@ class Asked:
         pages = TokenSigner(KEYS, 60)
         self._queries = TableQueries(viewer, gateway.signer, Continuations(pages, pages))
         self._format = gateway.format
-        self._tested = AsyncQueries(self._table_queries, keys, 0, clock)
+        self._tested = AsyncQueries(self._table_queries, keys, BackgroundJobs(), 0, clock)
 
     @property
     def tested(self) -> AsyncQueries:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.protocols.delta_sharing.query import async_runs
 from sluicegate.protocols.delta_sharing.query.async_runs import AsyncRuns
 
@@ -39,7 +40,7 @@ def job() -> Job:
 
 @pytest.fixture
 def runs() -> AsyncRuns[int]:
-    return AsyncRuns()
+    return AsyncRuns(BackgroundJobs())
 
 
 @contextmanager
