@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
@@ -28,22 +30,45 @@ async def serve_gateway(
     Raises:
         ConfigurationError: The gateway can't start, or the address can't be bound.
     """
+    with bind(settings.server.host, settings.server.port) as listener:
+        await serve_on(listener, settings, on_ready=on_ready, stop=stop)
+
+
+async def serve_on(
+    listener: socket.socket,
+    settings: Settings,
+    *,
+    on_ready: Callable[[str], None] = lambda address: None,
+    stop: asyncio.Event | None = None,
+    shared: bool = False,
+) -> None:
+    """Serve on a bound socket; see `serve_gateway`.
+
+    Args:
+        listener: The socket. The caller closes it.
+        settings: See `serve_gateway`.
+        on_ready: See `serve_gateway`.
+        stop: See `serve_gateway`. If the listener is shared, idle connections stay open a little, so
+            that no request is lost.
+        shared: Whether other processes serve on the same socket. Their supervisor announces the
+            address.
+
+    Raises:
+        ConfigurationError: The gateway can't start.
+    """
     server = settings.server
     tls = None if server.tls is None else Tls(**server.tls.model_dump(), optional=True)
-    listener = bind(server.host, server.port)
-    try:
-        host, port = listener.getsockname()[:2]
-        async with Gateway.running(served_at(settings, host, port)) as gateway:
-            with announced(settings, host, port):
-                await serve_app(
-                    gateway.asgi(),
-                    listener,
-                    shutdown_grace_period=server.shutdown_grace_period,
-                    limits=server.limits,
-                    forwarded_allow_ips=server.forwarded_allow_ips,
-                    tls=tls,
-                    on_ready=on_ready,
-                    stop=stop,
-                )
-    finally:
-        listener.close()
+    host, port = listener.getsockname()[:2]
+    async with Gateway.running(served_at(settings, host, port)) as gateway:
+        with nullcontext() if shared else announced(settings, host, port):
+            await serve_app(
+                gateway.asgi(),
+                listener,
+                shutdown_grace_period=server.shutdown_grace_period,
+                limits=server.limits,
+                forwarded_allow_ips=server.forwarded_allow_ips,
+                tls=tls,
+                on_ready=on_ready,
+                stop=stop,
+                shared=shared,
+            )

@@ -220,6 +220,28 @@ def test_the_environment_speaks_where_the_configuration_does_not(
     assert all(headers["content-encoding"] == "gzip" for headers in collector.headers)
 
 
+@pytest.mark.parametrize(
+    ("given", "process", "instance"),
+    [("gate-1", None, "gate-1"), ("gate-1", 77, "gate-1-77"), (None, 77, None), (None, None, None)],
+)
+def test_each_process_has_an_instance_id_of_its_own(
+    configured: Configure,
+    collector: Collector,
+    monkeypatch: pytest.MonkeyPatch,
+    given: str | None,
+    process: int | None,
+    instance: str | None,
+) -> None:
+    if given is not None:
+        monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", f"service.instance.id={given}")
+    shutdown = configured(otlp_endpoint=collector.endpoint, process=process)
+    with span("step"):
+        pass
+    shutdown()
+    found = collector.resource["service.instance.id"]
+    assert found == instance if instance is not None else len(str(found)) == 36
+
+
 def test_a_sampler_of_the_environment_is_used(
     configured: Configure, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,16 +57,20 @@ def config_path(ctx: click.Context) -> Path:
     return given_config_path(ctx) or Path(DEFAULT_CONFIG)
 
 
-def load_settings(ctx: click.Context) -> Settings:
+def load_settings(ctx: click.Context, *, warn: bool = True) -> Settings:
     """Read the settings from the configuration file.
+
+    Args:
+        ctx: The command.
+        warn: Whether to report deprecated keys; see `load_settings_from`.
 
     Raises:
         ConfigurationError: The file cannot be read, or is not valid.
     """
-    return load_settings_from(ctx, config_path(ctx))
+    return load_settings_from(ctx, config_path(ctx), warn=warn)
 
 
-def load_settings_from(ctx: click.Context, path: Path) -> Settings:
+def load_settings_from(ctx: click.Context, path: Path, *, warn: bool = True) -> Settings:
     """Read the settings from a file, and report each deprecated key once on standard error.
 
     Raises:
@@ -76,7 +80,7 @@ def load_settings_from(ctx: click.Context, path: Path) -> Settings:
 
     settings = load(path)
     warned: set[str] = ctx.meta.setdefault(_WARNED_KEY, set())
-    for warning in settings.source.warnings:
+    for warning in settings.source.warnings if warn else ():
         if warning not in warned:
             warned.add(warning)
             click.echo(f"warning: {warning}", err=True)

@@ -63,6 +63,7 @@ class Connections:
         self._of_address: Counter[str] = Counter()
         self._waiting: dict[Connection, float] = {}  # ordered by time
         self._refusals: Counter[str] = Counter()  # since the last log line
+        self._is_empty = asyncio.Event()
 
     def admit(self, connection: Connection, host: str | None) -> SluicegateError | None:
         """Count a new connection, or return the error with which it is refused."""
@@ -73,6 +74,7 @@ class Connections:
         if len(self._open) >= self.limits.max_connections and not self._evict_one():
             return too_many_connections()
         self._open.add(connection)
+        self._is_empty.clear()
         if address:
             self._of_address[address] += 1
         self.waits(connection, self.clock())
@@ -106,10 +108,17 @@ class Connections:
         if connection not in self._open:
             return
         self._open.discard(connection)
+        if not self._open:
+            self._is_empty.set()
         if connection.address:
             self._of_address[connection.address] -= 1
             if not self._of_address[connection.address]:
                 del self._of_address[connection.address]
+
+    async def until_empty(self) -> None:
+        """Wait until no connection is open."""
+        if self._open:
+            await self._is_empty.wait()
 
     async def watch(self) -> None:
         """Look for overdue connections until canceled."""

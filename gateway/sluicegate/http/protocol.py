@@ -55,6 +55,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     _peer: Peer | None = None
     _refusal: SluicegateError | None = None
     _refused = False
+    _closes_after_response = False
 
     def __init__(
         self,
@@ -145,6 +146,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             raise _Refused
         self._enter(_BODY)
         super().on_headers_complete()
+        if self._closes_after_response and self._cycle() is not None:
+            self.cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         """Handle a part of the body."""
@@ -211,6 +214,13 @@ class LimitedHttpProtocol(HttpToolsProtocol):
             self.transport.abort()
         else:
             super().shutdown()
+
+    def close_after_response(self) -> None:
+        """Close the connection after the response in progress, or else after the next one."""
+        self._closes_after_response = True
+        cycle = self._cycle()
+        if cycle is not None and not cycle.response_complete:
+            cycle.keep_alive = False
 
     def evict(self) -> None:
         """Close at once, because another client needs the slot."""

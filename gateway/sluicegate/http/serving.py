@@ -7,10 +7,12 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from signal import SIGINT
 from types import FrameType
+from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -22,6 +24,9 @@ from sluicegate.http.limits import HttpLimits
 from sluicegate.http.protocol import LimitedHttpProtocol
 
 _BACKLOG = 2048  # connections that the kernel queues while the event loop is busy
+# Seconds for which idle connections of a replaced process stay open, so that a request that is on its
+# way still gets a response. After that response, they are closed.
+_IDLE_GRACE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ async def serve_app(
     on_ready: Callable[[str], None] = lambda address: None,
     on_stop: Callable[[], None] = lambda: None,
     stop: asyncio.Event | None = None,
+    shared: bool = False,
 ) -> None:
     """Serve until SIGINT or SIGTERM.
 
@@ -62,7 +68,9 @@ async def serve_app(
         tls: Certificates. Without them, the server speaks plain HTTP.
         on_ready: Called with the address once connections are accepted.
         on_stop: Called at the start of the shutdown, before running responses are awaited.
-        stop: Setting this event stops the server as a signal does.
+        stop: Setting this event stops the server as a signal does. With a shared listener, idle
+            connections then stay open until their next response, at most 5 seconds.
+        shared: Whether other processes accept connections from the same socket.
 
     Raises:
         ConfigurationError: The certificates cannot be used.
@@ -85,7 +93,7 @@ async def serve_app(
         _use_tls(config, tls)
     ready = partial(on_ready, address_of(listener, secure=tls is not None))
     connections = Connections(connections_within_files(limits), forwarded_allow_ips, time.monotonic)
-    await _Server(config, connections, ready, on_stop, stop).serve(sockets=[listener])
+    await _Server(config, connections, ready, on_stop, stop, shared).serve(sockets=[listener])
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -136,6 +144,7 @@ class _Server(uvicorn.Server):
         on_ready: Callable[[], None],
         on_stop: Callable[[], None],
         stop: asyncio.Event | None,
+        shared: bool,
     ) -> None:
         super().__init__(config)
         self._connections = connections
@@ -143,26 +152,43 @@ class _Server(uvicorn.Server):
         self._on_ready = on_ready
         self._on_stop = on_stop
         self._stop = stop
+        self._shared = shared
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         loop, tls = asyncio.get_running_loop(), self.config.ssl
         timeout = None if tls is None else self._connections.limits.head_timeout
+        # The event loop accepts up to `backlog` connections at once. One at a time, the other processes
+        # get their share.
+        backlog = 1 if self._shared else _BACKLOG
         self.servers = [
             await loop.create_server(
-                self._connected, sock=each, ssl=tls, backlog=_BACKLOG, ssl_handshake_timeout=timeout
+                self._connected, sock=each, ssl=tls, backlog=backlog, ssl_handshake_timeout=timeout
             )
             for each in sockets or ()
         ]
+        for each in sockets or ():
+            each.listen(_BACKLOG)
         self.started = True
         self._watching = asyncio.create_task(self._connections.watch())
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._on_stop()
+        if self._shared and self._stop is not None and self._stop.is_set():
+            await self._leave()
         await super().shutdown(sockets)
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
+
+    async def _leave(self) -> None:
+        """Accept no more connections, and wait a little for clients to leave the idle ones."""
+        for server in self.servers:
+            server.close()
+        for connection in self.server_state.connections:
+            cast("LimitedHttpProtocol", connection).close_after_response()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._connections.until_empty(), _IDLE_GRACE)
 
     async def on_tick(self, counter: int) -> bool:
         ended = await super().on_tick(counter)

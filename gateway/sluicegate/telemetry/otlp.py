@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from threading import Thread
 from time import monotonic
+from uuid import uuid4
 
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -20,19 +21,21 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from sluicegate.telemetry import metrics, spans
 
 FLUSH_SECONDS = 5.0
+_INSTANCE = "service.instance.id"
 
 
-def install(endpoint: str, service_name: str) -> Callable[[], None]:
+def install(endpoint: str, service_name: str, process: int | None = None) -> Callable[[], None]:
     """Start the export, and return a function that flushes and stops it.
 
     Args:
         endpoint: Base URL of the collector; `/v1/traces` and `/v1/metrics` are appended (OTLP
             specification, "OTLP/HTTP Request").
         service_name: `service.name` of the resource, unless the environment names another.
+        process: Id of this process, if several have the same environment. It is appended to an instance
+            id that the environment sets.
     """
     base = endpoint.rstrip("/")
-    resource = Resource.create({"service.name": service_name, "service.version": version("sluicegate")})
-    resource = resource.merge(OTELResourceDetector().detect())
+    resource = _resource(service_name, process)
     tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
     tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=f"{base}/v1/traces")))
     reader = PeriodicExportingMetricReader(OTLPMetricExporter(endpoint=f"{base}/v1/metrics"))
@@ -50,6 +53,20 @@ def install(endpoint: str, service_name: str) -> Callable[[], None]:
         _run_at_most(FLUSH_SECONDS, tracers.shutdown, meters.shutdown)
 
     return stop
+
+
+def _resource(service_name: str, process: int | None) -> Resource:
+    """Describe this process. Its instance id is unique (semantic conventions, "Service")."""
+    own = {
+        "service.name": service_name,
+        "service.version": version("sluicegate"),
+        _INSTANCE: str(uuid4()),
+    }
+    resource = Resource.create(own).merge(OTELResourceDetector().detect())
+    instance = str(resource.attributes[_INSTANCE])
+    if process is None or instance == own[_INSTANCE]:
+        return resource
+    return resource.merge(Resource({_INSTANCE: f"{instance}-{process}"}))
 
 
 def _run_at_most(seconds: float, *flushes: Callable[[], None]) -> None:

@@ -27,6 +27,7 @@ def configure(
     service_name: str = "sluicegate",
     log_format: LogFormat = "text",
     log_level: LogLevel = "info",
+    process: int | None = None,
 ) -> Shutdown:
     """Configure logging and, if there is an endpoint, the export of traces and metrics.
 
@@ -40,6 +41,7 @@ def configure(
         service_name: Name of this service in traces and metrics.
         log_format: JSON, with one object on each line, or text.
         log_level: The least severe level that is written.
+        process: Id of this process, if several serve with the same environment.
 
     Returns:
         A function that undoes the configuration. It flushes, which may block for some seconds: call it
@@ -48,7 +50,9 @@ def configure(
     Raises:
         ConfigurationError: The endpoint is not a URL, or the OpenTelemetry SDK is not installed.
     """
-    stop_exporting = _export(otlp_endpoint, service_name) if otlp_endpoint is not None else None
+    stop_exporting = (
+        _export(otlp_endpoint, service_name, process) if otlp_endpoint is not None else None
+    )
     restore_logging = configure_logging(log_format, _LEVELS[log_level])
 
     def shutdown() -> None:
@@ -59,7 +63,7 @@ def configure(
     return shutdown
 
 
-def _export(endpoint: str, service_name: str) -> Callable[[], None]:
+def _export(endpoint: str, service_name: str, process: int | None) -> Callable[[], None]:
     if not _is_base_url(endpoint):
         raise ConfigurationError(
             "otlp_endpoint is not the base URL of a collector: write http://HOST:4318 or https://HOST"
@@ -71,7 +75,7 @@ def _export(endpoint: str, service_name: str) -> Callable[[], None]:
             f"otlp_endpoint is set, but the Python module {error.name} is missing: "
             "pip install 'sluicegate[otel]', or remove otlp_endpoint"
         ) from error
-    return otlp.install(endpoint, service_name)
+    return otlp.install(endpoint, service_name, process)
 
 
 def _is_base_url(text: str) -> bool:

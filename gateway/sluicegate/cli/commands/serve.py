@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
 from sluicegate._util.garbage_collection import paused_collection
-from sluicegate.cli.context import load_settings, run_async
+from sluicegate.cli.context import config_path, load_settings, run_async
+from sluicegate.cli.processes.count import ProcessCount
+from sluicegate.cli.processes.sockets import WorkerOption, WorkerSockets
+
+if TYPE_CHECKING:
+    from sluicegate.config import Settings
 
 
 def register(cli: click.Group) -> None:
@@ -18,27 +27,62 @@ def register(cli: click.Group) -> None:
 @click.option(
     "--port", type=click.IntRange(0, 65_535), help="Port to listen on; 0 selects a free port."
 )
+@click.option(
+    "--processes",
+    type=ProcessCount(),
+    default=1,
+    show_default=True,
+    help="Processes that serve on the port; auto: one for each CPU. SIGHUP replaces them one by one.",
+)
+@click.option("--worker", type=WorkerOption(), hidden=True)
 @click.pass_context
-def serve(ctx: click.Context, host: str | None, port: int | None) -> None:
+def serve(
+    ctx: click.Context,
+    host: str | None,
+    port: int | None,
+    processes: int,
+    worker: WorkerSockets | None,
+) -> None:
     """Serve the configured shares until SIGTERM or Ctrl-C. Requests in progress complete first.
 
     \b
     Examples:
       sluicegate serve
+      sluicegate serve --processes auto
       sluicegate serve --config /etc/sluicegate/gateway.yaml --host 0.0.0.0 --port 8080
     """
+    settings = load_settings(ctx, warn=worker is None)
+    given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
+    settings = settings.model_copy(update={"server": settings.server.model_copy(update=given)})
+    if worker is None and processes > 1:
+        ctx.exit(_supervise(settings, config_path(ctx), processes))
     with paused_collection():
+        from sluicegate.cli.processes.worker import serve_as_worker
         from sluicegate.server import serve_gateway
         from sluicegate.telemetry.setup import configure
 
-    settings = load_settings(ctx)
-    given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
-    settings = settings.model_copy(update={"server": settings.server.model_copy(update=given)})
-    stop_telemetry = configure(**settings.telemetry.model_dump())
+    process = None if worker is None else os.getpid()
+    stop_telemetry = configure(**settings.telemetry.model_dump(), process=process)
     try:
-        run_async(serve_gateway(settings, on_ready=_say_ready))
+        if worker is None:
+            run_async(serve_gateway(settings, on_ready=_say_ready))
+        else:
+            run_async(serve_as_worker(settings, worker))
     finally:
         stop_telemetry()  # flushes, so the event loop must have ended
+
+
+def _supervise(settings: Settings, config: Path, processes: int) -> int:
+    """Run the supervisor. It exports no telemetry; each of its workers does."""
+    from sluicegate.cli.processes.run import serve_with_workers
+    from sluicegate.telemetry.setup import configure
+
+    telemetry = settings.telemetry
+    restore_logging = configure(log_format=telemetry.log_format, log_level=telemetry.log_level)
+    try:
+        return run_async(serve_with_workers(settings, config, processes, _say_ready))
+    finally:
+        restore_logging()
 
 
 def _say_ready(address: str) -> None:

@@ -1,0 +1,154 @@
+"""Keeps a number of workers running, replaces them one by one, and stops them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+
+from sluicegate.cli.processes.child import Child
+
+log = logging.getLogger(__name__)
+
+# Seconds: before a worker that ended is replaced, doubled each time up to the maximum, and the lifetime
+# after which the wait starts again at its minimum.
+_WAIT = 1.0
+_MOST_WAIT = 30.0
+_STABLE = 60.0
+# Seconds that a worker has beyond the grace period of its requests, to close plugins and the database.
+_CLOSING = 15.0
+
+
+class WorkerFailed(Exception):
+    """A worker could not start, or ended before it was ready. It has printed why.
+
+    Attributes:
+        code: Its exit code.
+    """
+
+    def __init__(self, code: int, reason: str) -> None:
+        super().__init__(f"a gateway process could not start: {reason}")
+        self.code = code
+
+
+class Supervisor:
+    """Runs workers.
+
+    Args:
+        start: Starts a worker.
+        count: Number of workers.
+        grace: Seconds that a worker's running requests can take to complete when it stops.
+    """
+
+    def __init__(self, start: Callable[[], Awaitable[Child]], count: int, grace: float) -> None:
+        self._start = start
+        self._count = count
+        self._timeout = grace + _CLOSING
+        self._slots: list[_Slot] = []
+        self._alive: set[Child] = set()
+
+    async def open(self) -> str:
+        """Start all workers, and return their address.
+
+        The first one migrates the database and finds errors of the configuration before others start.
+
+        Raises:
+            WorkerFailed: A worker could not start. The others have been stopped.
+        """
+        try:
+            first, address = await self._ready()
+            rest = await asyncio.gather(*(self._ready() for _ in range(1, self._count)))
+        except BaseException:
+            await self.aclose()
+            raise
+        self._slots = [_Slot(child) for child in (first, *(child for child, _ in rest))]
+        return address
+
+    async def run(self) -> None:
+        """Replace workers that end unexpectedly, until canceled."""
+        await asyncio.gather(*(self._keep(slot) for slot in self._slots))
+
+    async def replace_all(self) -> None:
+        """Replace one worker after the other, each when its successor is ready.
+
+        If a successor can't start, the rest keep running.
+        """
+        log.info("replacing %d gateway processes", len(self._slots))
+        for slot in self._slots:
+            async with slot.lock:
+                try:
+                    successor, _ = await self._ready()
+                except WorkerFailed as error:
+                    log.error("the gateway processes are not replaced: %s", error)
+                    return
+                slot.child, before = successor, slot.child
+            await before.retire(self._timeout)
+            self._alive.discard(before)
+        log.info("all gateway processes are replaced")
+
+    async def aclose(self) -> None:
+        """Stop all workers. Their running requests complete first."""
+        await asyncio.gather(*(child.terminate(self._timeout) for child in self._alive))
+        self._alive.clear()
+
+    def kill(self) -> None:
+        """End all workers at once."""
+        for child in self._alive:
+            child.kill()
+
+    async def _ready(self) -> tuple[Child, str]:
+        try:
+            child = await self._start()
+        except OSError as error:  # too many processes or open files
+            raise WorkerFailed(1, error.strerror or type(error).__name__) from error
+        self._alive.add(child)
+        address = await child.ready()
+        if address is None:
+            code = await child.ended()
+            self._alive.discard(child)
+            raise WorkerFailed(code, f"it ended with exit code {code}")
+        return child, address
+
+    async def _keep(self, slot: _Slot) -> None:
+        while True:
+            child = slot.child
+            code = await child.ended()
+            async with slot.lock:
+                if slot.child is not child:
+                    continue  # it was replaced
+                self._alive.discard(child)
+                log.error("the gateway process %d ended with exit code %d", child.pid, code)
+                slot.child = await self._restarted(slot)
+
+    async def _restarted(self, slot: _Slot) -> Child:
+        while True:
+            await asyncio.sleep(slot.next_wait())
+            try:
+                child, _ = await self._ready()
+            except WorkerFailed as error:
+                log.error("%s", error)
+            else:
+                return child
+
+
+class _Slot:
+    """The place of one worker, which others take over.
+
+    Attributes:
+        child: The worker.
+        lock: Held while another takes over.
+    """
+
+    def __init__(self, child: Child) -> None:
+        self.child = child
+        self.lock = asyncio.Lock()
+        self._wait = _WAIT
+        self._since = time.monotonic()
+
+    def next_wait(self) -> float:
+        """Seconds to wait before the next start."""
+        now = time.monotonic()
+        self._wait = _WAIT if now - self._since > _STABLE else min(self._wait * 2, _MOST_WAIT)
+        self._since = now
+        return self._wait

@@ -1,0 +1,48 @@
+"""The side of a worker: it serves on its supervisor's socket, and stops when the supervisor says so."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import suppress
+
+from sluicegate.cli.processes.sockets import WorkerSockets
+from sluicegate.config import Settings
+from sluicegate.server import serve_on
+
+
+async def serve_as_worker(settings: Settings, sockets: WorkerSockets) -> None:
+    """Serve on the inherited socket until the supervisor stops this worker, or until a signal.
+
+    Raises:
+        ConfigurationError: The gateway can't start.
+    """
+    stop = asyncio.Event()
+    reader, writer = await asyncio.open_connection(sock=_own(sockets.control))
+
+    def tell(address: str) -> None:
+        writer.write(f"{address}\n".encode())
+
+    watching = asyncio.create_task(_wait_for_end(reader, stop))
+    listener = _own(sockets.listener)
+    try:
+        await serve_on(listener, settings, on_ready=tell, stop=stop, shared=True)
+    finally:
+        listener.close()
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+        writer.close()
+
+
+async def _wait_for_end(reader: asyncio.StreamReader, stop: asyncio.Event) -> None:
+    with suppress(OSError):  # a supervisor that was killed can reset its end
+        await reader.read(1)
+    stop.set()
+
+
+def _own(descriptor: int) -> socket.socket:
+    """The socket, which this process does not pass on to processes that plugins start."""
+    found = socket.socket(fileno=descriptor)
+    found.set_inheritable(False)
+    found.setblocking(False)
+    return found

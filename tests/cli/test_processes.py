@@ -1,0 +1,209 @@
+"""`sluicegate serve --processes`: one port, several processes, and no request lost between them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from support.gateways.gateway import RunningGateway
+from support.servers.serving import script, serving
+
+SECONDS = 60
+
+
+def wait_until(is_true: Callable[[], bool]) -> None:
+    until = time.monotonic() + SECONDS
+    while not is_true():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@contextmanager
+def two_processes(folder: Path) -> Iterator[RunningGateway]:
+    (folder / "gateway.yaml").write_text("server: {shutdown_grace_period: 20}\n")
+    log = folder / "gateway.log"
+    with serving(
+        folder, "serve", "--port", "0", "--processes", "2", log_file=log, stop_seconds=SECONDS
+    ) as (process, address):
+        yield RunningGateway(folder, address, process, log)
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+    """A gateway of two processes, which tests leave as they found it."""
+    with two_processes(tmp_path_factory.mktemp("gateway")) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def ending_gateway(tmp_path: Path) -> Iterator[RunningGateway]:
+    """A gateway of two processes, which its test ends."""
+    with two_processes(tmp_path) as gateway:
+        yield gateway
+
+
+def workers(gateway: RunningGateway) -> set[int]:
+    children = psutil.Process(gateway.process.pid).children()
+    return {child.pid for child in children if is_running(child.pid)}
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def tcp_states(pid: int) -> list[str]:
+    """The state of each TCP socket that a process has open."""
+    return [connection.status for connection in psutil.Process(pid).net_connections("tcp")]
+
+
+class Clients:
+    """Clients that send one request after the other: on one connection each, or each on a new one."""
+
+    def __init__(self, address: str, count: int = 4) -> None:
+        self.failures: list[str] = []
+        self.answered = 0
+        self._address = address
+        self._stop = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._ask, args=(number % 2 == 0,)) for number in range(count)
+        ]
+
+    def __enter__(self) -> Clients:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _ask(self, keep_alive: bool) -> None:
+        headers = {} if keep_alive else {"connection": "close"}
+        with httpx.Client(base_url=self._address, headers=headers, timeout=SECONDS) as client:
+            while not self._stop.wait(0.01):
+                try:
+                    if client.get("/readyz").status_code == 200:
+                        self.answered += 1
+                    else:
+                        self.failures.append("not ready")
+                except httpx.TransportError as error:
+                    self.failures.append(repr(error))
+
+
+def test_all_processes_accept_connections(gateway: RunningGateway) -> None:
+    clients = [httpx.Client(base_url=gateway.address) for _ in range(32)]
+    try:
+        assert [client.get("/readyz").status_code for client in clients] == [200] * 32
+        accepted = [tcp_states(pid).count("ESTABLISHED") for pid in workers(gateway)]
+        assert (len(accepted), sum(accepted)) == (2, 32)
+        assert min(accepted) >= 4
+    finally:
+        for client in clients:
+            client.close()
+
+
+def test_sighup_replaces_all_processes_without_a_failed_request(gateway: RunningGateway) -> None:
+    before = workers(gateway)
+    with Clients(gateway.address) as clients:
+        wait_until(lambda: clients.answered > 20)
+        gateway.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: len(workers(gateway)) == 2 and not workers(gateway) & before)
+        answered = clients.answered
+        wait_until(lambda: clients.answered > answered + 20)
+    assert clients.failures == []
+
+
+def test_a_request_in_progress_completes_in_the_process_that_is_replaced(
+    gateway: RunningGateway,
+) -> None:
+    before = workers(gateway)
+    host, _, port = gateway.address.removeprefix("http://").rpartition(":")
+    with socket.create_connection((host, int(port)), SECONDS) as client:
+        client.sendall(
+            b"POST /oauth/token HTTP/1.1\r\nhost: gateway\r\ncontent-length: 40\r\n"
+            b"content-type: application/x-www-form-urlencoded\r\n\r\ngrant_type="
+        )
+        wait_until(lambda: any("ESTABLISHED" in tcp_states(pid) for pid in before))
+        (holder,) = (pid for pid in before if "ESTABLISHED" in tcp_states(pid))
+        gateway.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "LISTEN" not in tcp_states(holder))
+        client.sendall(b"client_credentials".ljust(29, b"&"))
+        answer = client.recv(4096)
+    assert answer.startswith(b"HTTP/1.1 40"), answer
+    assert b"connection: close" in answer
+    wait_until(lambda: len(workers(gateway)) == 2 and not workers(gateway) & before)
+
+
+def test_processes_go_on_if_their_successors_cannot_start(gateway: RunningGateway) -> None:
+    before = workers(gateway)
+    configuration = gateway.folder / "gateway.yaml"
+    valid = configuration.read_text()
+    configuration.write_text("server: {prot: 1}\n")
+    gateway.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: "the gateway processes are not replaced" in gateway.log)
+    configuration.write_text(valid)
+    assert "gateway.yaml:1" in gateway.log
+    assert workers(gateway) == before
+    assert httpx.get(f"{gateway.address}/readyz").status_code == 200
+
+
+def test_a_process_that_dies_is_replaced(gateway: RunningGateway) -> None:
+    victim, survivor = sorted(workers(gateway))
+    os.kill(victim, signal.SIGKILL)
+    wait_until(lambda: f"the gateway process {victim} ended with exit code -9" in gateway.log)
+    assert httpx.get(f"{gateway.address}/readyz").status_code == 200
+    wait_until(lambda: len(workers(gateway)) == 2 and victim not in workers(gateway))
+    assert survivor in workers(gateway)
+
+
+def test_sigterm_ends_all_processes(ending_gateway: RunningGateway) -> None:
+    running = workers(ending_gateway)
+    assert (ending_gateway.folder / "sluicegate.address").read_text() == ending_gateway.address
+    ending_gateway.process.terminate()
+    assert ending_gateway.process.wait(SECONDS) == 0
+    assert not any(map(is_running, running))
+    assert not (ending_gateway.folder / "sluicegate.address").exists()
+
+
+def test_processes_do_not_outlive_their_supervisor(ending_gateway: RunningGateway) -> None:
+    running = workers(ending_gateway)
+    ending_gateway.process.kill()
+    wait_until(lambda: not any(map(is_running, running)))
+
+
+@pytest.mark.parametrize(
+    ("count", "configuration", "code", "message"),
+    [
+        ("2", "database: sqlite:////nowhere/x.db", 1, "error: the directory of the database"),
+        ("0", "", 2, "expected a number from 1 to 256, or auto; got '0'"),
+        ("many", "", 2, "expected a number from 1 to 256, or auto; got 'many'"),
+    ],
+)
+def test_what_prevents_the_start_is_said_once(
+    tmp_path: Path, count: str, configuration: str, code: int, message: str
+) -> None:
+    (tmp_path / "gateway.yaml").write_text(configuration)
+    done = subprocess.run(
+        [script(), "serve", "--processes", count],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert done.returncode == code
+    assert done.stderr.count(message) == 1, done.stderr
