@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import cycle, islice
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -13,27 +14,27 @@ import httptools
 import uvloop
 
 
-def ask_concurrently(address: str, request: bytes, *, connections: int, requests: int) -> float:
-    """Send a request again and again; the seconds that it took until the last answer was there.
+def ask_concurrently(address: str, mix: Sequence[bytes], *, connections: int, requests: int) -> float:
+    """Send requests on several connections; the seconds until the last response was complete.
 
     Args:
         address: `http://HOST:PORT`.
-        request: As `encode` makes it; 200 must be answered.
+        mix: Requests as `encode` makes them, which are sent in turns; 200 must be answered.
         connections: How many ask side by side.
         requests: How many are sent over all connections together.
 
     Raises:
         RuntimeError: Something else than 200 was answered, or a connection broke.
     """
-    return uvloop.run(_ask(address, request, connections, requests))
+    return uvloop.run(_ask(address, mix, connections, requests))
 
 
-async def _ask(address: str, request: bytes, connections: int, requests: int) -> float:
+async def _ask(address: str, mix: Sequence[bytes], connections: int, requests: int) -> float:
     url, loop = urlsplit(address), asyncio.get_running_loop()
     host, port = url.hostname or "", url.port or 80
-    budget = iter(range(requests))
+    budget = islice(cycle(mix), requests)
     asking = [
-        (await loop.create_connection(partial(_Asking, request, budget), host, port))[1]
+        (await loop.create_connection(partial(_Asking, budget), host, port))[1]
         for _ in range(connections)
     ]
     began = time.perf_counter()
@@ -46,9 +47,8 @@ async def _ask(address: str, request: bytes, connections: int, requests: int) ->
 class _Asking(asyncio.Protocol):
     """One connection."""
 
-    def __init__(self, request: bytes, budget: Iterator[int]) -> None:
+    def __init__(self, budget: Iterator[bytes]) -> None:
         self.done = asyncio.get_running_loop().create_future()
-        self._request = request
         self._budget = budget
         self._parser = httptools.HttpResponseParser(self)
 
@@ -56,11 +56,12 @@ class _Asking(asyncio.Protocol):
         self._transport = cast("asyncio.WriteTransport", transport)
 
     def go_on(self) -> None:
-        if next(self._budget, None) is None:
+        request = next(self._budget, None)
+        if request is None:
             self.done.set_result(None)
             self._transport.close()
         else:
-            self._transport.write(self._request)
+            self._transport.write(request)
 
     def data_received(self, data: bytes) -> None:
         self._parser.feed_data(data)

@@ -23,10 +23,12 @@ class SharedTable:
     """The gateway, and the store that its requests go to.
 
     Attributes:
+        folder: The gateway's configuration.
         write: Puts a file into the table's log, by its name below `_delta_log/`.
     """
 
     gateway: ServedGateway
+    folder: Path
     store: CountingProxy
     write: Callable[[str, bytes], None]
 
@@ -69,4 +71,4 @@ def shared_log(
         orders = {"catalog": "raw", "table": prefix + _KEY, **options}
         shares = {"sales": {"schemas": {"eu": {"tables": {"orders": orders}}}}}
         served = stack.enter_context(gateway(folder / "gateway", shares, storage, **settings))
-        yield SharedTable(served, proxy, write)
+        yield SharedTable(served, folder / "gateway", proxy, write)

@@ -61,7 +61,7 @@ class _Target:
     def measure(self, connections: int, requests: int) -> None:
         with spent(self.pid) as used:
             seconds = ask_concurrently(
-                self.address, self.request, connections=connections, requests=requests
+                self.address, [self.request], connections=connections, requests=requests
             )
         self.cpu.append(used.cpu_seconds / requests)
         self.wall.append(seconds / requests)

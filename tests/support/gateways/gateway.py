@@ -91,10 +91,17 @@ def write_configuration(folder: Path, settings: Mapping[str, Any], shares: Mappi
 
 @contextmanager
 def running_gateway(
-    folder: Path, *, port: int = 0, host: str | None = None, env: Mapping[str, str] | None = None
+    folder: Path,
+    *,
+    port: int = 0,
+    host: str | None = None,
+    processes: int = 1,
+    env: Mapping[str, str] | None = None,
 ) -> Iterator[RunningGateway]:
     """Serve the configuration of a folder on a port, by default a free one, until the block ends."""
     log_file = folder / "gateway.log"
-    arguments = ("serve", "--port", str(port), *(("--host", host) if host else ()))
+    arguments = ["serve", "--port", str(port), *(("--host", host) if host else ())]
+    if processes > 1:
+        arguments += ["--processes", str(processes)]
     with serving(folder, *arguments, log_file=log_file, env=env) as (process, address):
         yield RunningGateway(folder, address, process, log_file)
