@@ -7,6 +7,8 @@ upstream. Put these into `detail`, which is logged with the request id and never
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class SluicegateError(Exception):
     """Base of every error that the gateway raises on purpose.
@@ -24,10 +26,19 @@ class SluicegateError(Exception):
         self.message = message
         self.detail = detail
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # An exception is otherwise restored by a call of its class with `args`, which lack the keyword
+        # arguments that subclasses require.
+        return _without_init, (type(self), self.args), self.__dict__
+
     @property
     def for_operators(self) -> str:
         """The message with its private context, for the log."""
         return f"{self.message} [{self.detail}]" if self.detail else self.message
+
+
+def _without_init(kind: type[SluicegateError], args: tuple[Any, ...]) -> SluicegateError:
+    return kind.__new__(kind, *args)
 
 
 class InvalidRequest(SluicegateError):
