@@ -92,6 +92,8 @@ async def test_what_passes_is_asked_again(server: Server, http: HttpClient, stat
         (Reply(503), 3),
         (Reply(503, headers={"Retry-After": "60"}), 1),
         (Reply(503, headers={"Retry-After": "tomorrow"}), 3),
+        (Reply(503, headers={"Retry-After": "Fri, 31 Dec 9999 23:59:59 GMT"}), 1),
+        (Reply(503, headers={"Retry-After": "Sun, 06 Nov 1994 08:49:37 GMT"}), 3),
         (Reply(500), 1),
         (Reply(404), 1),
         (Reply(302, headers={"Location": "/elsewhere"}), 1),

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import anyio
 import anyio.to_thread
 
+from sluicegate.api.clients.retry_after import retry_after
+
 if TYPE_CHECKING:
     import aiohttp
 
@@ -98,9 +100,8 @@ class HttpResponse:
 
     @property
     def retry_after(self) -> int | None:
-        """Seconds from the header `Retry-After`, if present."""
-        wait = self.headers.get("Retry-After", "")
-        return int(wait) if wait.isascii() and wait.isdecimal() and len(wait) < 10 else None
+        """Seconds from the header `Retry-After`, a number or a date; `None` if it is not valid."""
+        return retry_after(self.headers)
 
     async def parsed(self, parse: Callable[[bytes], _T]) -> _T:
         """Parse the JSON body, in a thread if the body is long.
@@ -232,10 +233,10 @@ class HttpClient:
                     raise
                 await anyio.sleep(pause)
                 continue
-            retry_after = answer.retry_after or 0
-            if retry_after > _LONGEST_PAUSE or not self._passes(answer):
+            wait = answer.retry_after or 0
+            if wait > _LONGEST_PAUSE or not self._passes(answer):
                 return answer
-            await anyio.sleep(max(pause, retry_after))
+            await anyio.sleep(max(pause, wait))
         return await self._attempt(sending)
 
     def _passes(self, answer: HttpResponse) -> bool:
