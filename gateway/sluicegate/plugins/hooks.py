@@ -23,6 +23,7 @@ from sluicegate.config import Settings
 from sluicegate.plugins.events import Notifier
 from sluicegate.plugins.host import PluginHost, wrong_result
 from sluicegate.plugins.installed import InstalledPlugin, find_plugin, installed_plugins
+from sluicegate.plugins.lifespans import LIFESPAN_HOOK, PluginLifespan
 from sluicegate.plugins.registered_types import RegisteredTypes, collect_types
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _BEHAVIOURS = {
     "sluicegate_register_routes": "routes",
     "sluicegate_register_commands": "commands",
     "sluicegate_wrap_app": "a wrapper of the application",
-    "sluicegate_lifespan": "a lifespan",
+    LIFESPAN_HOOK: "a lifespan",
     "sluicegate_on_event": "a listener to events",
 }
 
@@ -142,13 +143,13 @@ class Registry:
 
     def lifespans(self, services: ServicesOf) -> list[AbstractAsyncContextManager[None]]:
         """Contexts to enter, in this order, when the gateway starts."""
-        hook = "sluicegate_lifespan"
+        hook = LIFESPAN_HOOK
         found: list[AbstractAsyncContextManager[None]] = []
         for plugin in self._implementing(hook):
             for context in self._host.ask(plugin, hook, services=services(plugin.name)):
                 if not isinstance(context, AbstractAsyncContextManager):
                     raise wrong_result(plugin, hook, context, "an asynchronous context manager")
-                found.append(context)
+                found.append(PluginLifespan(plugin, context))
         return found
 
     def notify(self, event: Event, *, but: str | None = None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from traceback import extract_tb
 from typing import Any, TypeVar
 
 from sluicegate._util.lazy import LateMapping
@@ -30,6 +29,7 @@ from sluicegate.plugins.configured import (
     ConfiguredStorage,
 )
 from sluicegate.plugins.context import InstanceContext, NoLinks
+from sluicegate.plugins.failures import type_and_place
 from sluicegate.plugins.hooks import Registry
 from sluicegate.plugins.locations import (
     as_prefix,
@@ -246,5 +246,4 @@ def _reason(error: Exception, factory: Callable[..., object]) -> str:
     missing = sorted(getattr(factory, "__abstractmethods__", ()))
     if isinstance(error, TypeError) and missing:
         return f"{factory.__name__} does not implement {', '.join(missing)}"
-    place = extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in {place.filename}:{place.lineno}"
+    return type_and_place(error)
