@@ -26,9 +26,9 @@ class Authenticator(ABC):
 
         The gateway calls this method for each request that has none of its own tokens, including
         requests without an `Authorization` header. It uses only two attributes of the principal:
-        `name`, which is the case-insensitive name of a recipient, and `method`. It looks up the
-        recipient's access, id, and properties itself. A call that takes longer than ten seconds ends
-        with `Unavailable`.
+        `name`, which must be identical to the name of a recipient, including its case, and `method`.
+        It looks up the recipient's access, id, and properties itself. A call that takes longer than ten
+        seconds ends with `Unavailable`.
 
         Args:
             request: Method, path, headers, address and client certificate.

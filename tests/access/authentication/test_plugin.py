@@ -60,11 +60,8 @@ async def ask(http: httpx.AsyncClient, authorization: str) -> httpx.Response:
     return await http.get("/delta-sharing/shares", headers={"Authorization": authorization})
 
 
-@pytest.mark.parametrize("spelling", ["acme", "ACME"])
-async def test_a_recipient_that_the_plugin_names_is_let_in(
-    http: httpx.AsyncClient, spelling: str
-) -> None:
-    answer = await ask(http, f"own-1 {spelling}:open sesame")
+async def test_a_recipient_that_the_plugin_names_is_let_in(http: httpx.AsyncClient) -> None:
+    answer = await ask(http, "own-1 acme:open sesame")
     assert [share["name"] for share in answer.json()["items"]] == ["sales"]
 
 
@@ -73,6 +70,7 @@ async def test_a_recipient_that_the_plugin_names_is_let_in(
     [
         ("own-1 acme:guess", 401, "the password is wrong"),
         ("own-1 nobody:open sesame", 401, "not registered as a recipient"),
+        ("own-1 ACME:open sesame", 401, "not registered as a recipient"),
         ("own-1 fenced:open sesame", 403, "may not call from this address"),
         ("own-2 acme:open sesame", 401, "malformed"),
         ("Bearer own-1 acme:open sesame", 401, "malformed"),

@@ -40,6 +40,23 @@ async def test_a_name_that_no_recipient_can_have_is_unknown(
 
 
 @pytest.mark.parametrize(
+    ("recipient", "name"), [("acme", "ACME"), ("straße", "strasse"), ("strasse", "straße")]
+)
+async def test_a_name_that_differs_in_case_can_be_of_another_user(
+    store: Store, apply: Apply, recipient: str, name: str
+) -> None:
+    await apply(f"recipients: {{{recipient}: {{}}}}")
+    grants = Grants(store)
+    assert await grants.recipient(name) is not None
+    known = await PluginAuthenticator(Naming(recipient), grants).authenticate(REQUEST)
+    assert known is not None
+    assert known.name == recipient
+    with pytest.raises(Unauthenticated, match="not registered as a recipient") as caught:
+        await PluginAuthenticator(Naming(name), grants).authenticate(REQUEST)
+    assert caught.value.detail == f"the authenticator returned the name {name!r}"
+
+
+@pytest.mark.parametrize(
     ("authorization", "challenge"),
     [({}, "Bearer"), ({"authorization": "Own x"}, "Bearer"), ({"authorization": "Bearer x"}, None)],
 )

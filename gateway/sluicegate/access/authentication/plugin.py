@@ -77,4 +77,6 @@ class PluginAuthenticator(Authenticator):
             check_name("recipient", name)
         except ValueError:
             return None
-        return await self._grants.recipient(name)
+        recipient = await self._grants.recipient(name)
+        # Recipients are found in any case, but "ACME" can be another user of the plugin's source.
+        return recipient if recipient is not None and recipient.name == name else None
