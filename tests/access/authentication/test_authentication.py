@@ -10,7 +10,8 @@ from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.authentication.bearer_tokens import BearerTokens
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.service import Recipients
-from sluicegate.api.errors import PermissionDenied, Unauthenticated
+from sluicegate.api import AuthenticationRequest, Authenticator
+from sluicegate.api.errors import NotAuthenticated, PermissionDenied, Unauthenticated
 from sluicegate.api.principals import Principal
 from sluicegate.database import Store
 from sluicegate.testing.fakes import authentication_request as asking
@@ -61,6 +62,47 @@ async def test_headers_that_prove_nobody_are_refused(
     with pytest.raises(Unauthenticated, match=problem) as raised:
         await authentication.authenticate(asking(header))
     assert "slg_" not in f"{raised.value.message}{raised.value.detail}"
+
+
+class OfPlugin(Authenticator):
+    """Recognizes no request."""
+
+    def __init__(self, challenge: str | None) -> None:
+        self.challenge = challenge
+
+    async def authenticate(self, request: AuthenticationRequest) -> Principal | None:
+        return None
+
+
+PROFILE = "send 'Authorization: Bearer <token>' with the token of your profile"
+AGREED = "or other credentials that you have agreed with the provider"
+
+
+@pytest.mark.parametrize(
+    ("challenges", "message"),
+    [
+        ([], f"the Authorization header is missing; {PROFILE}"),
+        (["Bearer"], f"the Authorization header is missing; {PROFILE}"),
+        (["Negotiate"], f"the request has no credentials; {PROFILE}, or credentials for Negotiate"),
+        (
+            ["Negotiate", "ApiKey", "Negotiate"],
+            f"the request has no credentials; {PROFILE}, or credentials for Negotiate, or credentials "
+            "for ApiKey",
+        ),
+        ([None], f"the request has no credentials; {PROFILE}, {AGREED}"),
+        (
+            [None, "ApiKey", None],
+            f"the request has no credentials; {PROFILE}, or credentials for ApiKey, {AGREED}",
+        ),
+    ],
+)
+async def test_a_request_without_credentials_gets_the_names_of_accepted_ones(
+    store: Store, challenges: list[str | None], message: str
+) -> None:
+    plugins = map(OfPlugin, challenges)
+    with pytest.raises(NotAuthenticated) as raised:
+        await Authentication([BearerTokens(Grants(store)), *plugins]).authenticate(asking(None))
+    assert raised.value.message == message
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,25 @@ async def test_a_refusal_carries_the_challenge_of_who_refuses(
 
 
 @pytest.mark.parametrize(
+    ("headers", "problem"),
+    [
+        ({}, "the request has no credentials"),
+        ({"Authorization": "Unknown x"}, "the Authorization header is malformed"),
+        ({"Authorization": "Bearer x"}, "the bearer token is malformed"),
+    ],
+)
+async def test_a_refusal_names_all_credentials_that_the_gateway_accepts(
+    signing: httpx.AsyncClient, headers: dict[str, str], problem: str
+) -> None:
+    answer = await signing.get("/delta-sharing/shares", headers=headers)
+    assert answer.json()["message"] == (
+        f"{problem}; send 'Authorization: Bearer <token>' with the token of your profile, or "
+        'credentials for Signature realm="lake", or other credentials that you have agreed with the '
+        "provider"
+    )
+
+
+@pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
         ("(self, request)", "(self, authorization, address)", "must take one AuthenticationRequest"),

@@ -5,7 +5,7 @@ Source: Delta Sharing protocol, "Profile File Format" and the 401 responses; RFC
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Collection, MutableMapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +17,8 @@ from sluicegate.api.errors import NotAuthenticated, Unauthenticated
 from sluicegate.api.principals import Principal
 from sluicegate.http.client_certificates import ClientCertificates
 
-_SEND = "send 'Authorization: Bearer <token>' with the token of your profile"
+BEARER = "Bearer"
+"""The challenge of bearer tokens (RFC 6750, section 3)."""
 
 
 class Authentication:
@@ -35,8 +36,10 @@ class Authentication:
     ) -> None:
         self._authenticators = tuple(authenticators)
         self._certificates = certificates or ClientCertificates()
-        others = [each.challenge for each in self._authenticators if each.challenge is not None]
-        self._challenges = ", ".join(dict.fromkeys(("Bearer", *others)))
+        challenges = dict.fromkeys((BEARER, *(each.challenge for each in self._authenticators)))
+        self._challenges = ", ".join(each for each in challenges if each is not None)
+        self._send = f"send {_accepted(challenges)}"
+        self._only_bearer = len(challenges) == 1
 
     async def authenticate_scope(self, scope: MutableMapping[str, Any]) -> Principal:
         """The recipient that sends a request; see `authenticate`.
@@ -71,13 +74,28 @@ class Authentication:
             principal = await authenticator.authenticate(request)
             if principal is not None:
                 return principal
-        authorization, challenge = request.authorization, self._challenges
-        if not authorization:
-            problem = f"the Authorization header is missing; {_SEND}"
-            raise NotAuthenticated(problem, challenge=challenge)
+        raise self._refusal(request.authorization)
+
+    def _refusal(self, authorization: str) -> Unauthenticated:
+        """The error for a request that no authenticator recognizes."""
         if bearer_token(authorization):
-            raise Unauthenticated(f"the bearer token is malformed; {_SEND}")
-        raise NotAuthenticated(f"the Authorization header is malformed; {_SEND}", challenge=challenge)
+            return Unauthenticated(f"the bearer token is malformed; {self._send}")
+        if authorization:
+            problem = f"the Authorization header is malformed; {self._send}"
+        elif self._only_bearer:
+            problem = f"the Authorization header is missing; {self._send}"
+        else:
+            problem = f"the request has no credentials; {self._send}"
+        return NotAuthenticated(problem, challenge=self._challenges)
+
+
+def _accepted(challenges: Collection[str | None]) -> str:
+    """The credentials that a client can send, those without a challenge (certificates) last."""
+    accepted = ["'Authorization: Bearer <token>' with the token of your profile"]
+    accepted += [f"credentials for {each}" for each in challenges if each not in (BEARER, None)]
+    if None in challenges:
+        accepted.append("other credentials that you have agreed with the provider")
+    return ", or ".join(accepted)
 
 
 def bearer_token(authorization: str) -> str | None:

@@ -6,7 +6,7 @@ import hmac
 from collections.abc import Callable
 
 from sluicegate._util.clock import epoch_ms
-from sluicegate.access.authentication.authenticate import bearer_token
+from sluicegate.access.authentication.authenticate import BEARER, bearer_token
 from sluicegate.access.authentication.recipient_checks import check_credential, check_recipient
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.secrets import digest, is_well_formed
@@ -22,6 +22,8 @@ class BearerTokens(Authenticator):
         grants: Looks up tokens.
         now: Epoch milliseconds.
     """
+
+    challenge = BEARER
 
     def __init__(self, grants: Grants, *, now: Callable[[], int] = epoch_ms) -> None:
         self._grants = grants

@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from sluicegate._util.lru import LRU
-from sluicegate.access.authentication.authenticate import bearer_token
+from sluicegate.access.authentication.authenticate import BEARER, bearer_token
 from sluicegate.access.authentication.recipient_checks import check_recipient
 from sluicegate.access.recipients.secrets import digest
 from sluicegate.api import AuthenticationRequest, Authenticator
@@ -122,6 +122,8 @@ class WebTokens(Authenticator):
         verified: Caches the results.
         clock: Seconds since the epoch.
     """
+
+    challenge = BEARER
 
     def __init__(
         self,

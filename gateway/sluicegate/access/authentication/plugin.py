@@ -6,7 +6,7 @@ from typing import Final
 
 import anyio
 
-from sluicegate.access.authentication.authenticate import bearer_token
+from sluicegate.access.authentication.authenticate import BEARER, bearer_token
 from sluicegate.access.authentication.recipient_checks import check_recipient
 from sluicegate.access.grants import Grants
 from sluicegate.api import AuthenticationRequest, Authenticator
@@ -45,7 +45,7 @@ class PluginAuthenticator(Authenticator):
         except Unauthenticated as error:
             error.challenge = error.challenge or self.challenge
             if error.challenge is None and bearer_token(request.authorization) is None:
-                error.challenge = "Bearer"  # without `invalid_token`: RFC 6750, section 3.1
+                error.challenge = BEARER  # without `invalid_token`: RFC 6750, section 3.1
             raise
 
     async def _recipient(self, request: AuthenticationRequest) -> Principal | None:
