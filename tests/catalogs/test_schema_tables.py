@@ -344,6 +344,7 @@ async def test_a_listing_is_made_once_for_each_answer_and_declaration() -> None:
     ("failure", "raised"),
     [
         (Unavailable("main is down", detail="10.0.0.7 refused"), Unavailable),
+        (PermissionDenied("not for you", detail="main refuses the gateway"), Unavailable),
         (NotFound("no schema 'up' in main"), NotFound),
     ],
 )
@@ -361,13 +362,6 @@ async def test_a_failing_catalogs_words_stay_in_the_log(
 async def test_a_catalog_that_is_not_configured_any_more_has_no_schemas() -> None:
     with pytest.raises(NotFound, match=r"the schema sales\.eu no longer exists"):
         await listed(Upstream("orders"), catalog="gone")
-
-
-async def test_a_refusal_is_handed_on() -> None:
-    upstream = Upstream("orders")
-    upstream.failure = PermissionDenied("not for you")
-    with pytest.raises(PermissionDenied):
-        await listed(upstream)
 
 
 @pytest.mark.parametrize(

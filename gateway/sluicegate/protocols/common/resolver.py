@@ -20,6 +20,7 @@ from sluicegate.api import (
     SharedTable,
     Storage,
     TemporaryCredentials,
+    Unauthenticated,
     Unavailable,
 )
 from sluicegate.plugins import Instances
@@ -149,7 +150,15 @@ class Resolver:
             Unavailable: The catalog cannot be used now.
         """
         with span("resolve", catalog=shared.catalog), _told_of(shared):
-            return await self._instances.catalog(shared.catalog).load_table(shared.identifier)
+            try:
+                return await self._instances.catalog(shared.catalog).load_table(shared.identifier)
+            except (PermissionDenied, Unauthenticated) as error:
+                # The catalog does not know the recipient, so this is no 403 or 401.
+                raise Unavailable(
+                    f"the catalog of the table {shared.full_name} denies the gateway access; contact "
+                    "the provider",
+                    detail=error.for_operators,
+                ) from error
 
     async def open(self, principal: Principal, shared: SharedTable) -> OpenTable:
         """Look up the table in its catalog, and open it, with vended credentials if there are any.

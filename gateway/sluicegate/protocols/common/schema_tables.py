@@ -21,9 +21,12 @@ from sluicegate.api import (
     InvalidRequest,
     ListedTable,
     NotFound,
+    PermissionDenied,
     Schema,
     SharedSchemaSource,
     SharedTable,
+    SluicegateError,
+    Unauthenticated,
     Unavailable,
 )
 from sluicegate.database.names import name_key
@@ -76,7 +79,8 @@ class SchemaTables:
             raise NotFound(
                 f"the schema {where} no longer exists", detail=error.for_operators
             ) from error
-        except (ConfigurationError, Unavailable) as error:
+        except SluicegateError as error:
+            # Any refusal concerns the gateway: the catalog does not know the recipient.
             raise Unavailable(
                 f"the schema {where} cannot be listed now; try again later",
                 detail=": ".join(filter(None, (error.message, error.detail))),
@@ -121,7 +125,7 @@ class SchemaTables:
             table = await catalog.load_table(identifier)
         except (NotFound, ConfigurationError, InvalidRequest):
             return None  # different capitalization, no table, or no catalog: the listing decides
-        except Unavailable as error:
+        except (PermissionDenied, Unauthenticated, Unavailable) as error:
             raise Unavailable(
                 f"the table {schema.share.name}.{schema.name}.{name} cannot be looked up now; try "
                 "again later",

@@ -26,6 +26,8 @@ from sluicegate.api import (
     Share,
     SharedSchemaSource,
     SharedTable,
+    SluicegateError,
+    Unauthenticated,
     Unavailable,
 )
 from sluicegate.protocols.common.resolver import Resolver
@@ -144,6 +146,20 @@ async def test_errors_name_only_the_table(
     assert "gone" not in refused.value.message
     assert "db-7" not in refused.value.message
     assert refused.value.detail
+
+
+@pytest.mark.parametrize("kind", [PermissionDenied, Unauthenticated])
+async def test_a_catalog_that_denies_the_gateway_denies_no_recipient(
+    kind: type[SluicegateError],
+) -> None:
+    made = gateway()
+    catalog = made.instances.catalog("main")
+    assert isinstance(catalog, ListedCatalog)
+    catalog.failure = kind("role gw lacks SELECT", detail="db-7")
+    with pytest.raises(Unavailable, match=r"table sales\.eu\.orders denies") as refused:
+        await made.resolver.open(ACME, ORDERS)
+    assert "gw" not in refused.value.message.split()
+    assert refused.value.detail == "role gw lacks SELECT [db-7]"
 
 
 async def test_a_catalog_that_is_down_is_temporary() -> None:

@@ -13,10 +13,13 @@ from sluicegate.api import (
     CatalogTable,
     InvalidRequest,
     NotFound,
+    PermissionDenied,
     Schema,
     Share,
     SharedSchemaSource,
     SharedTable,
+    SluicegateError,
+    Unauthenticated,
     Unavailable,
 )
 from sluicegate.protocols.common.schema_tables import SchemaTables
@@ -182,9 +185,10 @@ async def test_if_a_lookup_finds_nothing_the_listing_decides(failure: Exception)
     assert await found(whole(of("orders", kind=Picky)), "orders") is not None
 
 
-async def test_a_lookup_that_fails_is_temporary_and_private() -> None:
+@pytest.mark.parametrize("kind", [Unavailable, PermissionDenied, Unauthenticated])
+async def test_a_lookup_that_fails_is_temporary_and_private(kind: type[SluicegateError]) -> None:
     catalog = of("orders", kind=ByName)
-    catalog.failure = Unavailable("down", detail=WORDS)
+    catalog.failure = kind("the gateway is denied", detail=WORDS)
     with pytest.raises(
         Unavailable, match=r"^the table sales.europe.orders cannot be looked up"
     ) as error:
@@ -197,10 +201,14 @@ async def test_a_lookup_that_fails_is_temporary_and_private() -> None:
     [
         (NotFound("no schema", detail=WORDS), NotFound, "the schema sales.europe no longer exists"),
         (Unavailable("down", detail=WORDS), Unavailable, "sales.europe cannot be listed now"),
+        (PermissionDenied("no", detail=WORDS), Unavailable, "sales.europe cannot be listed now"),
+        (Unauthenticated("no", detail=WORDS), Unavailable, "sales.europe cannot be listed now"),
+        (InvalidRequest("no", detail=WORDS), Unavailable, "sales.europe cannot be listed now"),
     ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
 )
 async def test_failures_of_a_listing(
-    failure: Exception, expected: type[NotFound], message: str
+    failure: Exception, expected: type[SluicegateError], message: str
 ) -> None:
     catalog = of("orders")
     catalog.failure = failure
