@@ -1,4 +1,4 @@
-"""Mutations of a module: cosmic-ray's operators that leave code that runs, and one for calls."""
+"""Mutations of a module: cosmic-ray's operators that leave code that runs, and some of this package."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.operators.operator import Operator
 from cosmic_ray.plugins import get_operator
-from parso.python.tree import Keyword
+from parso.python.tree import Keyword, Name
 
 # Others, such as `*` for `+` or `<` for `is`, mostly raise a TypeError that any test notices.
 _CORE = (
-    *("AddNot", "ExceptionReplacer", "NumberReplacer", "ReplaceAndWithOr", "ReplaceOrWithAnd"),
+    *("AddNot", "NumberReplacer", "ReplaceAndWithOr", "ReplaceOrWithAnd"),
     *("ReplaceTrueWithFalse", "ReplaceFalseWithTrue", "ReplaceUnaryOperator_Delete_Not"),
     *("ReplaceBreakWithContinue", "ReplaceContinueWithBreak", "ZeroIterationForLoop"),
     *("ReplaceBinaryOperator_Add_Sub", "ReplaceBinaryOperator_Sub_Add"),
@@ -31,6 +31,8 @@ _CORE = (
     *("ReplaceComparisonOperator_Gt_GtE", "ReplaceComparisonOperator_GtE_Gt"),
     *("ReplaceComparisonOperator_Lt_GtE", "ReplaceComparisonOperator_Gt_LtE"),
 )
+NEVER_RAISED = "CosmicRayTestingException"
+"""The exception that handlers catch instead of their own."""
 _LOGGERS = ("log", "logger", "_log", "warnings")
 
 
@@ -57,6 +59,40 @@ class RemoveCall(Operator):  # type: ignore[misc]
     def examples(cls) -> Sequence[Any]:
         """None: cosmic-ray's own tests do not know of it."""
         return ()
+
+
+class ReplaceException(Operator):  # type: ignore[misc]
+    """Replaces one exception of a handler; cosmic-ray's operator fails for dotted names."""
+
+    def mutation_positions(self, node: Any) -> Iterator[Any]:
+        """The positions of the exceptions of a handler."""
+        for parent, index in _caught(node):
+            yield parent.children[index].start_pos, parent.children[index].end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:
+        """The same with an exception that is never raised in the place of the exception."""
+        parent, place = _caught(node)[index]
+        first = parent.children[place].get_first_leaf()
+        parent.children[place] = Name(NEVER_RAISED, first.start_pos, first.prefix)
+        return node
+
+    @classmethod
+    def examples(cls) -> Sequence[Any]:
+        """None: cosmic-ray's own tests do not know of it."""
+        return ()
+
+
+def _caught(node: Any) -> list[tuple[Any, int]]:
+    """The exceptions that a handler names, each as an index of its parent's children."""
+    if node.type != "except_clause":
+        return []
+    expression = node.children[1]
+    if expression.type != "atom" or expression.children[0] != "(":
+        return [(node, 1)]
+    inner = expression.children[1]
+    if inner.type == "testlist_comp":
+        return [(inner, each) for each in range(0, len(inner.children), 2)]
+    return [] if inner == ")" else [(expression, 1)]
 
 
 @dataclass(frozen=True)
@@ -144,7 +180,7 @@ def planted(site: Site, source: str) -> Mutation | None:
 @cache
 def _operators() -> Mapping[str, Operator]:
     core = {name: get_operator(f"core/{name}")() for name in _CORE}
-    return {**core, "RemoveCall": RemoveCall()}
+    return {**core, "RemoveCall": RemoveCall(), "ReplaceException": ReplaceException()}
 
 
 class _WithoutAnnotations(ast.NodeTransformer):

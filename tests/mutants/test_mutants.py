@@ -13,7 +13,7 @@ from textwrap import dedent
 import psutil
 import pytest
 from mutants.__main__ import main
-from mutants.mutations import planted, sample, sites
+from mutants.mutations import NEVER_RAISED, planted, sample, sites
 from mutants.suites import changed_modules, git, modules, suite
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,6 +78,33 @@ def test_mutations_change_what_runs_and_neither_annotations_nor_logs() -> None:
         "-    seen.append(age)\n+    pass",
         "-    return age >= LIMIT\n+    return age > LIMIT",
     }
+
+
+@pytest.mark.parametrize(
+    ("caught", "mutated"),
+    [
+        ("OSError", ["Other"]),
+        ("asyncio.TimeoutError", ["Other"]),
+        ("http.client.HTTPException as error", ["Other as error"]),
+        ("(OSError)", ["(Other)"]),
+        ("(socket.gaierror)", ["(Other)"]),
+        ("(OSError, ValueError)", ["(Other, ValueError)", "(OSError, Other)"]),
+        (
+            "(http.client.HTTPException, OSError, socket.gaierror) as error",
+            [
+                "(Other, OSError, socket.gaierror) as error",
+                "(http.client.HTTPException, Other, socket.gaierror) as error",
+                "(http.client.HTTPException, OSError, Other) as error",
+            ],
+        ),
+        ("()", []),
+    ],
+)
+def test_each_caught_exception_is_replaced(caught: str, mutated: list[str]) -> None:
+    source = f"try:\n    x = 1\nexcept {caught}:\n    x = 2\n"
+    found = (planted(site, source) for site in sites(MODULE, source) if "Exception" in site.operator)
+    lines = [each.mutated.splitlines()[2] for each in found if each is not None]
+    assert lines == [f"except {each.replace('Other', NEVER_RAISED)}:" for each in mutated]
 
 
 def test_a_mutation_names_its_line() -> None:
