@@ -134,6 +134,44 @@ async def test_parts_of_a_stream_are_sent_before_the_next_ones_are_produced() ->
     assert "content-length" not in headers_of(messages)
 
 
+@pytest.mark.parametrize(
+    "parts", [[LONG, LONG], [b"", LONG, b""], [LONG[:100], LONG[100:]]], ids=["long", "empty", "short"]
+)
+async def test_a_response_of_known_length_in_several_parts_loses_its_length(
+    parts: list[bytes],
+) -> None:
+    messages: list[Message] = []
+    sent_so_far: list[int] = []
+
+    async def content() -> AsyncIterator[bytes]:
+        for part in parts:
+            yield part
+            sent_so_far.append(len(messages))
+
+    length = {"Content-Length": str(sum(map(len, parts)))}
+    known = StreamingResponse(content(), headers=length, media_type="application/json")
+    await sent(known, GZIP, messages=messages)
+    headers = headers_of(messages)
+    assert (headers["content-encoding"], headers["vary"]) == ("gzip", "Accept-Encoding")
+    assert "content-length" not in headers
+    assert gzip.decompress(body_of(messages)) == b"".join(parts)
+    assert sent_so_far == list(range(2, len(parts) + 2))  # the start, and one message for each part
+    assert [message.get("more_body") for message in messages[1:]] == [*[True] * len(parts), False]
+
+
+async def test_a_response_of_known_length_in_several_parts_keeps_it_if_it_is_not_compressed() -> None:
+    async def content() -> AsyncIterator[bytes]:
+        yield LONG[:100]
+        yield LONG[100:]
+
+    length = {"Content-Length": str(len(LONG))}
+    messages = await sent(
+        StreamingResponse(content(), headers=length, media_type="application/json"), {}
+    )
+    assert headers_of(messages)["content-length"] == str(len(LONG))
+    assert body_of(messages) == LONG
+
+
 async def test_long_parts_that_are_compressed_on_threads_stay_in_order() -> None:
     parts = [bytes([65 + number]) * 300_000 for number in range(4)]
 
