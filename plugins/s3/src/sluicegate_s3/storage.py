@@ -24,12 +24,12 @@ from sluicegate.api import (
 )
 from sluicegate_s3.access import Access
 from sluicegate_s3.address import with_canonical_scheme
-from sluicegate_s3.bindings import Binding, FullBinding, RoleBinding, SessionBinding
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.credentials import Credentials, parse_vended_credentials
 from sluicegate_s3.signer import MAX_EXPIRES_IN, Presigner
 from sluicegate_s3.stores import Stores
-from sluicegate_s3.vendor import Vendor
+from sluicegate_s3.vending.bindings import Binding, FullBinding, RoleBinding, SessionBinding
+from sluicegate_s3.vending.vendor import Vendor
 
 
 class S3Storage(Storage, CredentialVendor):

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from sluicegate.api import UnsupportedOperation
-from sluicegate_s3.policy import MAX_CHARACTERS, merged, reading_policy
+from sluicegate_s3.vending.policy import MAX_CHARACTERS, merged, reading_policy
 
 ROLE = "arn:aws:iam::123456789012:role/reader"
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/1"

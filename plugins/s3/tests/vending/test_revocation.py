@@ -18,8 +18,8 @@ from sluicegate.api import EndedSessions, Principal, StorageError, UnsupportedOp
 from sluicegate.testing.fakes import FakeContext
 from sluicegate.testing.servers.scripted_aws import ScriptedAWS
 from sluicegate_s3.config import S3Config
-from sluicegate_s3.revocation import POLICY_NAME, denial, with_statement
 from sluicegate_s3.storage import S3Storage
+from sluicegate_s3.vending.revocation import POLICY_NAME, denial, with_statement
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 BEFORE = int(NOW.timestamp() * 1000)

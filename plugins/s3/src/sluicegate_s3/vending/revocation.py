@@ -16,7 +16,7 @@ import anyio
 from sluicegate.api import EndedSessions, RefreshingValue
 from sluicegate_s3.aws import BotocoreThreads, client, error_code
 from sluicegate_s3.credentials import Credentials
-from sluicegate_s3.policy import document
+from sluicegate_s3.vending.policy import document
 
 Statement: TypeAlias = dict[str, Any]
 

@@ -20,10 +20,10 @@ from sluicegate.api import (
     UnsupportedOperation,
 )
 from sluicegate_s3.credentials import Credentials
-from sluicegate_s3.policy import reading_policy
-from sluicegate_s3.recipients import session_name, session_tags
-from sluicegate_s3.revocation import RoleSessions
 from sluicegate_s3.sts import Role
+from sluicegate_s3.vending.policy import reading_policy
+from sluicegate_s3.vending.recipients import session_name, session_tags
+from sluicegate_s3.vending.revocation import RoleSessions
 
 if TYPE_CHECKING:
     from sluicegate_s3.access import Access
