@@ -6,7 +6,7 @@ import pytest
 
 from sluicegate.api import TemporaryCredentials
 from sluicegate_iceberg.credentials import chosen
-from sluicegate_iceberg.responses import StorageCredential
+from sluicegate_iceberg.rest.responses import StorageCredential
 
 TABLE = "s3://lake/wh/t"
 AZURE = "abfss://box@account.dfs.core.windows.net/wh/t"

@@ -8,9 +8,9 @@ import pytest_asyncio
 from sluicegate.api import AuthorizedClient, HttpClient
 from sluicegate.testing.leaks import no_secret_leaks
 from sluicegate.testing.servers.committing_catalog import CommittingCatalog, committing_catalog
-from sluicegate_iceberg.client import IcebergClient
 from sluicegate_iceberg.config import IcebergConfig
-from sluicegate_iceberg.rest import Rest
+from sluicegate_iceberg.rest.client import IcebergClient
+from sluicegate_iceberg.rest.requests import Rest
 from sluicegate_iceberg.vendor import Delegation
 from sluicegate_spark.tables import TaskCatalog
 

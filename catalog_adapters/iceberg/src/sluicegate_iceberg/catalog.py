@@ -14,12 +14,12 @@ from sluicegate.api import (
     Unavailable,
     UnsupportedOperation,
 )
-from sluicegate_iceberg.client import IcebergClient
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.generic import GenericTables, is_delta
 from sluicegate_iceberg.names import Levels, TableName, joined, parse_levels
-from sluicegate_iceberg.refusal import Refused
-from sluicegate_iceberg.responses import GenericTable, LoadedTable
+from sluicegate_iceberg.rest.client import IcebergClient
+from sluicegate_iceberg.rest.refusal import Refused
+from sluicegate_iceberg.rest.responses import GenericTable, LoadedTable
 from sluicegate_iceberg.vendor import Delegation, TableVendor
 
 _MOST_NAMESPACES = 100_000

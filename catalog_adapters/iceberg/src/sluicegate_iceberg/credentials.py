@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 
 from sluicegate.api import TemporaryCredentials
 from sluicegate_iceberg.properties import connection
-from sluicegate_iceberg.responses import StorageCredential
+from sluicegate_iceberg.rest.responses import StorageCredential
 
 Cloud = Literal["aws", "azure", "gcp"]
 

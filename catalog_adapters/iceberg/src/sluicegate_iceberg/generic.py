@@ -16,10 +16,10 @@ import anyio
 from cachetools import LRUCache
 
 from sluicegate.api import Unavailable
-from sluicegate_iceberg.client import IcebergClient
 from sluicegate_iceberg.names import Levels, TableName
-from sluicegate_iceberg.refusal import Refused
-from sluicegate_iceberg.responses import GenericTable
+from sluicegate_iceberg.rest.client import IcebergClient
+from sluicegate_iceberg.rest.refusal import Refused
+from sluicegate_iceberg.rest.responses import GenericTable
 
 log = logging.getLogger(__name__)
 

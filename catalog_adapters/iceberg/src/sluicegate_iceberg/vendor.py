@@ -21,12 +21,12 @@ from sluicegate.api import (
     TemporaryCredentials,
     UnsupportedOperation,
 )
-from sluicegate_iceberg.client import IcebergClient
 from sluicegate_iceberg.credentials import chosen
 from sluicegate_iceberg.names import TableName
 from sluicegate_iceberg.properties import refresh_endpoint
-from sluicegate_iceberg.refusal import Refused
-from sluicegate_iceberg.responses import LoadedCredentials, LoadedTable, StorageCredential
+from sluicegate_iceberg.rest.client import IcebergClient
+from sluicegate_iceberg.rest.refusal import Refused
+from sluicegate_iceberg.rest.responses import LoadedCredentials, LoadedTable, StorageCredential
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from sluicegate.api import (
     TaskRun,
 )
 from sluicegate_iceberg.names import TableName
-from sluicegate_iceberg.responses import GenericTable
+from sluicegate_iceberg.rest.responses import GenericTable
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.engine import Engine
 from sluicegate_spark.granted_locations import check_catalog

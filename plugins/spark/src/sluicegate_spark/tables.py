@@ -19,12 +19,12 @@ from sluicegate.api import (
     TemporaryCredentials,
     Unavailable,
 )
-from sluicegate_iceberg.client import IcebergClient
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.credentials import chosen
 from sluicegate_iceberg.names import TableName
-from sluicegate_iceberg.refusal import Refused
-from sluicegate_iceberg.responses import GenericTable, LoadedTable, StorageCredential
+from sluicegate_iceberg.rest.client import IcebergClient
+from sluicegate_iceberg.rest.refusal import Refused
+from sluicegate_iceberg.rest.responses import GenericTable, LoadedTable, StorageCredential
 from sluicegate_iceberg.vendor import Delegation
 from sluicegate_spark.granted_locations import GrantedLocations
 from sluicegate_spark.objects import ObjectAccess

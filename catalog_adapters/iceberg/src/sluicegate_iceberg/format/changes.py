@@ -24,7 +24,7 @@ from sluicegate.formats import (
 from sluicegate_iceberg.format.known_steps import KnownSteps, Step, reading_of, step_key
 from sluicegate_iceberg.format.lineage import Lineage, Version
 from sluicegate_iceberg.format.loading import Loaded, Loader
-from sluicegate_iceberg.format.metadata import IcebergMetadata
+from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata
 
 _KINDS = pa.array(["add", "remove"])
 _ADD, _REMOVE = range(len(_KINDS))

@@ -12,7 +12,7 @@ from cachetools import LRUCache
 if TYPE_CHECKING:
     from sluicegate.formats import CommitFiles, TableState
     from sluicegate_iceberg.format.lineage import Version
-    from sluicegate_iceberg.format.metadata import IcebergMetadata
+    from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata
 
 _MOST_BYTES: Final = 64 << 20
 # Fields that every commit changes.

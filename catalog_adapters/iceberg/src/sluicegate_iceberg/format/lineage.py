@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sluicegate.api import InvalidRequest
-from sluicegate_iceberg.format.metadata import IcebergMetadata, IcebergSnapshot
+from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata, IcebergSnapshot
 
 
 @dataclass(frozen=True, slots=True)

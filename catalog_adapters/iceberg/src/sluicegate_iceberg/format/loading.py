@@ -12,20 +12,20 @@ import orjson
 
 from sluicegate.api import CatalogTable
 from sluicegate.formats import FileChunk, FileSet, Snapshot, TableMetadata
-from sluicegate_iceberg.format.bounds import metrics_of
 from sluicegate_iceberg.format.broken import in_file
-from sluicegate_iceberg.format.deletes import (
+from sluicegate_iceberg.format.deletes.delete_files import (
     Deleted,
     DeletedRows,
     DeleteFile,
     delete_files,
     parse_deletes,
 )
-from sluicegate_iceberg.format.field_ids import check_field_ids
-from sluicegate_iceberg.format.files import DataFiles, data_files
 from sluicegate_iceberg.format.json_cost import take_json
 from sluicegate_iceberg.format.lineage import Lineage, Version
-from sluicegate_iceberg.format.manifests import (
+from sluicegate_iceberg.format.manifests.bounds import metrics_of
+from sluicegate_iceberg.format.manifests.data_files import DataFiles, data_files
+from sluicegate_iceberg.format.manifests.field_ids import check_field_ids
+from sluicegate_iceberg.format.manifests.manifest_files import (
     DATA,
     DELETES,
     Manifest,
@@ -33,11 +33,11 @@ from sluicegate_iceberg.format.manifests import (
     manifests_of,
     schema_of,
 )
-from sluicegate_iceberg.format.metadata import IcebergMetadata
+from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata
+from sluicegate_iceberg.format.metadata.required import required_columns
+from sluicegate_iceberg.format.metadata.schema import Struct, parse_struct, places
+from sluicegate_iceberg.format.metadata.shape import Shape, shape_of
 from sluicegate_iceberg.format.objects import TableObjects
-from sluicegate_iceberg.format.required import required_columns
-from sluicegate_iceberg.format.schema import Struct, parse_struct, places
-from sluicegate_iceberg.format.shape import Shape, shape_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sluicegate.formats import Changes, Snapshot
     from sluicegate_iceberg.format.lineage import Lineage
     from sluicegate_iceberg.format.loading import Loader
-    from sluicegate_iceberg.format.metadata import IcebergMetadata
+    from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata
 
 
 class IcebergFormat(TableFormat):
@@ -86,9 +86,9 @@ class IcebergFormat(TableFormat):
 
     async def derived(self, table: CatalogTable, directory: ObjectDirectory, recipe: str) -> bytes:
         """See `TableFormat.derived`. Used for deletion vectors that are too large for a response."""
-        from sluicegate_iceberg.format.derived import make_vector_file
+        from sluicegate_iceberg.format.deletes.derived import make_vector_file
+        from sluicegate_iceberg.format.deletes.recipes import parse_recipe
         from sluicegate_iceberg.format.objects import TableObjects
-        from sluicegate_iceberg.format.recipes import parse_recipe
 
         return await make_vector_file(TableObjects(table, directory), parse_recipe(recipe))
 
@@ -99,7 +99,7 @@ async def _opened(
     from sluicegate_iceberg.format.broken import named
     from sluicegate_iceberg.format.lineage import Lineage
     from sluicegate_iceberg.format.loading import Loader
-    from sluicegate_iceberg.format.metadata import parse_metadata
+    from sluicegate_iceberg.format.metadata.metadata_file import parse_metadata
     from sluicegate_iceberg.format.objects import TableObjects
 
     def parsed(data: bytes, location: str) -> tuple[IcebergMetadata, Lineage]:

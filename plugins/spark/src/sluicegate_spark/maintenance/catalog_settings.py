@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from sluicegate.api import HttpClient, SecretStr, TemporaryCredentials
-from sluicegate_iceberg.auth import client_tokens
 from sluicegate_iceberg.config import IcebergConfig, OAuth2Config
+from sluicegate_iceberg.rest.auth import client_tokens
 from sluicegate_spark.maintenance.storage_settings import for_iceberg
 from sluicegate_spark.tables import TaskCatalog
 

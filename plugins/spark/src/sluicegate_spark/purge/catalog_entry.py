@@ -6,7 +6,7 @@ Source: Polaris delegation proposal, "Order Of Deletion".
 from __future__ import annotations
 
 from sluicegate.api import TaskFailed, Unavailable
-from sluicegate_iceberg.refusal import Refused
+from sluicegate_iceberg.rest.refusal import Refused
 from sluicegate_spark.tables import Table, TaskCatalog
 
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from sluicegate.api import ObjectDirectory
 from sluicegate.formats import DELETION_VECTOR, DERIVED, DerivedFile
-from sluicegate_iceberg.format.vectors import z85
+from sluicegate_iceberg.format.deletes.vectors import z85
 
 _FOLDER = "_vectors"
 _BY_ID = "u"  # storage type: files below the table's directory, named by a UUID

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sluicegate.api import CatalogTable, ObjectDirectory, TaskFailed
 from sluicegate.formats import Snapshot
-from sluicegate_iceberg.format.metadata import IcebergMetadata, parse_metadata
+from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata, parse_metadata
 from sluicegate_iceberg.format.objects import TableObjects
 from sluicegate_iceberg.format.table_format import IcebergFormat
 from sluicegate_spark.objects import ObjectAccess

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from sluicegate_iceberg.responses import CatalogResponse, Properties
+from sluicegate_iceberg.rest.responses import CatalogResponse, Properties
 
 # Only keys that matter to readers. Catalogs can add documentation and defaults.
 _COMPARED_KEYS = frozenset(

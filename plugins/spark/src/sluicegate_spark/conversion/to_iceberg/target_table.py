@@ -10,7 +10,7 @@ from typing import Any
 
 from sluicegate.api import TaskFailed, Unavailable
 from sluicegate_iceberg.names import TableName
-from sluicegate_iceberg.refusal import CommitStateUnknown, Refused
+from sluicegate_iceberg.rest.refusal import CommitStateUnknown, Refused
 from sluicegate_spark.conversion.to_iceberg.snapshot_writer import METADATA_FOLDER
 from sluicegate_spark.conversion.to_iceberg.table_metadata import IcebergTableMetadata, LoadTableResult
 from sluicegate_spark.tables import TaskCatalog

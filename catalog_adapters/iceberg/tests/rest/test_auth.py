@@ -19,11 +19,11 @@ from sluicegate.api import (
     Unavailable,
 )
 from sluicegate.testing.servers.polaris import Polaris, Reply
-from sluicegate_iceberg.auth import client_tokens
 from sluicegate_iceberg.catalog import IcebergCatalog
 from sluicegate_iceberg.config import IcebergConfig, OAuth2Config
+from sluicegate_iceberg.rest.auth import client_tokens
 
-from .conftest import Clock
+from ..conftest import Clock
 
 Connect = Callable[..., IcebergCatalog]
 Client = Callable[..., AccessTokens]

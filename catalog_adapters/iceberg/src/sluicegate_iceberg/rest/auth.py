@@ -10,7 +10,7 @@ from typing import Final
 
 from sluicegate.api import AccessTokens, AuthorizedClient, HttpClient, HttpRequest, SecretStr
 from sluicegate_iceberg.config import IcebergConfig, OAuth2Config
-from sluicegate_iceberg.settings import origin
+from sluicegate_iceberg.rest.settings import origin
 
 _MARGIN_SECONDS: Final = 60
 # 419 is specific to Iceberg: the token has expired.

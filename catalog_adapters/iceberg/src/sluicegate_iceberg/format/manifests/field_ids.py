@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from sluicegate.api import Budget, TableUnreadable, UnsupportedOperation
 from sluicegate.formats import check_parquet_footer
 from sluicegate_iceberg.format.broken import in_file
-from sluicegate_iceberg.format.files import DataFiles
+from sluicegate_iceberg.format.manifests.data_files import DataFiles
 from sluicegate_iceberg.format.objects import TableObjects
 
 _MOST_FILES = 2_000

@@ -18,8 +18,8 @@ from sluicegate.api import (
     SecretStr,
     Unavailable,
 )
-from sluicegate_iceberg.refusal import CommitStateUnknown, Refused
-from sluicegate_iceberg.responses import CatalogResponse, Page
+from sluicegate_iceberg.rest.refusal import CommitStateUnknown, Refused
+from sluicegate_iceberg.rest.responses import CatalogResponse, Page
 
 _Model = TypeVar("_Model", bound=CatalogResponse)
 _PageModel = TypeVar("_PageModel", bound=Page)

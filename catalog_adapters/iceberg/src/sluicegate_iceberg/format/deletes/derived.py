@@ -13,12 +13,12 @@ from pyroaring import BitMap64
 
 from sluicegate.api import Budget
 from sluicegate_iceberg.format.broken import named
-from sluicegate_iceberg.format.deletes import DeleteFile, delete_files
-from sluicegate_iceberg.format.manifests import DELETES, Manifest, listed_manifests
+from sluicegate_iceberg.format.deletes.delete_files import DeleteFile, delete_files
+from sluicegate_iceberg.format.deletes.positions import rows_in
+from sluicegate_iceberg.format.deletes.recipes import PositionDeletes, Recipe, StoredVector
+from sluicegate_iceberg.format.deletes.vectors import payload_in, payload_of, vector_file
+from sluicegate_iceberg.format.manifests.manifest_files import DELETES, Manifest, listed_manifests
 from sluicegate_iceberg.format.objects import TableObjects
-from sluicegate_iceberg.format.positions import rows_in
-from sluicegate_iceberg.format.recipes import PositionDeletes, Recipe, StoredVector
-from sluicegate_iceberg.format.vectors import payload_in, payload_of, vector_file
 
 # Maximum number of files in memory. Position delete files are small, but there can be many.
 _AT_ONCE = 8

@@ -14,8 +14,8 @@ import anyio
 from pydantic import BeforeValidator, Field
 
 from sluicegate.api import Unavailable
-from sluicegate_iceberg.refusal import CommitStateUnknown, Refused
-from sluicegate_iceberg.responses import CatalogResponse
+from sluicegate_iceberg.rest.refusal import CommitStateUnknown, Refused
+from sluicegate_iceberg.rest.responses import CatalogResponse
 
 # Seconds to wait before the table is read: after a connection is lost, the catalog might still process
 # the request.

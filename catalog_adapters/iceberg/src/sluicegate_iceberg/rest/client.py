@@ -12,13 +12,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from sluicegate.api import HttpClient, Unavailable
-from sluicegate_iceberg.auth import authorized
-from sluicegate_iceberg.commits import PAUSES, CommitMarks, CommittedTable, once
 from sluicegate_iceberg.config import IcebergConfig
-from sluicegate_iceberg.lookups import Lookups
 from sluicegate_iceberg.names import Levels, TableName, joined, segment, servable
-from sluicegate_iceberg.refusal import Refused
-from sluicegate_iceberg.responses import (
+from sluicegate_iceberg.rest.auth import authorized
+from sluicegate_iceberg.rest.commits import PAUSES, CommitMarks, CommittedTable, once
+from sluicegate_iceberg.rest.lookups import Lookups
+from sluicegate_iceberg.rest.refusal import Refused
+from sluicegate_iceberg.rest.requests import Rest
+from sluicegate_iceberg.rest.responses import (
     ConfigResponse,
     GenericTable,
     LoadedGenericTable,
@@ -26,8 +27,7 @@ from sluicegate_iceberg.responses import (
     NamespacesPage,
     TablesPage,
 )
-from sluicegate_iceberg.rest import Rest
-from sluicegate_iceberg.settings import Settings
+from sluicegate_iceberg.rest.settings import Settings
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from sluicegate_iceberg.format.schema import Field, Primitive
+from sluicegate_iceberg.format.metadata.schema import Field, Primitive
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_DAY = date(1970, 1, 1)

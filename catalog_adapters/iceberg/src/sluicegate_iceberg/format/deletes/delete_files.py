@@ -14,16 +14,16 @@ from pyroaring import BitMap64
 from sluicegate.api import Budget, UnsupportedOperation
 from sluicegate.formats import DELETION_VECTOR, PLAIN_SCHEMA, FileChunk
 from sluicegate_iceberg.format.broken import in_file, named
-from sluicegate_iceberg.format.files import DataFiles
-from sluicegate_iceberg.format.manifests import Entry, Manifest, entries_of
-from sluicegate_iceberg.format.positions import positions_by_file, row_set
-from sluicegate_iceberg.format.recipes import PositionDeletes, StoredVector
-from sluicegate_iceberg.format.vectors import (
+from sluicegate_iceberg.format.deletes.positions import positions_by_file, row_set
+from sluicegate_iceberg.format.deletes.recipes import PositionDeletes, StoredVector
+from sluicegate_iceberg.format.deletes.vectors import (
     cardinality_of,
     descriptor,
     payload_in,
     payload_of,
 )
+from sluicegate_iceberg.format.manifests.data_files import DataFiles
+from sluicegate_iceberg.format.manifests.manifest_files import Entry, Manifest, entries_of
 
 _EQUALITY = 2
 _LONGEST_VECTOR = 2**31 - 1  # bytes (Delta protocol, "Deletion Vector Descriptor Schema")

@@ -8,9 +8,9 @@ import orjson
 import pytest
 
 from sluicegate.api import UnsupportedOperation
-from sluicegate_iceberg.format.bounds import metrics_of, stats_text
-from sluicegate_iceberg.format.schema import Struct, parse_struct
-from sluicegate_iceberg.format.shape import Shape, shape_of
+from sluicegate_iceberg.format.manifests.bounds import metrics_of, stats_text
+from sluicegate_iceberg.format.metadata.schema import Struct, parse_struct
+from sluicegate_iceberg.format.metadata.shape import Shape, shape_of
 
 LIST = {"type": "list", "element-id": 20, "element": "int", "element-required": True}
 

@@ -11,7 +11,7 @@ from pyroaring import BitMap64
 
 from sluicegate.api import TableUnreadable
 from sluicegate.formats import DERIVED, DerivedFile
-from sluicegate_iceberg.format.recipes import Recipe, recipe_text
+from sluicegate_iceberg.format.deletes.recipes import Recipe, recipe_text
 
 # Spark supports strings of at most 65,535 characters.
 MAX_INLINE = 52_428

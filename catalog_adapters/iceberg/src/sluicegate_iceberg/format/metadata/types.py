@@ -13,7 +13,7 @@ from typing import Any, Literal
 import orjson
 
 from sluicegate.api import UnsupportedOperation
-from sluicegate_iceberg.format.schema import Field, List, Primitive, Struct, Type
+from sluicegate_iceberg.format.metadata.schema import Field, List, Primitive, Struct, Type
 
 ResponseFormat = Literal["delta", "parquet"]
 FieldMetadata = Callable[[Field], Mapping[str, Any]]

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.names import TableName
-from sluicegate_iceberg.responses import ConfigResponse
-from sluicegate_iceberg.settings import Settings
+from sluicegate_iceberg.rest.responses import ConfigResponse
+from sluicegate_iceberg.rest.settings import Settings
 
 URI = "https://lake.example/api"
 TABLE = TableName(("eu", "north"), "orders")

@@ -12,8 +12,8 @@ from sluicegate.api import Budget, TableUnreadable
 from sluicegate_iceberg.format.broken import in_file
 from sluicegate_iceberg.format.inflating import GZIP, inflated
 from sluicegate_iceberg.format.json_cost import check_length, take_json
-from sluicegate_iceberg.format.schema import Struct, parse_struct
-from sluicegate_iceberg.format.values import text, whole
+from sluicegate_iceberg.format.metadata.schema import Struct, parse_struct
+from sluicegate_iceberg.format.metadata.values import text, whole
 
 _T = TypeVar("_T")
 

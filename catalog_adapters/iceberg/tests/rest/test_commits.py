@@ -16,12 +16,12 @@ from sluicegate.testing.servers.committing_catalog import (
     Fault,
     committing_catalog,
 )
-from sluicegate_iceberg.client import IcebergClient
-from sluicegate_iceberg.commits import CommitMarks, CommittedTable
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.names import TableName
-from sluicegate_iceberg.refusal import CommitStateUnknown, Refused
-from sluicegate_iceberg.rest import Rest
+from sluicegate_iceberg.rest.client import IcebergClient
+from sluicegate_iceberg.rest.commits import CommitMarks, CommittedTable
+from sluicegate_iceberg.rest.refusal import CommitStateUnknown, Refused
+from sluicegate_iceberg.rest.requests import Rest
 
 TABLE = TableName(("sales",), "orders")
 KEY = "sales/tables/orders"

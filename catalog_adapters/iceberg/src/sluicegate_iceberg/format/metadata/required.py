@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from sluicegate.api import UnsupportedOperation
-from sluicegate_iceberg.format.metadata import IcebergMetadata
-from sluicegate_iceberg.format.schema import Struct, places
-from sluicegate_iceberg.format.shape import unapplied_default
+from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata
+from sluicegate_iceberg.format.metadata.schema import Struct, places
+from sluicegate_iceberg.format.metadata.shape import unapplied_default
 
 
 def required_columns(metadata: IcebergMetadata, columns: Struct) -> dict[int, str]:

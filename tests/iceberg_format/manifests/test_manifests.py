@@ -10,8 +10,8 @@ import fastavro
 import pytest
 
 from sluicegate.api import Budget, TableUnreadable
-from sluicegate_iceberg.format.manifests import DATA, Manifest, entries_of
-from sluicegate_iceberg.format.metadata import parse_metadata
+from sluicegate_iceberg.format.manifests.manifest_files import DATA, Manifest, entries_of
+from sluicegate_iceberg.format.metadata.metadata_file import parse_metadata
 
 MANIFEST = Manifest("m.avro", DATA, 1, 1)
 _DATE, _MICROS = ("int", "date"), ("long", "timestamp-micros")

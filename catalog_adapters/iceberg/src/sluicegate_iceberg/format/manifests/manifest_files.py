@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sluicegate.api import Budget
-from sluicegate_iceberg.format.avro import AvroFile
-from sluicegate_iceberg.format.avro_schema import manifest_list_schema, manifest_schema
 from sluicegate_iceberg.format.broken import in_file, named
-from sluicegate_iceberg.format.metadata import IcebergSnapshot
+from sluicegate_iceberg.format.manifests.avro import AvroFile
+from sluicegate_iceberg.format.manifests.avro_schema import manifest_list_schema, manifest_schema
+from sluicegate_iceberg.format.metadata.metadata_file import IcebergSnapshot
 from sluicegate_iceberg.format.objects import TableObjects
 
 DATA, DELETES = 0, 1

@@ -10,8 +10,8 @@ from typing import Any
 
 from sluicegate.api import UnsupportedOperation
 from sluicegate.formats import TableProtocol
-from sluicegate_iceberg.format.schema import Field, List, Map, Primitive, Struct, Type, places
-from sluicegate_iceberg.format.types import schema_string, without_zone
+from sluicegate_iceberg.format.metadata.schema import Field, List, Map, Primitive, Struct, Type, places
+from sluicegate_iceberg.format.metadata.types import schema_string, without_zone
 
 _MIN_READER, _MIN_WRITER = 3, 7  # the versions that list features by name
 # Names that writers use unchanged in Parquet files; others are encoded as in Avro.

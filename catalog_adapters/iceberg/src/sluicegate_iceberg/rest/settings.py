@@ -11,7 +11,7 @@ from typing import Self
 from urllib.parse import quote, unquote
 
 from sluicegate_iceberg.names import Levels, TableName, segment
-from sluicegate_iceberg.responses import ConfigResponse
+from sluicegate_iceberg.rest.responses import ConfigResponse
 
 _SEPARATOR = "%1F"
 # Prefixes are percent-encoded. Characters that are not allowed in a URL are encoded.

@@ -13,11 +13,16 @@ from hypothesis import strategies as st
 from pyroaring import BitMap64
 
 from sluicegate.api import TableUnreadable
-from sluicegate_iceberg.format.deletes import DeleteFile, deletes_among
-from sluicegate_iceberg.format.manifests import Entry
-from sluicegate_iceberg.format.positions import positions_by_file, row_set, rows_in
-from sluicegate_iceberg.format.recipes import PositionDeletes, StoredVector, parse_recipe, recipe_text
-from sluicegate_iceberg.format.vectors import cardinality_of, payload_of
+from sluicegate_iceberg.format.deletes.delete_files import DeleteFile, deletes_among
+from sluicegate_iceberg.format.deletes.positions import positions_by_file, row_set, rows_in
+from sluicegate_iceberg.format.deletes.recipes import (
+    PositionDeletes,
+    StoredVector,
+    parse_recipe,
+    recipe_text,
+)
+from sluicegate_iceberg.format.deletes.vectors import cardinality_of, payload_of
+from sluicegate_iceberg.format.manifests.manifest_files import Entry
 
 BLOCK = 1 << 16
 # Runs, dense and sparse blocks: each kind of container, and what lies on their borders.

@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 
 from sluicegate.api import UnsupportedOperation
 from sluicegate.formats import FILE_SCHEMA, FileChunk
-from sluicegate_iceberg.format.bounds import Metric, stats_text
-from sluicegate_iceberg.format.manifests import Entry
+from sluicegate_iceberg.format.manifests.bounds import Metric, stats_text
+from sluicegate_iceberg.format.manifests.manifest_files import Entry
+from sluicegate_iceberg.format.metadata.required import check_columns
 from sluicegate_iceberg.format.objects import TableObjects
-from sluicegate_iceberg.format.required import check_columns
 
 _AT_ONCE = 5000  # entries
 _COLUMNS = "the files of a manifest"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sluicegate_iceberg.format.values import text, whole
+from sluicegate_iceberg.format.metadata.values import text, whole
 
 _DEEPEST = 64  # levels of nesting for which the Delta schema can still be serialized
 _LAST_ID = 2**31 - 1

@@ -12,8 +12,8 @@ from cachetools import LRUCache
 from sluicegate.api import HttpResponse
 from sluicegate_iceberg.names import TableName
 from sluicegate_iceberg.properties import public
-from sluicegate_iceberg.responses import LoadedTable
-from sluicegate_iceberg.rest import Rest
+from sluicegate_iceberg.rest.requests import Rest
+from sluicegate_iceberg.rest.responses import LoadedTable
 
 _REMEMBERED_TABLES = 10_000
 _LONGEST_KEPT = 16_384  # maximum number of cached characters per table

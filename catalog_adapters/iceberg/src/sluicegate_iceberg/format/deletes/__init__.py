@@ -1,0 +1,1 @@
+"""Reads deleted rows, and creates deletion vectors from them."""

@@ -1,0 +1,1 @@
+"""Reads manifests, and the data files that they list, with their statistics."""

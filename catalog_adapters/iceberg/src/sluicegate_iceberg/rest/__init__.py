@@ -1,0 +1,1 @@
+"""Reads and changes an Iceberg REST catalog: requests, responses, authentication, refusals."""
