@@ -1,7 +1,7 @@
 """`python -m benchmarks NAME [options] [--json]`: run one benchmark and print its figures.
 
-Each module of this package without a leading underscore is a benchmark of its own name. It has
-`run(options) -> Report`, and `add_options(parser)` where it takes options of its own.
+Each other module of this folder is a benchmark of its own name. It has `run(options) -> Report`, and
+`add_options(parser)` where it takes options of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import benchmarks
-from benchmarks._report import Report, as_json, as_table
+from benchmarks.support.report import Report, as_json, as_table
 
 TESTS = Path(__file__).parents[1] / "tests"  # what runs servers for tests runs them for benchmarks
 
@@ -42,8 +42,8 @@ def _run(name: str, arguments: Sequence[str]) -> None:
 
 def names() -> list[str]:
     """Names of all benchmarks, sorted."""
-    modules = (module.name for module in pkgutil.iter_modules(benchmarks.__path__))
-    return sorted(name for name in modules if not name.startswith("_"))
+    modules = pkgutil.iter_modules(benchmarks.__path__)
+    return sorted(each.name for each in modules if not each.ispkg and each.name != "__main__")
 
 
 if __name__ == "__main__":

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import statistics
 
-from benchmarks._http import Connection
-from benchmarks._reference import METADATA
-from benchmarks._report import Report
-from benchmarks._scale import SHA256, sha256_per_cpu_second
-from benchmarks._shared_table import TABLE, shared_log
-from benchmarks._table import SyntheticTable
-from benchmarks._usage import rss_mb, spent
+from benchmarks.peers.reference import METADATA
+from benchmarks.support.http import Connection
+from benchmarks.support.report import Report
+from benchmarks.support.scale import SHA256, sha256_per_cpu_second
+from benchmarks.support.shared_table import TABLE, shared_log
+from benchmarks.support.table import SyntheticTable
+from benchmarks.support.usage import rss_mb, spent
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

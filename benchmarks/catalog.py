@@ -17,12 +17,12 @@ from urllib.parse import quote
 
 import httpx
 
-from benchmarks._gateway import ServedGateway, gateway
-from benchmarks._http import Connection
-from benchmarks._report import Figures, Report
-from benchmarks._scale import SHA256, sha256_per_cpu_second
-from benchmarks._table import SyntheticTable
-from benchmarks._usage import spent
+from benchmarks.support.gateway import ServedGateway, gateway
+from benchmarks.support.http import Connection
+from benchmarks.support.report import Figures, Report
+from benchmarks.support.scale import SHA256, sha256_per_cpu_second
+from benchmarks.support.table import SyntheticTable
+from benchmarks.support.usage import spent
 from sluicegate.testing.servers.unity_catalog.unity import UnityServer, table_info
 
 LISTING = "/shares/sales/schemas/whole/tables"

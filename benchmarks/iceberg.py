@@ -12,12 +12,12 @@ import pytest
 from pyiceberg.table import Table
 from support.gateways.iceberg_sharing import SCHEMA, SHARE, iceberg_sharing
 
-from benchmarks._gateway import as_recipient
-from benchmarks._http import Connection
-from benchmarks._iceberg_table import columns, fill
-from benchmarks._report import Report
-from benchmarks._scale import SHA256, sha256_per_cpu_second
-from benchmarks._usage import peak_rss_mb, rss_mb, spent
+from benchmarks.support.gateway import as_recipient
+from benchmarks.support.http import Connection
+from benchmarks.support.iceberg_table import columns, fill
+from benchmarks.support.report import Report
+from benchmarks.support.scale import SHA256, sha256_per_cpu_second
+from benchmarks.support.usage import peak_rss_mb, rss_mb, spent
 
 _CAPABILITIES = "delta-sharing-capabilities"
 

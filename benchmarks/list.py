@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks._bare import PATH, bare_server
-from benchmarks._gateway import gateway
-from benchmarks._http import encode
-from benchmarks._load import ask_concurrently
-from benchmarks._reference import LIST
-from benchmarks._report import Figures, Report
-from benchmarks._scale import SHA256, sha256_per_cpu_second
-from benchmarks._usage import spent
+from benchmarks.peers.bare_route import PATH, bare_server
+from benchmarks.peers.reference import LIST
+from benchmarks.support.gateway import gateway
+from benchmarks.support.http import encode
+from benchmarks.support.load import ask_concurrently
+from benchmarks.support.report import Figures, Report
+from benchmarks.support.scale import SHA256, sha256_per_cpu_second
+from benchmarks.support.usage import spent
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -7,13 +7,13 @@ import json
 import statistics
 from collections.abc import Sequence
 
-from benchmarks._http import Connection
-from benchmarks._reference import PREDICATE
-from benchmarks._report import Report
-from benchmarks._scale import SHA256, sha256_per_cpu_second
-from benchmarks._shared_table import TABLE, SharedTable, shared_table
-from benchmarks._table import ORDER_IDS_A_FILE, partition_date
-from benchmarks._usage import rss_mb, spent
+from benchmarks.peers.reference import PREDICATE
+from benchmarks.support.http import Connection
+from benchmarks.support.report import Report
+from benchmarks.support.scale import SHA256, sha256_per_cpu_second
+from benchmarks.support.shared_table import TABLE, SharedTable, shared_table
+from benchmarks.support.table import ORDER_IDS_A_FILE, partition_date
+from benchmarks.support.usage import rss_mb, spent
 
 _REFERENCE_FILES = 10_000
 _CAPABILITIES = "delta-sharing-capabilities"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import obstore
 
-from benchmarks._report import Figures, Report
+from benchmarks.support.report import Figures, Report
 from sluicegate.api import RealmGrant, TemporaryCredentials
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.granted_locations import GrantedLocations

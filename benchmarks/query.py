@@ -6,12 +6,12 @@ import argparse
 import statistics
 from collections.abc import Mapping, Sequence
 
-from benchmarks._http import Answer, Connection
-from benchmarks._reference import QUERY_10K_FILES
-from benchmarks._report import Figures, Report
-from benchmarks._scale import SHA256, plain_join_seconds, sha256_per_cpu_second
-from benchmarks._shared_table import TABLE, SharedTable, shared_table
-from benchmarks._usage import peak_rss_mb, rss_mb, spent
+from benchmarks.peers.reference import QUERY_10K_FILES
+from benchmarks.support.http import Answer, Connection
+from benchmarks.support.report import Figures, Report
+from benchmarks.support.scale import SHA256, plain_join_seconds, sha256_per_cpu_second
+from benchmarks.support.shared_table import TABLE, SharedTable, shared_table
+from benchmarks.support.usage import peak_rss_mb, rss_mb, spent
 
 _REFERENCE_FILES = 10_000
 _CAPABILITIES = "delta-sharing-capabilities"

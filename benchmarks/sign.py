@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from benchmarks._report import Report
-from benchmarks._scale import SHA256, bare_hashes
-from benchmarks._sign_azure import azure_works
-from benchmarks._sign_google import google_works
-from benchmarks._sign_r2 import r2_works
+from benchmarks.peers.sign_azure import azure_works
+from benchmarks.peers.sign_google import google_works
+from benchmarks.peers.sign_r2 import r2_works
+from benchmarks.support.report import Report
+from benchmarks.support.scale import SHA256, bare_hashes
 
 _ORIGIN = "https://lake.s3.eu-west-1.amazonaws.com"
 _REGION = "eu-west-1"

@@ -11,12 +11,12 @@ from pathlib import Path
 import psutil
 from support.gateways.gateway import running_gateway
 
-from benchmarks._gateway import as_recipient, configure
-from benchmarks._http import Connection, encode
-from benchmarks._reference import START
-from benchmarks._report import Report
-from benchmarks._scale import SHA256, sha256_per_cpu_second
-from benchmarks._usage import rss_mb
+from benchmarks.peers.reference import START
+from benchmarks.support.gateway import as_recipient, configure
+from benchmarks.support.http import Connection, encode
+from benchmarks.support.report import Report
+from benchmarks.support.scale import SHA256, sha256_per_cpu_second
+from benchmarks.support.usage import rss_mb
 
 _SETTLE_SECONDS = 3.0
 

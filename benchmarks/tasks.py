@@ -9,10 +9,11 @@ from functools import partial
 import asyncpg
 from support.servers.postgres import PostgresServer, running_postgres
 
-from benchmarks import _bare_queue, _task_queue, _task_table
-from benchmarks._processes import Work, rate
-from benchmarks._report import Figures, Report
-from benchmarks._scale import SHA256, sha256_per_cpu_second
+from benchmarks.peers import bare_queue
+from benchmarks.support import task_queue, task_table
+from benchmarks.support.processes import Work, rate
+from benchmarks.support.report import Figures, Report
+from benchmarks.support.scale import SHA256, sha256_per_cpu_second
 from sluicegate.database import Store
 
 _TASKS_A_REALM = 16
@@ -32,7 +33,7 @@ def run(options: argparse.Namespace) -> Report:
     """Both queues begin with as many ended tasks, and neither runs while the other is measured."""
     with running_postgres() as server:
         ours, bare = asyncio.run(_prepared(server, options))
-        figures = asyncio.run(_task_table.sizes(ours, options.ended))
+        figures = asyncio.run(task_table.sizes(ours, options.ended))
         each = options.tasks // options.workers
         realms = max(1, each // _TASKS_A_REALM)
 
@@ -40,30 +41,30 @@ def run(options: argparse.Namespace) -> Report:
             done = rate(work, url, options.workers)
             return {f"{name}_per_second": done.per_second, f"{name}_cpu_seconds": done.cpu_seconds}
 
-        figures |= measured("submitted", partial(_task_queue.submit, count=each, realms=realms))
-        figures["lease_query_ms"] = asyncio.run(_task_table.lease_query(ours))
-        figures |= measured("acquired", _task_queue.acquire)
-        figures |= measured("heartbeats", _task_queue.beat)
-        rate(partial(_task_queue.submit, count=each, realms=1), ours, options.workers)
-        figures |= measured("acquired_of_one_realm", _task_queue.acquire)
-        asyncio.run(_task_table.crowd(ours, options.crowd, _task_queue.FULL))
-        rate(partial(_task_queue.submit, count=each, realms=realms + 1), ours, options.workers)
-        figures |= measured("acquired_beside_full_realm", _task_queue.acquire)
-        figures["pruned_per_second"] = asyncio.run(_task_queue.prune(ours))
-        peer = dict(measured("submitted", partial(_bare_queue.submit, tasks=each), bare))
-        peer |= measured("acquired", _bare_queue.acquire, bare)
-        peer |= measured("heartbeats", partial(_bare_queue.beat, of=options.workers), bare)
-        peer["pruned_per_second"] = asyncio.run(_bare_queue.prune(bare))
+        figures |= measured("submitted", partial(task_queue.submit, count=each, realms=realms))
+        figures["lease_query_ms"] = asyncio.run(task_table.lease_query(ours))
+        figures |= measured("acquired", task_queue.acquire)
+        figures |= measured("heartbeats", task_queue.beat)
+        rate(partial(task_queue.submit, count=each, realms=1), ours, options.workers)
+        figures |= measured("acquired_of_one_realm", task_queue.acquire)
+        asyncio.run(task_table.crowd(ours, options.crowd, task_queue.FULL))
+        rate(partial(task_queue.submit, count=each, realms=realms + 1), ours, options.workers)
+        figures |= measured("acquired_beside_full_realm", task_queue.acquire)
+        figures["pruned_per_second"] = asyncio.run(task_queue.prune(ours))
+        peer = dict(measured("submitted", partial(bare_queue.submit, tasks=each), bare))
+        peer |= measured("acquired", bare_queue.acquire, bare)
+        peer |= measured("heartbeats", partial(bare_queue.beat, of=options.workers), bare)
+        peer["pruned_per_second"] = asyncio.run(bare_queue.prune(bare))
     return Report(figures | {SHA256: sha256_per_cpu_second()}, {"bare_queue": peer})
 
 
 async def _prepared(server: PostgresServer, options: argparse.Namespace) -> tuple[str, str]:
     ours, bare = server.new_database(), server.new_database()
     await (await Store.open(ours)).aclose()
-    await _task_table.fill(ours, options.ended)
+    await task_table.fill(ours, options.ended)
     connection = await asyncpg.connect(bare)
-    await connection.execute(_bare_queue.CREATE)
-    await connection.execute(_bare_queue.FILL, options.ended, timeout=600)
+    await connection.execute(bare_queue.CREATE)
+    await connection.execute(bare_queue.FILL, options.ended, timeout=600)
     await connection.execute("VACUUM ANALYZE bare_tasks", timeout=600)
     await connection.execute("CHECKPOINT", timeout=600)
     await connection.close()

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks._counting import CountingProxy, counting_proxy
-from benchmarks._gateway import ServedGateway, gateway
-from benchmarks._http import Connection
-from benchmarks._report import Figures, Report
-from benchmarks._scale import SHA256, sha256_per_cpu_second
-from benchmarks._usage import rss_mb, spent
+from benchmarks.support.counting import CountingProxy, counting_proxy
+from benchmarks.support.gateway import ServedGateway, gateway
+from benchmarks.support.http import Connection
+from benchmarks.support.report import Figures, Report
+from benchmarks.support.scale import SHA256, sha256_per_cpu_second
+from benchmarks.support.usage import rss_mb, spent
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
 _TABLES = "/shares/sales/schemas/eu/tables"

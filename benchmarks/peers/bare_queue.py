@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import asyncpg
 
-from benchmarks._processes import Begin
+from benchmarks.support.processes import Begin
 
 CREATE = """
 CREATE TABLE bare_tasks (

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from sqlalchemy import select
 
-from benchmarks._processes import Begin
+from benchmarks.support.processes import Begin
 from sluicegate.api.tasks import TaskProgress
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.database import Store

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchmarks._report import Figures
+from benchmarks.support.report import Figures
 
 LOWEST, HIGHEST = "reference_lowest_measured_elsewhere", "reference_highest_measured_elsewhere"
 

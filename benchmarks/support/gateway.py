@@ -11,7 +11,7 @@ from typing import Any
 
 from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
 
-from benchmarks._http import encode
+from benchmarks.support.http import encode
 
 RECIPIENT = "acme"
 

@@ -1,4 +1,4 @@
-"""A bare Starlette route under uvicorn, run as a process: `python -m benchmarks._bare FD`.
+"""A bare Starlette route under uvicorn, run as a process: `python -m benchmarks.peers.bare_route FD`.
 
 It is what any server built on these two pays at least; the gateway's own share comes on top.
 """
@@ -36,7 +36,7 @@ def bare_server() -> Iterator[BareServer]:
     """Serve the route on a free port until the block ends; connections wait until it is ready."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
         process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks._bare", str(listener.fileno())],
+            [sys.executable, "-m", "benchmarks.peers.bare_route", str(listener.fileno())],
             pass_fds=[listener.fileno()],
         )
         address = "http://{}:{}".format(*listener.getsockname())

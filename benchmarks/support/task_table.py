@@ -9,7 +9,7 @@ import orjson
 from sqlalchemy import literal
 from sqlalchemy.dialects import postgresql
 
-from benchmarks._task_queue import document
+from benchmarks.support.task_queue import document
 from sluicegate._util.clock import epoch_ms
 from sluicegate.delegation.payloads.task_payload import PURGE
 from sluicegate.delegation.queue.statements import candidate

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks._counting import CountingProxy, counting_proxy
-from benchmarks._gateway import ServedGateway, gateway
-from benchmarks._table import SyntheticTable
+from benchmarks.support.counting import CountingProxy, counting_proxy
+from benchmarks.support.gateway import ServedGateway, gateway
+from benchmarks.support.table import SyntheticTable
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
 TABLE = "/shares/sales/schemas/eu/tables/orders"

@@ -1,0 +1,1 @@
+"""Implementations that benchmarks compare with: libraries, a plain queue, a plain route."""
