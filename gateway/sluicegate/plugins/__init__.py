@@ -9,8 +9,8 @@ from sluicegate.plugins.configured import (
     ConfiguredStorage,
 )
 from sluicegate.plugins.hooks import Registry
-from sluicegate.plugins.installed import InstalledPlugin, installed_plugins
 from sluicegate.plugins.instances import Instances
+from sluicegate.plugins.loading.installed import InstalledPlugin, installed_plugins
 
 __all__ = [
     "ConfiguredAuthenticator",

@@ -8,8 +8,8 @@ from collections.abc import Awaitable
 
 from sluicegate.api import Event
 from sluicegate.api.errors import ConfigurationError
-from sluicegate.plugins.host import PluginHost
-from sluicegate.plugins.installed import InstalledPlugin
+from sluicegate.plugins.loading.host import PluginHost
+from sluicegate.plugins.loading.installed import InstalledPlugin
 
 HOOK = "sluicegate_on_event"
 log = logging.getLogger(__name__)

@@ -21,9 +21,9 @@ from sluicegate.api import (
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.config import Settings
 from sluicegate.plugins.events import Notifier
-from sluicegate.plugins.host import PluginHost, wrong_result
-from sluicegate.plugins.installed import InstalledPlugin, find_plugin, installed_plugins
 from sluicegate.plugins.lifespans import LIFESPAN_HOOK, PluginLifespan
+from sluicegate.plugins.loading.host import PluginHost, wrong_result
+from sluicegate.plugins.loading.installed import InstalledPlugin, find_plugin, installed_plugins
 from sluicegate.plugins.registered_types import RegisteredTypes, collect_types
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Final
 
 from sluicegate.api.errors import ConfigurationError, SluicegateError
 from sluicegate.plugins.failures import type_and_place
-from sluicegate.plugins.installed import InstalledPlugin
+from sluicegate.plugins.loading.installed import InstalledPlugin
 
 LIFESPAN_HOOK: Final = "sluicegate_lifespan"
 log = logging.getLogger(__name__)

@@ -21,8 +21,8 @@ from sluicegate.api import (
 )
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.api.hadoop_tokens import BUILT_IN_KINDS
-from sluicegate.plugins.host import PluginHost, wrong_result
-from sluicegate.plugins.installed import InstalledPlugin
+from sluicegate.plugins.loading.host import PluginHost, wrong_result
+from sluicegate.plugins.loading.installed import InstalledPlugin
 
 BUILT_IN_FORMATS = frozenset({"delta"})
 BUILT_IN_CAPABILITIES = frozenset(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.plugins.hooks import Registry
-from sluicegate.plugins.installed import InstalledPlugin, find_plugin, installed_plugins
+from sluicegate.plugins.loading.installed import InstalledPlugin, find_plugin, installed_plugins
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ import pluggy
 
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.plugins import hookspecs
-from sluicegate.plugins.api_version import NAME, check_version, declared_version, import_hint
-from sluicegate.plugins.installed import GROUP, InstalledPlugin
+from sluicegate.plugins.loading.api_version import NAME, check_version, declared_version, import_hint
+from sluicegate.plugins.loading.installed import GROUP, InstalledPlugin
 
 _OWN_EVENTS = "issued"  # events of plugins begin with the plugin's name, and the gateway's with this
 

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from sluicegate import __version__
 from sluicegate.api import API_VERSION
 from sluicegate.api.errors import ConfigurationError
-from sluicegate.plugins.installed import InstalledPlugin
+from sluicegate.plugins.loading.installed import InstalledPlugin
 
 NAME = "sluicegate_api_version"
 _VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})")

@@ -9,8 +9,9 @@ from support.process.installed import CATALOG, Site
 
 import sluicegate
 from sluicegate.api import API_VERSION, ConfigurationError
-from sluicegate.plugins import Registry, api_version
-from sluicegate.plugins.api_version import declared_version
+from sluicegate.plugins import Registry
+from sluicegate.plugins.loading import api_version
+from sluicegate.plugins.loading.api_version import declared_version
 
 GATEWAY = f"sluicegate {sluicegate.__version__}"
 MAJOR, MINOR = map(int, API_VERSION.split("."))
