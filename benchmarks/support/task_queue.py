@@ -11,7 +11,7 @@ import orjson
 from sqlalchemy import select
 
 from benchmarks.support.processes import Begin
-from sluicegate.api.tasks import TaskProgress
+from sluicegate.api.delegation.tasks import TaskProgress
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.database.tables import tasks

@@ -24,6 +24,17 @@ from sluicegate.api.budget import Budget, TableLimits, TableTooLarge
 from sluicegate.api.catalogs import Catalog
 from sluicegate.api.config import CatalogConfig, PluginConfig, StorageConfig
 from sluicegate.api.context import LinkSigner, PluginContext
+from sluicegate.api.delegation.realm_grants import RealmGrant, comparable_location
+from sluicegate.api.delegation.tasks import (
+    DelegatedTask,
+    TableIdentity,
+    TaskErrorCode,
+    TaskExecutor,
+    TaskFailed,
+    TaskProgress,
+    TaskResult,
+    TaskRun,
+)
 from sluicegate.api.errors import (
     ConfigurationError,
     InvalidRequest,
@@ -55,20 +66,9 @@ from sluicegate.api.models import (
     TablePage,
 )
 from sluicegate.api.principals import Principal
-from sluicegate.api.realm_grants import RealmGrant, comparable_location
 from sluicegate.api.services import GatewayServices, PluginTelemetry, VisibleTables
 from sluicegate.api.storage import Storage
 from sluicegate.api.table_formats import TableFormat
-from sluicegate.api.tasks import (
-    DelegatedTask,
-    TableIdentity,
-    TaskErrorCode,
-    TaskExecutor,
-    TaskFailed,
-    TaskProgress,
-    TaskResult,
-    TaskRun,
-)
 from sluicegate.api.types import (
     AuthenticatorType,
     CatalogType,

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from sluicegate.api.access import Authenticator, Policy
     from sluicegate.api.catalogs import Catalog
     from sluicegate.api.context import PluginContext
+    from sluicegate.api.delegation.tasks import TaskExecutor
     from sluicegate.api.storage import Storage
     from sluicegate.api.table_formats import TableFormat
-    from sluicegate.api.tasks import TaskExecutor
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_validator
 
 from sluicegate._util.units import Duration
+from sluicegate.api.delegation.realm_grants import comparable_location
 from sluicegate.api.errors import InvalidRequest
-from sluicegate.api.realm_grants import comparable_location
 from sluicegate.config.authentication import OidcSettings
 from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel, SigningKey
 

@@ -16,9 +16,15 @@ from uuid import uuid4
 import aiohttp
 from pydantic import SecretStr, model_validator
 
+from sluicegate.api.delegation.realm_grants import RealmGrant
+from sluicegate.api.delegation.tasks import (
+    DelegatedTask,
+    TaskExecutor,
+    TaskFailed,
+    TaskProgress,
+    TaskResult,
+)
 from sluicegate.api.errors import ConfigurationError, PermissionDenied, Unavailable
-from sluicegate.api.realm_grants import RealmGrant
-from sluicegate.api.tasks import DelegatedTask, TaskExecutor, TaskFailed, TaskProgress, TaskResult
 from sluicegate.config.model import HttpUrl, SettingsModel
 from sluicegate.delegation.rest.responses import PREFIX
 

@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
+from sluicegate.api.delegation.realm_grants import RealmGrant
+from sluicegate.api.delegation.tasks import DelegatedTask, TaskExecutor, TaskFailed, TaskResult, TaskRun
 from sluicegate.api.errors import PermissionDenied
-from sluicegate.api.realm_grants import RealmGrant
-from sluicegate.api.tasks import DelegatedTask, TaskExecutor, TaskFailed, TaskResult, TaskRun
 from sluicegate.config.delegation import DelegationSettings, RealmSettings
 from sluicegate.delegation.payloads.locations import (
     NAMED_BY_PAYLOAD_ALONE,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, Never, TypeVar
 
-from sluicegate.api.tasks import TaskFailed, TaskProgress, TaskResult
+from sluicegate.api.delegation.tasks import TaskFailed, TaskProgress, TaskResult
 
 INVALID_RESULT: Final = "INVALID_RESULT"
 UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")

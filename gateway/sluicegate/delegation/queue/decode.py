@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sluicegate.api.tasks import DelegatedTask, TableIdentity, TaskProgress
+from sluicegate.api.delegation.tasks import DelegatedTask, TableIdentity, TaskProgress
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.records import TaskRecord
 

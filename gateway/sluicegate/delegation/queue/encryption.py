@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from sluicegate.api.tasks import TaskFailed
+from sluicegate.api.delegation.tasks import TaskFailed
 from sluicegate.config import Settings
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.load import load_keys

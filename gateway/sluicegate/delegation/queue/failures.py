@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from sluicegate.api.delegation.tasks import TaskFailed
 from sluicegate.api.errors import SluicegateError, Unavailable
-from sluicegate.api.tasks import TaskFailed
 from sluicegate.delegation.reports import UNSTORABLE
 from sluicegate.telemetry.redaction import redact
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from sqlalchemy import select, update
 
-from sluicegate.api.tasks import TaskProgress, TaskResult
+from sluicegate.api.delegation.tasks import TaskProgress, TaskResult
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection

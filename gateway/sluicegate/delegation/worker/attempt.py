@@ -11,8 +11,8 @@ from typing import Literal, TypeVar, cast
 import anyio
 
 from sluicegate._util.clock import iso_utc
+from sluicegate.api.delegation.tasks import TaskExecutor, TaskFailed, TaskProgress, TaskResult, TaskRun
 from sluicegate.api.errors import Unavailable
-from sluicegate.api.tasks import TaskExecutor, TaskFailed, TaskProgress, TaskResult, TaskRun
 from sluicegate.database import StatementRefused
 from sluicegate.delegation.queue.decode import open_task
 from sluicegate.delegation.queue.encryption import PayloadCipher

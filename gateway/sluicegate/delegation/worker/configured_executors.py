@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
-from sluicegate.api.tasks import TaskExecutor
+from sluicegate.api.delegation.tasks import TaskExecutor
 from sluicegate.delegation.grants import GrantedExecutor, RealmGrants
 from sluicegate.plugins import ConfiguredInstances, Instances, Registry
 from sluicegate.plugins.context import NoLinks

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from anyio.abc import TaskGroup
 
-from sluicegate.api.tasks import TaskFailed, TaskProgress, TaskRun
+from sluicegate.api.delegation.tasks import TaskFailed, TaskProgress, TaskRun
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from uuid import uuid4
 
 import anyio
 
+from sluicegate.api.delegation.tasks import TaskExecutor
 from sluicegate.api.errors import Unavailable
-from sluicegate.api.tasks import TaskExecutor
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.database import StatementRefused
 from sluicegate.delegation.queue.encryption import PayloadCipher

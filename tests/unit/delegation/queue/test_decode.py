@@ -1,7 +1,7 @@
 import pytest
 from support.tasks.records import PAYLOAD, task_record
 
-from sluicegate.api.tasks import TableIdentity, TaskFailed, TaskProgress
+from sluicegate.api.delegation.tasks import TableIdentity, TaskFailed, TaskProgress
 from sluicegate.delegation.queue.decode import open_task
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.signing.keyring import KeyRing

@@ -1,6 +1,6 @@
 import pytest
 
-from sluicegate.api.tasks import TaskFailed
+from sluicegate.api.delegation.tasks import TaskFailed
 from sluicegate.config import Settings
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.signing.keyring import KeyRing

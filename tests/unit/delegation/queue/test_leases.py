@@ -4,7 +4,7 @@ import pytest
 from support.tasks.records import task_record
 from support.tasks.scripted_store import ScriptedStore, row_of
 
-from sluicegate.api.tasks import TaskProgress, TaskResult
+from sluicegate.api.delegation.tasks import TaskProgress, TaskResult
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.delegation.queue.failures import AttemptFailure
 from sluicegate.delegation.queue.leases import Leases

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from sluicegate.api.delegation.realm_grants import RealmGrant
 from sluicegate.api.errors import SluicegateError
-from sluicegate.api.realm_grants import RealmGrant
 
 TaskErrorCode = Literal[
     "INVALID_PAYLOAD",
