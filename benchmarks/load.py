@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 import orjson
 from support.gateways.gateway import running_gateway
 
-from benchmarks._bare import PATH, bare_server
-from benchmarks._gateway import ServedGateway
-from benchmarks._http import encode
-from benchmarks._load import ask_concurrently
-from benchmarks._report import Figures, Report
-from benchmarks._scale import SHA256, sha256_per_cpu_second
-from benchmarks._shared_table import TABLE, shared_table
-from benchmarks._table import partition_date
+from benchmarks.peers.bare_route import PATH, bare_server
+from benchmarks.support.gateway import ServedGateway
+from benchmarks.support.http import encode
+from benchmarks.support.load import ask_concurrently
+from benchmarks.support.report import Figures, Report
+from benchmarks.support.scale import SHA256, sha256_per_cpu_second
+from benchmarks.support.shared_table import TABLE, shared_table
+from benchmarks.support.table import partition_date
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
