@@ -38,7 +38,7 @@ def test_the_connectors_http_client_reads_them(spark: SparkSession, lake: Shared
 
 def _posted(spark: SparkSession, url: str, authorization: str) -> str:
     """The decoded body of a POST by Apache HttpClient 4, as `DeltaSharingRestClient` builds it."""
-    apache = spark._jvm.org.apache.http  # type: ignore[union-attr]
+    apache = spark._jvm.org.apache.http
     request = apache.client.methods.HttpPost(url)
     request.setHeader("Authorization", authorization)
     request.setHeader("Content-type", "application/json")
