@@ -21,12 +21,9 @@ from sluicegate.access.recipients.service import Recipients
 from sluicegate.access.shares_file.apply import apply_shares_file
 from sluicegate.access.shares_file.read import read_shares_file
 from sluicegate.api import (
-    NotFound,
-    PermissionDenied,
     Principal,
     Schema,
     SharedSchemaSource,
-    Unavailable,
 )
 from sluicegate.config import Settings
 from sluicegate.database import Store
@@ -235,16 +232,13 @@ def test_what_needs_a_catalog_that_is_down_is_refused_and_the_rest_goes_on(lake:
 
 
 class Upstream(MemoryCatalog):
-    """A catalog whose schemas a test changes, or that fails."""
+    """A catalog whose schemas a test changes."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
-        self.failure: Exception | None = None
         super().__init__({})
 
     async def list_schemas(self) -> list[str]:
-        if self.failure is not None:
-            raise self.failure
         return list(self.names)
 
 
@@ -265,16 +259,13 @@ class Declared:
             "recipients": {"acme": {"shares": ["sales", "other"]}},
         }
         self._file.write_bytes(orjson.dumps(declaration))
-        file = read_shares_file(self._file, {"main", "second", "gone"})
+        file = read_shares_file(self._file, {"main", "second"})
         await apply_shares_file(self._store, file)
         [acme] = await Recipients(self._store, token_lifetime=100, rotation_grace=10).list()
         self._acme = replace(self._acme, id=acme.id)
 
     async def schemas(self, share: str = "sales") -> list[Schema]:
         return list(await self._shares.schemas(self._acme, share))
-
-    async def names(self) -> list[str]:
-        return [schema.name for schema in await self.schemas()]
 
 
 @asynccontextmanager
@@ -296,41 +287,6 @@ async def declared(folder: Path, upstream: Upstream, **options: Any) -> AsyncIte
         await instances.aclose()
 
 
-@pytest.mark.parametrize(
-    ("listed", "options", "shown", "logged"),
-    [
-        (("us", "EU"), {}, ["EU", "us"], ""),
-        (("us", "EU"), {"include": ["e?"]}, ["EU"], ""),
-        (("us", "EU"), {"exclude": ["US"]}, ["EU"], ""),
-        (("us",), {"exclude": ["*"]}, [], "share sales has 0 schemas: include and exclude select none"),
-        ((), {}, [], "share sales has 0 schemas: the catalog lists none"),
-        (
-            ("a.b", "us"),
-            {},
-            ["us"],
-            "'a.b' of share sales is not shared: a schema's name cannot contain",
-        ),
-        (("a.b", "c/d"), {"alias": "-"}, ["a-b", "c-d"], ""),
-        (("eu", "EU"), {}, [], "'EU' of share sales is not shared: recipients would see it and 'eu'"),
-        (("a.b", "a_b", "us"), {"alias": "_"}, ["us"], "see it and 'a_b' under one name, 'a_b'"),
-    ],
-)
-async def test_patterns_and_names_choose_the_schemas(
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    listed: tuple[str, ...],
-    options: dict[str, Any],
-    shown: list[str],
-    logged: str,
-) -> None:
-    async with declared(tmp_path, Upstream(*listed), **options) as shares:
-        assert await shares.names() == shown
-        once = len(caplog.records)
-        assert await shares.names() == shown
-    assert logged in caplog.text
-    assert (len(caplog.records), bool(once)) == (once, bool(logged))
-
-
 async def test_a_schema_keeps_its_id_while_others_come_and_aliases_change(tmp_path: Path) -> None:
     upstream = Upstream("a b")
     async with declared(tmp_path, upstream, alias="_") as shares:
@@ -346,24 +302,3 @@ async def test_a_schema_keeps_its_id_while_others_come_and_aliases_change(tmp_pa
     assert (renamed.name, renamed.id) == ("a--b", first.id)
     assert renamed.source == SharedSchemaSource("main", "a b", alias="--", history=True)
     assert len({first.id, of_other.id, us.id, of_second.id}) == 4
-
-
-@pytest.mark.parametrize(
-    "failure",
-    [Unavailable(WORDS), PermissionDenied(WORDS), NotFound(WORDS, detail="GET /schemas: 404")],
-)
-async def test_every_failure_of_the_catalog_is_temporary_and_private(
-    tmp_path: Path, failure: Exception
-) -> None:
-    upstream = Upstream("us")
-    upstream.failure = failure
-    async with declared(tmp_path, upstream) as shares:
-        with pytest.raises(Unavailable, match=r"^the schemas of the share sales cannot") as refused:
-            await shares.schemas()
-    assert WORDS in (refused.value.detail or "")
-
-
-async def test_a_catalog_that_is_not_configured_any_more_is_no_missing_share(tmp_path: Path) -> None:
-    async with declared(tmp_path, Upstream("us"), catalog="gone") as shares:
-        with pytest.raises(Unavailable, match="the schemas of the share sales cannot be listed now"):
-            await shares.schemas()

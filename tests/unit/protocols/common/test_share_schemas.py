@@ -64,6 +64,7 @@ async def test_declared_schemas_replace_those_of_the_catalog_with_the_same_name(
 @pytest.mark.parametrize(
     ("listed", "options", "shown", "logged"),
     [
+        (("us", "EU"), {}, ["EU", "us"], ""),
         (("us", "EU"), {"include": ["e?"]}, ["EU"], ""),
         (("us", "EU"), {"exclude": ["US"]}, ["EU"], ""),
         (("us",), {"exclude": ["*"]}, [], "share sales has 0 schemas: include and exclude select none"),
@@ -76,6 +77,7 @@ async def test_declared_schemas_replace_those_of_the_catalog_with_the_same_name(
         ),
         (("a.b", "c/d"), {"alias": "-"}, ["a-b", "c-d"], ""),
         (("eu", "EU"), {}, [], "'EU' of share sales is not shared: recipients would see it and 'eu'"),
+        (("a.b", "a_b", "us"), {"alias": "_"}, ["us"], "see it and 'a_b' under one name, 'a_b'"),
     ],
 )
 async def test_patterns_and_names_choose_the_schemas_and_warnings_are_logged_once(
