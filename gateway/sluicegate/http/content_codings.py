@@ -13,7 +13,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-# Level 1 of both: higher levels take 3 to 10 times as long, and save a tenth of the bytes at most.
+# Level 1 of both: higher levels take several times as long, and save only a few more bytes.
 _LEVEL = 1
 _GZIP_WINDOW = 31  # the largest window, with the header and the checksum of gzip
 
