@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from support.gateways.in_memory import LAKE, InMemory, ListedCatalog, MemoryGrants
+from support.gateways.in_memory import InMemory, ListedCatalog
+from support.gateways.memory_grants import MemoryGrants
+from support.gateways.memory_instances import LAKE
 
 from sluicegate.api import CatalogTable, Policy, Schema, Share, SharedTable
 from sluicegate.protocols.common.iceberg_eligibility import IcebergOffers

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from support.gateways.memory_grants import ACME, MemoryGrants
+from support.gateways.memory_instances import memory_instances
+from support.gateways.memory_ledger import MemoryLedger
 
 from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.grants import Grants
@@ -11,39 +15,16 @@ from sluicegate.api import (
     AuthenticationRequest,
     Authenticator,
     Catalog,
-    CatalogConfig,
     CatalogTable,
-    CatalogType,
-    NotFound,
-    PluginConfig,
     Policy,
     PolicyAction,
-    PolicyType,
     Principal,
-    Schema,
-    Share,
     SharedTable,
-    StorageConfig,
-    StorageType,
 )
-from sluicegate.database.names import name_key
-from sluicegate.database.reads import RecipientRecord
-from sluicegate.plugins import Instances, Registry
-from sluicegate.plugins.configured import (
-    ConfiguredCatalog,
-    ConfiguredInstances,
-    ConfiguredPolicy,
-    ConfiguredStorage,
-)
-from sluicegate.plugins.context import NoLinks
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.testing.fakes import MemoryCatalog, VendingStorage
-from sluicegate.vending import Ledger, Vending
-from sluicegate.vending.entries import LedgerEntry
+from sluicegate.vending import Vending
 from sluicegate.vending.select import Vendors
-
-ACME = Principal("r1", "acme", "bearer")
-LAKE = "memory://lake"
 
 
 class ListedCatalog(MemoryCatalog):
@@ -90,73 +71,6 @@ class SealableStorage(VendingStorage):
         return "/sealed" not in location
 
 
-class MemoryGrants(Grants):
-    """The grants of `ACME`; all other recipients have none.
-
-    Args:
-        shares: The granted shares.
-        schemas: The declared schemas of all shares.
-        tables: The tables that these declare, by the schema's id.
-    """
-
-    def __init__(
-        self,
-        shares: Sequence[Share] = (),
-        schemas: Sequence[Schema] = (),
-        tables: Mapping[str, Sequence[SharedTable]] | None = None,
-    ) -> None:
-        self._granted_shares = shares
-        self._declared = schemas
-        self._of_schemas = tables or {}
-
-    async def recipient(self, name: str) -> RecipientRecord | None:
-        id = ACME.id if name == ACME.name else "r2"
-        return RecipientRecord(id, name, {}, (), None)
-
-    async def shares(self, principal: Principal) -> Sequence[Share]:
-        return self._granted_shares if principal.id == ACME.id else ()
-
-    async def share(self, principal: Principal, name: str) -> Share:
-        for share in await self.shares(principal):
-            if name_key(share.name) == name_key(name):
-                return share
-        raise NotFound(f"there is no share {name!r}")
-
-    async def schemas(self, principal: Principal, share: str) -> Sequence[Schema]:
-        granted = await self.share(principal, share)
-        return [schema for schema in self._declared if schema.share.id == granted.id]
-
-    async def schema(self, principal: Principal, share: str, name: str) -> Schema:
-        for schema in await self.schemas(principal, share):
-            if name_key(schema.name) == name_key(name):
-                return schema
-        raise NotFound(f"there is no schema {name!r} in the share {share!r}")
-
-    async def tables(self, schema: Schema) -> Sequence[SharedTable]:
-        return self._of_schemas.get(schema.id, ())
-
-    async def table(self, schema: Schema, name: str) -> SharedTable | None:
-        named = [each for each in await self.tables(schema) if name_key(each.name) == name_key(name)]
-        return named[0] if named else None
-
-
-class MemoryLedger(Ledger):
-    """Keeps the entries of issued credentials.
-
-    Attributes:
-        entries: In the order of the responses.
-    """
-
-    def __init__(self) -> None:
-        self.entries: list[LedgerEntry] = []
-
-    async def write(self, entry: LedgerEntry) -> None:
-        self.entries.append(entry)
-
-    def note(self, entry: LedgerEntry) -> None:
-        self.entries.append(entry)
-
-
 class NameAuthenticator(Authenticator):
     """Recognizes `ACME` by the header `Authorization: Bearer acme`."""
 
@@ -201,36 +115,13 @@ class InMemory:
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
 
     def __post_init__(self) -> None:
-        kind = StorageType("memory", ("memory", "mem"), StorageConfig, lambda *_: self.storage)
-        section = StorageConfig(prefix=self.storage.prefix, absolute_paths=self.absolute_paths)
-        self.instances = _instances(
-            kind,
-            ConfiguredInstances(
-                catalogs=tuple(_catalog(name, catalog) for name, catalog in self.catalogs.items()),
-                storage=(ConfiguredStorage("memory-1", kind, section),),
-                authenticators=(),
-                policies=tuple(map(_policy, self.policies)),
-            ),
+        self.instances = memory_instances(
+            self.storage,
+            catalogs=self.catalogs,
+            policies={type(each).__name__: each for each in self.policies},
+            absolute_paths=self.absolute_paths,
         )
         self.vending = Vending(
             Vendors(self.instances), self.grants, self.ledger, lambda _: None, lifetime=3600
         )
         self.resolver = Resolver(self.grants, self.instances, self.vending)
-
-
-def _instances(kind: StorageType, configured: ConfiguredInstances) -> Instances:
-    class Types(Registry):
-        def storage_types(self) -> Mapping[str, StorageType]:
-            return {kind.name: kind}
-
-    return Instances(Types([]), configured, links=NoLinks)
-
-
-def _catalog(name: str, catalog: Catalog) -> ConfiguredCatalog:
-    kind = CatalogType("memory", CatalogConfig, lambda *_: catalog)
-    return ConfiguredCatalog(name, kind, CatalogConfig())
-
-
-def _policy(policy: Policy) -> ConfiguredPolicy:
-    kind = PolicyType("memory", PluginConfig, lambda *_: policy)
-    return ConfiguredPolicy(type(policy).__name__, kind, PluginConfig())

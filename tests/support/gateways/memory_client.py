@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 from starlette.routing import Route
 from starlette.types import ASGIApp
-from support.gateways.memory_gateway import ACME, RIVAL
+from support.gateways.memory_grants import ACME, RIVAL
 
 from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.api import AuthenticationRequest, Authenticator, Principal

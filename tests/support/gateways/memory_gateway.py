@@ -9,22 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from support.gateways.memory_grants import ACME, MemoryGrants
 from support.gateways.memory_instances import LAKE, SigningStorage, memory_instances
+from support.gateways.memory_ledger import MemoryLedger
 from support.tables.memory_tables import MemoryFormat
 
-from sluicegate.access.grants import Grants
 from sluicegate.api import (
     CatalogTable,
     Event,
-    NotFound,
     Policy,
     Principal,
-    Schema,
-    Share,
     SharedTable,
     Storage,
 )
-from sluicegate.database.reads import RecipientRecord
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.resolver import OpenTable, Resolver
 from sluicegate.protocols.delta_sharing.derived_files.links import DerivedLinks
@@ -32,14 +29,11 @@ from sluicegate.protocols.delta_sharing.presign import Signer
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.testing.fakes import MemoryCatalog
-from sluicegate.vending import Ledger, Vending
-from sluicegate.vending.entries import LedgerEntry
+from sluicegate.vending import Vending
 from sluicegate.vending.select import Vendors
 
 PUBLIC_URL = "https://gateway.example"
 KEYS = KeyRing((b"k" * 32,))
-ACME = Principal("r1", "acme", "bearer", "192.0.2.7")
-RIVAL = Principal("r2", "rival", "bearer")
 LIFETIME = 3600
 
 
@@ -53,94 +47,6 @@ def catalog_table(name: str = "orders", **options: Any) -> CatalogTable:
     return CatalogTable(
         **{"id": f"c-{name}", "format": "memory", "location": f"{LAKE}/{name}", **options}
     )
-
-
-def record(principal: Principal, **values: Any) -> RecipientRecord:
-    """The record of a recipient that is admitted from everywhere."""
-    return RecipientRecord(
-        **{
-            "id": principal.id,
-            "name": principal.name,
-            "properties": principal.properties,
-            "allow_from": (),
-            "revoked_at": None,
-            **values,
-        }
-    )
-
-
-class MemoryGrants(Grants):
-    """Grants of one share to one recipient.
-
-    Attributes:
-        recipients: The known recipients, by name.
-    """
-
-    def __init__(self, tables: Sequence[SharedTable]) -> None:
-        self._share = Share("s1", "sales", display_name="Sales")
-        self._declared = [
-            Schema(f"schema-{name}", self._share, name)
-            for name in sorted({table.schema for table in tables})
-        ]
-        self._all = sorted(tables, key=lambda table: table.name.casefold())
-        self.recipients = {each.name: record(each) for each in (ACME, RIVAL)}
-
-    async def recipient(self, name: str) -> RecipientRecord | None:
-        """A recipient by name."""
-        return self.recipients.get(name)
-
-    async def shares(self, principal: Principal) -> Sequence[Share]:
-        """The share, for `acme`."""
-        return [self._share] if principal.id == ACME.id else []
-
-    async def share(self, principal: Principal, name: str) -> Share:
-        """The share, for `acme`."""
-        for share in await self.shares(principal):
-            if share.name == name:
-                return share
-        raise NotFound(f"there is no share {name!r}")
-
-    async def schemas(self, principal: Principal, share: str) -> Sequence[Schema]:
-        """The schemas of all tables."""
-        await self.share(principal, share)
-        return self._declared
-
-    async def schema(self, principal: Principal, share: str, name: str) -> Schema:
-        """A schema by name."""
-        for schema in await self.schemas(principal, share):
-            if schema.name == name:
-                return schema
-        raise NotFound(f"there is no schema {name!r}")
-
-    async def tables(self, schema: Schema) -> Sequence[SharedTable]:
-        """The tables of a schema."""
-        return [table for table in self._all if table.schema == schema.name]
-
-    async def table(self, schema: Schema, name: str) -> SharedTable | None:
-        """A table by name, which is case-insensitive."""
-        found = (table for table in self._all if table.name.casefold() == name.casefold())
-        return next((table for table in found if table.schema == schema.name), None)
-
-
-class MemoryLedger(Ledger):
-    """Keeps entries in memory.
-
-    Attributes:
-        written: Entries of credentials, in order.
-        noted: Entries of URLs and of repeated credentials, in order.
-    """
-
-    def __init__(self) -> None:
-        self.written: list[LedgerEntry] = []
-        self.noted: list[LedgerEntry] = []
-
-    async def write(self, entry: LedgerEntry) -> None:
-        """Keep it."""
-        self.written.append(entry)
-
-    def note(self, entry: LedgerEntry) -> None:
-        """Keep it."""
-        self.noted.append(entry)
 
 
 @dataclass
@@ -209,7 +115,7 @@ def memory_gateway(
         policies={} if policy is None else {"policy": policy},
         absolute_paths=absolute_paths,
     )
-    grants, ledger = MemoryGrants(shared), MemoryLedger()
+    grants, ledger = MemoryGrants.of_tables(shared), MemoryLedger()
     events: list[Event] = []
     vending = Vending(Vendors(instances), grants, ledger, events.append, lifetime=LIFETIME)
     return MemoryGateway(

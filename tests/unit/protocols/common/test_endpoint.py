@@ -6,7 +6,8 @@ import pytest
 from starlette.requests import Request as Received
 from starlette.responses import Response
 from support.clients.asgi import Answer, Request, ask, scope_of
-from support.gateways.in_memory import ACME, by_name
+from support.gateways.in_memory import by_name
+from support.gateways.memory_grants import ACME
 
 from sluicegate.api.errors import NotFound, SluicegateError, Unauthenticated
 from sluicegate.api.principals import Principal

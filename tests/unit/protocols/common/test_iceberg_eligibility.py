@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.gateways.in_memory import LAKE, InMemory, SealableStorage
+from support.gateways.in_memory import InMemory, SealableStorage
+from support.gateways.memory_instances import LAKE
 
 from sluicegate.api import CatalogTable, SharedTable
 from sluicegate.protocols.common.iceberg_eligibility import IcebergOffers

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.gateways.in_memory import LAKE, InMemory
+from support.gateways.in_memory import InMemory
+from support.gateways.memory_instances import LAKE
 
 from sluicegate.api import CatalogTable, UnsupportedOperation
 from sluicegate.protocols.common.location_policy import LocationPolicy, is_inside, without_nested

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from support.gateways.in_memory import ACME, InMemory, MemoryGrants, by_name
+from support.gateways.in_memory import InMemory, by_name
+from support.gateways.memory_grants import ACME, RIVAL, MemoryGrants
 
 from sluicegate.api import (
     Event,
@@ -122,12 +123,12 @@ async def test_tables_are_those_that_grants_and_policies_allow() -> None:
 
 
 async def test_a_recipient_without_grants_sees_nothing() -> None:
-    tables, other = granted_tables(), Principal("r2", "other", "bearer")
-    assert not await tables.shares(other)
+    tables = granted_tables()
+    assert not await tables.shares(RIVAL)
     for reading in (
-        tables.schemas(other, "sales"),
-        tables.tables(other, "sales", "eu"),
-        tables.table(other, "sales", "eu", "orders"),
+        tables.schemas(RIVAL, "sales"),
+        tables.tables(RIVAL, "sales", "eu"),
+        tables.table(RIVAL, "sales", "eu", "orders"),
         tables.table(ACME, "sales", "eu", "nothing"),
     ):
         with pytest.raises(NotFound):

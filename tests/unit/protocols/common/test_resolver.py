@@ -7,14 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.gateways.in_memory import (
-    ACME,
-    LAKE,
-    InMemory,
-    ListedCatalog,
-    MemoryGrants,
-    Restricted,
-)
+from support.gateways.in_memory import InMemory, ListedCatalog, Restricted
+from support.gateways.memory_grants import ACME, MemoryGrants
+from support.gateways.memory_instances import LAKE
 
 from sluicegate.api import (
     CatalogTable,

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.gateways.in_memory import LAKE, InMemory, ListedCatalog
+from support.gateways.in_memory import InMemory, ListedCatalog
+from support.gateways.memory_instances import LAKE
 
 from sluicegate.api import (
     Catalog,

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.gateways.in_memory import ACME, InMemory, ListedCatalog, MemoryGrants
+from support.gateways.in_memory import InMemory, ListedCatalog
+from support.gateways.memory_grants import ACME, MemoryGrants
 
 from sluicegate.api import (
     NotFound,

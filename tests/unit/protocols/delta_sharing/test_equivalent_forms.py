@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
-from support.gateways.in_memory import ACME, LAKE, InMemory
+from support.gateways.in_memory import InMemory
+from support.gateways.memory_grants import ACME
+from support.gateways.memory_instances import LAKE
 
 from sluicegate.api import CatalogTable, SharedTable
 from sluicegate.protocols.delta_sharing.presign import Signer

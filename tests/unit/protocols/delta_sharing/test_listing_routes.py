@@ -8,12 +8,7 @@ from typing import Any
 import httpx
 import pytest
 from support.gateways.memory_client import send
-from support.gateways.memory_gateway import (
-    MemoryGateway,
-    catalog_table,
-    memory_gateway,
-    shared_table,
-)
+from support.gateways.memory_gateway import MemoryGateway, catalog_table, memory_gateway, shared_table
 from support.gateways.memory_instances import LAKE
 from support.gateways.memory_sharing import sharing_parts
 from support.tables.memory_tables import MemoryFormat, file, snapshot

@@ -6,13 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from support.gateways.memory_gateway import (
-    ACME,
-    KEYS,
-    MemoryGateway,
-    memory_gateway,
-    shared_table,
-)
+from support.gateways.memory_gateway import KEYS, MemoryGateway, memory_gateway, shared_table
+from support.gateways.memory_grants import ACME
 from support.gateways.memory_sharing import remaining_lifetime
 from support.tables.memory_tables import FEED, Made, MemoryFormat, change, file, snapshot
 

@@ -10,11 +10,7 @@ import httpx
 import pytest
 from starlette.routing import Route
 from support.gateways.memory_client import send
-from support.gateways.memory_gateway import (
-    MemoryGateway,
-    memory_gateway,
-    shared_table,
-)
+from support.gateways.memory_gateway import MemoryGateway, memory_gateway, shared_table
 from support.gateways.memory_sharing import MAX_BODY, sharing_parts
 from support.tables.memory_tables import FEED, Made, MemoryFormat, change, file, snapshot
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.gateways.memory_gateway import ACME, shared_table
+from support.gateways.memory_gateway import shared_table
+from support.gateways.memory_grants import ACME
 from support.tables.filesets import file_set, schema_field, table_metadata
 
 from sluicegate.api import (

@@ -8,7 +8,8 @@ import orjson
 import pytest
 from starlette.datastructures import Headers
 from support.gateways.iceberg_in_memory import METADATA, IcebergInMemory, located, shared
-from support.gateways.in_memory import ACME, LAKE
+from support.gateways.memory_grants import ACME
+from support.gateways.memory_instances import LAKE
 
 from sluicegate.api import InvalidRequest, Principal, SharedTable, Unauthenticated, Unavailable
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable
@@ -74,7 +75,7 @@ async def test_a_load_without_credentials_vends_none(iceberg: IcebergInMemory) -
         "metadata": METADATA,
         "config": {},
     }
-    assert iceberg.made.ledger.entries == []
+    assert iceberg.made.ledger.written == []
 
 
 async def test_a_load_with_credentials_says_where_new_ones_are(iceberg: IcebergInMemory) -> None:
@@ -91,7 +92,7 @@ async def test_a_load_with_credentials_says_where_new_ones_are(iceberg: IcebergI
 
 async def test_issued_credentials_are_in_the_ledger(iceberg: IcebergInMemory) -> None:
     await load(iceberg, VENDED)
-    [entry] = iceberg.made.ledger.entries
+    [entry] = iceberg.made.ledger.written
     assert (entry.kind, entry.recipient, entry.table) == ("iceberg-config", "acme", "orders")
     assert entry.locations == (f"{LAKE}/orders",)
 

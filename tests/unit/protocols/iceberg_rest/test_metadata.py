@@ -13,7 +13,8 @@ import orjson
 import pytest
 from obstore.exceptions import PermissionDeniedError
 from support.gateways.iceberg_in_memory import METADATA, IcebergInMemory, shared
-from support.gateways.in_memory import ACME, LAKE
+from support.gateways.memory_grants import ACME
+from support.gateways.memory_instances import LAKE
 
 from sluicegate.api import CatalogTable, StorageError, TableUnreadable
 from sluicegate.protocols.iceberg_rest import metadata

@@ -146,7 +146,7 @@ async def test_a_page_has_at_most_1000_items(catalog: Catalog) -> None:
 async def test_head_only_says_what_exists(catalog: Catalog, path: str, status: int) -> None:
     answer = await catalog.get(path, VENDED, method="HEAD")
     assert answer.status == status
-    assert catalog.iceberg.made.ledger.entries == []
+    assert catalog.iceberg.made.ledger.written == []
 
 
 async def test_a_load_is_not_stored_and_has_credentials_if_requested(catalog: Catalog) -> None:
@@ -176,7 +176,7 @@ async def test_policies_can_deny_credentials_but_not_metadata() -> None:
     assert (await catalog.get(ORDERS)).status == 200
     for answer in (await catalog.get(ORDERS, VENDED), await catalog.get(f"{ORDERS}/credentials")):
         assert refused(answer) == (403, "ForbiddenException")
-    assert made.made.ledger.entries == []
+    assert made.made.ledger.written == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.gateways.memory_gateway import ACME, MemoryGateway, memory_gateway, shared_table
+from support.gateways.memory_gateway import MemoryGateway, memory_gateway, shared_table
+from support.gateways.memory_grants import ACME
 from support.gateways.memory_instances import EXPIRES, LAKE, url_of
 from support.tables.filesets import schema_field, table_metadata
 from support.tables.memory_tables import Made, change, changes

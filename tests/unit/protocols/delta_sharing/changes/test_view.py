@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from support.gateways.memory_gateway import ACME, memory_gateway, shared_table
+from support.gateways.memory_gateway import memory_gateway, shared_table
+from support.gateways.memory_grants import ACME
 from support.tables.filesets import schema_field, table_metadata
 from support.tables.memory_tables import (
     FEED,

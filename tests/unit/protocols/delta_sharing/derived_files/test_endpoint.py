@@ -12,15 +12,8 @@ import pytest
 from starlette.requests import Request
 from starlette.responses import Response
 from support.gateways.memory_client import send
-from support.gateways.memory_gateway import (
-    ACME,
-    KEYS,
-    RIVAL,
-    MemoryGateway,
-    memory_gateway,
-    record,
-    shared_table,
-)
+from support.gateways.memory_gateway import KEYS, MemoryGateway, memory_gateway, shared_table
+from support.gateways.memory_grants import ACME, RIVAL, record
 from support.process.clock import Clock
 from support.tables.memory_tables import MemoryFormat
 

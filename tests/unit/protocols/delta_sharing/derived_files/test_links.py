@@ -5,7 +5,8 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 import pytest
-from support.gateways.memory_gateway import ACME, KEYS, PUBLIC_URL, memory_gateway, shared_table
+from support.gateways.memory_gateway import KEYS, PUBLIC_URL, memory_gateway, shared_table
+from support.gateways.memory_grants import ACME
 
 from sluicegate.api.errors import PermissionDenied
 from sluicegate.protocols.delta_sharing.derived_files.links import (

@@ -5,14 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.gateways.memory_gateway import (
-    ACME,
-    RIVAL,
-    MemoryGateway,
-    catalog_table,
-    memory_gateway,
-    shared_table,
-)
+from support.gateways.memory_gateway import MemoryGateway, catalog_table, memory_gateway, shared_table
+from support.gateways.memory_grants import ACME, RIVAL
 from support.gateways.memory_instances import LAKE
 from support.tables.memory_tables import MemoryFormat, file, snapshot
 

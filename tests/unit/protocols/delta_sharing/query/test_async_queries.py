@@ -9,14 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.gateways.memory_gateway import (
-    ACME,
-    KEYS,
-    RIVAL,
-    MemoryGateway,
-    memory_gateway,
-    shared_table,
-)
+from support.gateways.memory_gateway import KEYS, MemoryGateway, memory_gateway, shared_table
+from support.gateways.memory_grants import ACME, RIVAL
 from support.process.clock import Clock
 from support.tables.memory_tables import MemoryFormat, file, snapshot
 

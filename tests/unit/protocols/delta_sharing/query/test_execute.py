@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.gateways.memory_gateway import ACME, KEYS, MemoryGateway, memory_gateway, shared_table
+from support.gateways.memory_gateway import KEYS, MemoryGateway, memory_gateway, shared_table
+from support.gateways.memory_grants import ACME
 from support.gateways.memory_instances import EXPIRES
 from support.tables.filesets import schema_field, table_metadata
 from support.tables.memory_tables import MemoryFormat, file, snapshot

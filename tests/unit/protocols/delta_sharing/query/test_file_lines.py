@@ -7,7 +7,8 @@ import json
 from typing import Any
 
 import pytest
-from support.gateways.memory_gateway import ACME, MemoryGateway, memory_gateway, shared_table
+from support.gateways.memory_gateway import MemoryGateway, memory_gateway, shared_table
+from support.gateways.memory_grants import ACME
 from support.gateways.memory_instances import EXPIRES, LAKE, url_of
 from support.tables.memory_tables import (
     WITH_VECTORS,

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from support.gateways.memory_gateway import ACME, KEYS, RIVAL, shared_table
+from support.gateways.memory_gateway import KEYS, shared_table
+from support.gateways.memory_grants import ACME, RIVAL
 from support.process.clock import Clock
 
 from sluicegate.api import InvalidRequest, Principal, SharedTable

@@ -1,0 +1,27 @@
+"""A ledger in memory, without a database."""
+
+from __future__ import annotations
+
+from sluicegate.vending import Ledger
+from sluicegate.vending.entries import LedgerEntry
+
+
+class MemoryLedger(Ledger):
+    """Keeps entries in memory.
+
+    Attributes:
+        written: Entries of credentials, in order.
+        noted: Entries of URLs and of repeated credentials, in order.
+    """
+
+    def __init__(self) -> None:
+        self.written: list[LedgerEntry] = []
+        self.noted: list[LedgerEntry] = []
+
+    async def write(self, entry: LedgerEntry) -> None:
+        """Keep it."""
+        self.written.append(entry)
+
+    def note(self, entry: LedgerEntry) -> None:
+        """Keep it."""
+        self.noted.append(entry)
