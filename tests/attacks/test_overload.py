@@ -19,7 +19,7 @@ _MB = 1_000_000
 
 @pytest.fixture(scope="module")
 def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attacked]:
-    """A gateway with little room, and no patience."""
+    """A gateway with low limits and short timeouts."""
     server = {
         "max_requests": 2,
         "max_requests_per_recipient": 1,

@@ -7,23 +7,23 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 import pytest
-from histories.answers import Answer, FileLine, GatewayTable, Refused
 from histories.counting import Rows, assert_same, counted, feed_rows
 from histories.fetching import Fetching
 from histories.history import Operation, Vacuum
 from histories.oracle import CHANGE, TIMESTAMP, VERSION, FeedOff, Gone, NoResponse, Oracle
+from histories.responses import FileLine, GatewayTable, Refused, TableResponse
 from histories.unkind import UnkindCopy
 
 
 class Comparison:
-    """One table, asked for on both ways.
+    """One table, read in both ways.
 
     The rows of each version are kept from when it was the latest, as a vacuum may take its files.
 
     Args:
         oracle: The table's writer.
-        gateway: Answers about the table, or about its copy.
-        fetching: Fetches what is answered.
+        gateway: Serves the table, or its copy.
+        fetching: Fetches the files of responses.
         copy: What the gateway reads instead of the writer's table.
     """
 
@@ -84,8 +84,8 @@ class Comparison:
             with pytest.raises(Gone):
                 feed_rows(self._gateway.changes(first, last), self._fetching)
             return
-        answer = self._gateway.changes(first, last)
-        names = [name for name, _ in answer.columns]
+        response = self._gateway.changes(first, last)
+        names = [name for name, _ in response.columns]
         for name in set(names) - set(expected.column_names):
             # The gateway says the latest columns, as clients read a feed by one schema; so does the
             # writer's reader, or those of the last version.
@@ -93,28 +93,28 @@ class Comparison:
             expected = expected.append_column(name, pa.nulls(expected.num_rows))
         columns = [*names, CHANGE, VERSION, TIMESTAMP]
         assert sorted(columns) == sorted(expected.column_names)
-        assert_same(counted(expected.select(columns)), feed_rows(answer, self._fetching))
+        assert_same(counted(expected.select(columns)), feed_rows(response, self._fetching))
 
     def stream(self, first: int, last: int) -> None:
         """The files that each version of a range removed and added are what sets it apart."""
-        answer = self._gateway.stream(first, last)
-        assert all(first <= (file.version or 0) <= last for file in answer.files)
+        response = self._gateway.stream(first, last)
+        assert all(first <= (file.version or 0) <= last for file in response.files)
         for version in range(first, last + 1):
-            self._step(answer.in_force(version), version)
+            self._step(response.in_force(version), version)
 
-    def _snapshot(self, answer: Answer, version: int) -> None:
-        assert answer.version == version
-        assert answer.columns == self._oracle.columns(version)
-        assert self._paths(answer.files) == self._oracle.files(version)
+    def _snapshot(self, response: TableResponse, version: int) -> None:
+        assert response.version == version
+        assert response.columns == self._oracle.columns(version)
+        assert self._paths(response.files) == self._oracle.files(version)
         try:
-            found = self._fetching.rows(answer, answer.files)
+            found = self._fetching.rows(response, response.files)
         except Gone:
             assert self._is_gone(version)
             return
         assert_same(self._rows[version], counted(found))
 
-    def _step(self, answer: Answer, version: int) -> None:
-        files = [file for file in answer.files if file.version == version]
+    def _step(self, response: TableResponse, version: int) -> None:
+        files = [file for file in response.files if file.version == version]
         if not files:
             assert self._unchanged(version)
             return
@@ -124,8 +124,8 @@ class Comparison:
         assert gone <= live
         assert (live - gone) | self._paths(added) == self._files(version)
         try:
-            added_rows = counted(self._fetching.rows(answer, added))
-            removed_rows = counted(self._fetching.rows(answer, removed))
+            added_rows = counted(self._fetching.rows(response, added))
+            removed_rows = counted(self._fetching.rows(response, removed))
         except Gone:
             assert self._is_gone(version) or self._is_gone(version - 1)
             return

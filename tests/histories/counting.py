@@ -8,8 +8,8 @@ from itertools import groupby
 
 import pyarrow as pa
 import pytest
-from histories.answers import Answer, FileLine
 from histories.fetching import Fetching
+from histories.responses import FileLine, TableResponse
 
 Rows = Counter[tuple[Hashable, ...]]
 
@@ -25,7 +25,7 @@ def assert_same(expected: Rows, found: Rows) -> None:
         pytest.fail(f"missing: {dict(expected - found)}\nnot expected: {dict(found - expected)}")
 
 
-def feed_rows(answer: Answer, fetching: Fetching) -> Rows:
+def feed_rows(response: TableResponse, fetching: Fetching) -> Rows:
     """The rows of a change data feed, each with its change, version and timestamp.
 
     Raises:
@@ -33,22 +33,22 @@ def feed_rows(answer: Answer, fetching: Fetching) -> Rows:
     """
     found = Rows()
     for (version, timestamp), files in groupby(
-        answer.files, lambda each: (each.version, each.timestamp)
+        response.files, lambda each: (each.version, each.timestamp)
     ):
-        for row, count in _changed(answer, list(files), fetching).items():
+        for row, count in _changed(response, list(files), fetching).items():
             found[*row, version, timestamp] += count
     return found
 
 
-def _changed(answer: Answer, files: Sequence[FileLine], fetching: Fetching) -> Rows:
+def _changed(response: TableResponse, files: Sequence[FileLine], fetching: Fetching) -> Rows:
     """Rows of one version with their change: those of change files, or what the others make of it.
 
     A file that is removed and added again got another deletion vector.
     """
-    changed = counted(fetching.rows(answer, [file for file in files if file.kind == "cdf"]))
+    changed = counted(fetching.rows(response, [file for file in files if file.kind == "cdf"]))
     for id in {file.id for file in files if file.kind != "cdf"}:
         added, removed = (
-            counted(fetching.rows(answer, [f for f in files if (f.id, f.kind) == (id, kind)]))
+            counted(fetching.rows(response, [f for f in files if (f.id, f.kind) == (id, kind)]))
             for kind in ("add", "remove")
         )
         for change, rows in (("insert", added - removed), ("delete", removed - added)):

@@ -1,4 +1,4 @@
-"""The rows of answered files, fetched by their links as a recipient does."""
+"""The rows of returned files, fetched by their links as a recipient does."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import httpx
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
-from histories.answers import Answer, FileLine
 from histories.oracle import CHANGE, Gone
+from histories.responses import FileLine, TableResponse
 from histories.values import ARROW
 
 _SAME_ROWS = ("path", "partitionValues", "size", "deletionVector")
@@ -34,21 +34,21 @@ class Fetching:
         """Fetch every file anew from now on."""
         self._kept.clear()
 
-    def rows(self, answer: Answer, files: Sequence[FileLine]) -> pa.Table:
+    def rows(self, response: TableResponse, files: Sequence[FileLine]) -> pa.Table:
         """The rows of files of one version and one kind.
 
         Args:
-            answer: Has the columns of that version.
+            response: Has the columns of that version.
             files: The files; those of change files have the change type, too.
 
         Raises:
             Gone: A link leads to nothing.
         """
-        columns = answer.columns
+        columns = response.columns
         if files and files[0].kind == "cdf":
             columns = [*columns, (CHANGE, "string")]
         schema = pa.schema([(name, ARROW[kind]) for name, kind in columns])
-        names = answer.physical_names
+        names = response.physical_names
         tables = [self._rows(file, schema, names) for file in files]
         return pa.concat_tables([schema.empty_table(), *tables])
 
@@ -80,20 +80,20 @@ def _column(
 
 
 class KernelFetching(Fetching):
-    """The official client's kernel reads a log of the answered actions, in delta format.
+    """The official client's kernel reads a log of the returned actions, in delta format.
 
     It takes deletion vectors and column mapping into account. Change files have neither vectors nor,
     for their change type, a column of the table; so they are read without it.
     """
 
-    def rows(self, answer: Answer, files: Sequence[FileLine]) -> pa.Table:
+    def rows(self, response: TableResponse, files: Sequence[FileLine]) -> pa.Table:
         """See `Fetching.rows`."""
         if files and files[0].kind == "cdf":
-            return super().rows(answer, files)
+            return super().rows(response, files)
         for file in files:
             self._require(file)
         with tempfile.TemporaryDirectory() as folder:
-            _write_log(Path(folder), answer, files)
+            _write_log(Path(folder), response, files)
             interface = kernel.PythonInterface(f"file://{folder}")
             snapshot = kernel.Table(f"file://{folder}").snapshot(interface)
             batches = kernel.ScanBuilder(snapshot).build().execute(interface)
@@ -113,10 +113,10 @@ def _added(action: Mapping[str, Any]) -> dict[str, Any]:
     return {**kept, "modificationTime": 0, "dataChange": True}
 
 
-def _write_log(folder: Path, answer: Answer, files: Sequence[FileLine]) -> None:
+def _write_log(folder: Path, response: TableResponse, files: Sequence[FileLine]) -> None:
     actions = [
-        {"protocol": answer.protocol["deltaProtocol"]},
-        {"metaData": answer.delta_metadata},
+        {"protocol": response.protocol["deltaProtocol"]},
+        {"metaData": response.delta_metadata},
         *({"add": _added(file.content)} for file in files),
     ]
     log = folder / "_delta_log" / f"{0:020}.json"

@@ -1,4 +1,4 @@
-"""What the comparison asks of a table's writer, which reads it back without the gateway."""
+"""What the comparison requires of a table's writer, which reads it back without the gateway."""
 
 from __future__ import annotations
 

@@ -6,13 +6,13 @@ import random
 from pathlib import Path
 
 import pytest
-from histories.answers import PARQUET, GatewayTable
 from histories.checks import Comparison
 from histories.deltalake_table import DeltalakeTable
 from histories.fetching import Fetching
 from histories.generate import history
 from histories.history import Flavour
 from histories.oracle import FeedOff, Gone, NoResponse
+from histories.responses import PARQUET, GatewayTable
 from histories.unkind import UnkindCopy
 from support.gateways.shared_lake import SharedLake
 from support.tables.rows import assert_same_rows
@@ -26,7 +26,7 @@ CLIENT_SEEDS = range(150, 156)
 pytestmark = [
     # What the client does where a file has only nulls in a column.
     pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning"),
-    # After an empty answer in delta format the client leaves its folder to the garbage collector.
+    # After an empty response in delta format the client leaves its folder to the garbage collector.
     pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning"),
 ]
 

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 import httpx
 import pyarrow as pa
 import pytest
-from histories.answers import DELTA, PARQUET, Addressed, Answer, GatewayTable, Refused
 from histories.counting import Rows, assert_same, counted, feed_rows
 from histories.fetching import Fetching, KernelFetching
+from histories.responses import DELTA, PARQUET, Addressed, GatewayTable, Refused, TableResponse
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Versions:
     Numbers may have gaps, as those of Iceberg tables have.
 
     Args:
-        client: Asks the gateway.
+        client: Connects to the gateway.
         store: Fetches files by their links.
         table: Which table.
         versions: All that can be read.
@@ -65,18 +65,18 @@ class Versions:
     def check_travel(self) -> None:
         """Each version has its rows, also by the time at which it was the newest."""
         for version in self._versions:
-            answer = self._delta.snapshot(version=version.number)
-            found = counted(self._kernel.rows(answer, answer.files))
-            assert_same(counted(_with_columns(version.rows, answer)), found)
+            response = self._delta.snapshot(version=version.number)
+            found = counted(self._kernel.rows(response, response.files))
+            assert_same(counted(_with_columns(version.rows, response)), found)
             newest = [each for each in self._versions if each.timestamp <= version.timestamp][-1]
             assert self._delta.snapshot(timestamp=version.moment).version == newest.number
 
     def check_changes(self, first: int, last: int) -> None:
         """The changes of a range lead from the rows before it to those of each of its versions.
 
-        They are asked for from the number behind the version before it, as numbers may have gaps.
-        So does the stream of its files. The feed is the same asked for by times; in parquet format it
-        has the same rows, and is refused where files have deletion vectors.
+        They are requested from the number behind the version before it, as numbers may have gaps.
+        So does the stream of its files. The feed is the same if it is requested by times; in parquet
+        format it has the same rows, and is refused where files have deletion vectors.
 
         Args:
             first: Which version, counted from zero.
@@ -86,21 +86,21 @@ class Versions:
         start = self._versions[first - 1].number + 1 if first else first_version.number
         feed = self._delta.changes(start, end.number)
         stream = self._delta.stream(start, end.number).in_force(end.number)
-        for answer in (feed, stream):
-            self._leads_through(answer, feed_rows(answer, self._kernel), first, last)
+        for response in (feed, stream):
+            self._leads_through(response, feed_rows(response, self._kernel), first, last)
         if start == first_version.number:
             self._check_times(first_version, end)
         if any("deletionVector" in file.content for file in feed.files):
-            for ask in (self._parquet.changes, self._parquet.stream):
+            for read in (self._parquet.changes, self._parquet.stream):
                 with pytest.raises(Refused, match="deletionVectors"):
-                    ask(start, end.number)
+                    read(start, end.number)
         else:
             plain = self._parquet.changes(start, end.number)
             self._leads_through(plain, feed_rows(plain, self._files), first, last)
 
-    def _leads_through(self, answer: Answer, changed: Rows, first: int, last: int) -> None:
+    def _leads_through(self, response: TableResponse, changed: Rows, first: int, last: int) -> None:
         before = self._versions[first - 1].rows if first else self._versions[0].rows.slice(0, 0)
-        rows = counted(_with_columns(before, answer))
+        rows = counted(_with_columns(before, response))
         versions = self._versions[first : last + 1]
         assert {number for *_, number, _ in changed} <= {version.number for version in versions}
         for version in versions:
@@ -108,25 +108,25 @@ class Versions:
                 if number == version.number:
                     assert timestamp == version.timestamp
                     rows[tuple(row)] += count if change == "insert" else -count
-            assert_same(counted(_with_columns(version.rows, answer)), +rows)
+            assert_same(counted(_with_columns(version.rows, response)), +rows)
             assert min(rows.values(), default=0) >= 0  # nothing is deleted that was not there
 
     def _check_times(self, start: Version, end: Version) -> None:
         since = next(each for each in self._versions if each.timestamp >= start.timestamp)
         until = [each for each in self._versions if each.timestamp <= end.timestamp][-1]
-        answer = self._delta.changes_between(start.moment, end.moment)
+        response = self._delta.changes_between(start.moment, end.moment)
         by_version = self._delta.changes(since.number, until.number)
-        assert _told(answer) == _told(by_version)
+        assert _told(response) == _told(by_version)
 
 
-def _with_columns(rows: pa.Table, answer: Answer) -> pa.Table:
-    """The rows with the columns that an answer declares: those that came later are null."""
-    names = [name for name, _ in answer.columns]
+def _with_columns(rows: pa.Table, response: TableResponse) -> pa.Table:
+    """The rows with the columns that a response declares: those that came later are null."""
+    names = [name for name, _ in response.columns]
     assert set(rows.column_names) <= set(names)
     return pa.table(
         [rows[name] if name in rows.column_names else pa.nulls(rows.num_rows) for name in names], names
     )
 
 
-def _told(answer: Answer) -> list[tuple[int | None, str, str]]:
-    return [(file.version, file.kind, file.id) for file in answer.files]
+def _told(response: TableResponse) -> list[tuple[int | None, str, str]]:
+    return [(file.version, file.kind, file.id) for file in response.files]

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from histories.answers import DELTA, GatewayTable
 from histories.checks import Comparison
 from histories.fetching import KernelFetching
 from histories.generate import history
 from histories.history import Flavour
+from histories.responses import DELTA, GatewayTable
 from histories.unkind import UnkindCopy
 from spark.table import SparkTable
 from support.gateways.shared_lake import SharedLake

@@ -18,7 +18,7 @@ from sluicegate.telemetry import span
 
 log = logging.getLogger(__name__)
 
-_PATIENCE_SECONDS: Final = 10.0
+_TIMEOUT_SECONDS: Final = 10.0
 
 
 class Policies:
@@ -31,7 +31,7 @@ class Policies:
         timeout: Timeout of one policy, in seconds.
     """
 
-    def __init__(self, policies: Mapping[str, Policy], timeout: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, policies: Mapping[str, Policy], timeout: float = _TIMEOUT_SECONDS) -> None:
         self._policies = policies
         self._timeout = timeout
 

@@ -13,7 +13,7 @@ import orjson
 from sluicegate.api.errors import ConfigurationError, SluicegateError
 
 _LONGEST_ANSWER = 64_000_000
-_PATIENCE_SECONDS = 60
+_TIMEOUT_SECONDS = 60
 _OAUTH = "oauth_client_credentials"
 
 
@@ -89,7 +89,7 @@ class ProfileClient:
     async def _send(self, address: str, **options: Any) -> dict[str, Any]:
         import aiohttp
 
-        timeout = aiohttp.ClientTimeout(total=_PATIENCE_SECONDS)
+        timeout = aiohttp.ClientTimeout(total=_TIMEOUT_SECONDS)
         try:
             async with (
                 aiohttp.ClientSession(timeout=timeout, trust_env=not _is_loopback(address)) as session,

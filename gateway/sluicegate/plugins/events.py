@@ -41,15 +41,15 @@ class Notifier:
             for awaitable in answers:
                 self._start(plugin, event, awaitable)
 
-    async def drain(self, patience: float | None = None) -> None:
+    async def drain(self, timeout: float | None = None) -> None:
         """Wait for pending results.
 
         Args:
-            patience: Seconds after which those that remain continue in the background, if none of them
+            timeout: Seconds after which those that remain continue in the background, if none of them
                 is completed in this time. Without it, all are awaited.
         """
         while self._running:
-            done, _ = await asyncio.wait(self._running, timeout=patience)
+            done, _ = await asyncio.wait(self._running, timeout=timeout)
             if not done:
                 return
 

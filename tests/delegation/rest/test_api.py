@@ -185,12 +185,12 @@ async def test_a_client_that_hangs_up_leaves_a_task_that_its_repeat_joins(desk: 
         serving = asyncio.create_task(serve_app(app, listener, shutdown_grace_period=5, stop=stop))
         headers = {"Authorization": service.http.headers["Authorization"]}
         async with httpx.AsyncClient(headers=headers) as client:
-            with anyio.move_on_after(30) as patience:
+            with anyio.move_on_after(30) as deadline:
                 async with anyio.create_task_group() as group:
                     group.start_soon(_call, client, url)
                     await waiting.started.wait()
                     group.cancel_scope.cancel()
-            assert not patience.cancelled_caught
+            assert not deadline.cancelled_caught
             waiting.go.set()
             joined = await client.post(url, json=body(correlation_id="one"), timeout=30)
         stop.set()

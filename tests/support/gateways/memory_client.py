@@ -42,7 +42,7 @@ async def send(
     recipient: str | None = "acme",
     properties: Mapping[str, str] | None = None,
     headers: dict[str, str] | None = None,
-    admission: ConcurrencyLimit | None = None,
+    limit: ConcurrencyLimit | None = None,
 ) -> httpx.Response:
     """The response to one request.
 
@@ -54,7 +54,7 @@ async def send(
         recipient: Who sends it; `None` for nobody known.
         properties: The recipient's.
         headers: Further ones.
-        admission: Counts the request.
+        limit: Counts the request.
     """
     sent = {**(headers or {}), _PROPERTIES: json.dumps(dict(properties or {}))}
     if recipient is not None:
@@ -63,6 +63,6 @@ async def send(
     if isinstance(body, bytes):
         content = {"content": body}
     app: ASGIApp = Application(routes=list(routes))
-    transport = httpx.ASGITransport(ConcurrencyLimitMiddleware(app, admission) if admission else app)
+    transport = httpx.ASGITransport(ConcurrencyLimitMiddleware(app, limit) if limit else app)
     async with httpx.AsyncClient(transport=transport, base_url="https://gateway.example") as client:
         return await client.request(method, path, headers=sent, **content)

@@ -25,12 +25,12 @@ from sluicegate.tables.snapshot import Snapshot
 MAX_BODY = 1_000
 
 
-def sharing_parts(gateway: MemoryGateway, patience: float = 5.0) -> dict[str, Any]:
+def sharing_parts(gateway: MemoryGateway, threshold: float = 5.0) -> dict[str, Any]:
     """The arguments of `SharingEndpoints`.
 
     Args:
         gateway: What is served.
-        patience: Seconds until a query is pending.
+        threshold: Seconds until a query is pending.
     """
     pages = TokenSigner(KEYS, 60)
     background = BackgroundJobs()
@@ -51,7 +51,7 @@ def sharing_parts(gateway: MemoryGateway, patience: float = 5.0) -> dict[str, An
     async def latest(principal: Principal, shared: SharedTable) -> Snapshot:
         return await (await steps.get()).viewer.latest(principal, shared)
 
-    async def answers() -> TableQueries:
+    async def table_queries() -> TableQueries:
         return (await steps.get()).queries
 
     return {
@@ -60,7 +60,7 @@ def sharing_parts(gateway: MemoryGateway, patience: float = 5.0) -> dict[str, An
         "resolver": gateway.resolver,
         "access": access,
         "steps": steps,
-        "async_queries": AsyncQueries(answers, KEYS.derive("query ids"), background, patience),
+        "async_queries": AsyncQueries(table_queries, KEYS.derive("query ids"), background, threshold),
         "credentials": TableCredentials(gateway.resolver, access, latest, gateway.vending),
         "tokens": pages,
         "background": background,

@@ -89,14 +89,14 @@ class OfferCache(Generic[_T]):
         due = [table for table in tables if self._is_due(table, now)]
         if not due:
             return
-        earlier = {found for table in due if (found := self._under_way(table)) is not None}
+        earlier = {found for table in due if (found := self._pending_lookup(table)) is not None}
         for table in due:
-            if self._under_way(table) is None:
+            if self._pending_lookup(table) is None:
                 self._request(table)
         unknown = {
             found
             for table in due
-            if (found := self._under_way(table)) is not None and self.get(table) is None
+            if (found := self._pending_lookup(table)) is not None and self.get(table) is None
         }
         await anyio.lowlevel.checkpoint()  # refreshes only start; nothing waits for them
         if unknown:
@@ -117,7 +117,7 @@ class OfferCache(Generic[_T]):
             return None
         return entry
 
-    def _under_way(self, table: SharedTable) -> asyncio.Future[None] | None:
+    def _pending_lookup(self, table: SharedTable) -> asyncio.Future[None] | None:
         requested, found = self._requested.get(table.id, (None, None))
         return found if requested == table else None
 
@@ -142,7 +142,7 @@ class OfferCache(Generic[_T]):
                 await self._look_up(table)
             finally:
                 # If the share has changed meanwhile, the id belongs to a later lookup.
-                if self._under_way(table) is found:
+                if self._pending_lookup(table) is found:
                     del self._requested[table.id]
                 found.set_result(None)
 

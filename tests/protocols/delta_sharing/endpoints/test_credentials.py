@@ -15,7 +15,7 @@ from support.gateways.in_process import Answer, Request
 from support.gateways.vending_files import SHARE, VendingGateway, vending_gateway
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
-_PATIENCE_SECONDS = 15
+_TIMEOUT_SECONDS = 15
 DIR: dict[str, Any] = {"history": True, "access_modes": ["url", "dir"]}
 TABLES: dict[str, dict[str, Any]] = {
     "orders": DIR,
@@ -195,7 +195,7 @@ def test_a_revoked_recipient_gets_nothing_any_more(tmp_path: Path) -> None:
 
 def _until_refused(gateway: VendingGateway) -> Answer:
     answer = ask(gateway)
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
     while answer.status == 200 and time.monotonic() < deadline:
         time.sleep(0.05)  # another process revoked it: that is seen within a second
         answer = ask(gateway)

@@ -1,4 +1,4 @@
-"""Listings of many schemas: how many are asked for at once, and what failures leave out."""
+"""Listings of many schemas: how many are requested at once, and what failures leave out."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Listing:
         self._fails = fails
         self._running = 0
         self.most = 0
-        self.asked: list[str] = []
+        self.requested: list[str] = []
 
     async def tables(self, schema: Schema) -> Sequence[SharedTable]:
-        self.asked.append(schema.name)
+        self.requested.append(schema.name)
         self._running += 1
         self.most = max(self.most, self._running)
         await asyncio.sleep(0)
@@ -72,8 +72,8 @@ async def test_a_catalog_that_is_down_is_not_asked_for_all_of_its_schemas(
     listing = Listing(lambda schema: Unavailable("down") if schema.name.startswith("a") else None)
     up = schemas("b", 60)
     assert await tables_of_all([*schemas("a", 60), *up], listing.tables) == [table(each) for each in up]
-    asked = [name for name in listing.asked if name.startswith("a")]
-    assert 16 <= len(asked) < 32
+    requested = [name for name in listing.requested if name.startswith("a")]
+    assert 16 <= len(requested) < 32
     assert len(caplog.records) == 60
 
 

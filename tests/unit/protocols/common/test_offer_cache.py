@@ -15,7 +15,7 @@ from sluicegate.protocols.common.resolver import Resolver
 
 
 class Catalogs:
-    """One catalog hangs, all others answer."""
+    """One catalog hangs, all others respond."""
 
     async def locate(self, shared: SharedTable) -> CatalogTable:
         if shared.catalog == "hanging":
@@ -41,15 +41,15 @@ async def test_a_catalog_that_hangs_hides_no_table_of_another() -> None:
 
 
 class SlowCatalog:
-    """Answers as many questions as a test allows."""
+    """Responds to as many requests as a test allows."""
 
     def __init__(self) -> None:
         self.allowed = asyncio.Semaphore(0)
-        self.asked = 0
+        self.requests = 0
         self.began = asyncio.Event()
 
     async def locate(self, shared: SharedTable) -> CatalogTable:
-        self.asked += 1
+        self.requests += 1
         self.began.set()
         await self.allowed.acquire()
         return CatalogTable(shared.name, "delta", f"s3://lake/{shared.name}")
@@ -78,7 +78,7 @@ async def test_what_a_listing_does_not_wait_for_is_there_at_the_next(
     catalog.allow(70)
     await cache.prefetch(tables)
     assert all(cache.get(each) for each in tables)
-    assert catalog.asked == 100
+    assert catalog.requests == 100
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -132,9 +132,9 @@ async def test_what_is_known_is_listed_at_once_while_it_is_refreshed() -> None:
     await cache.prefetch([orders])
     now = 301.0
     for _ in range(3):
-        await cache.prefetch([orders])  # nobody answers: it would not end before a second
+        await cache.prefetch([orders])  # nothing responds: it would not end before a second
     assert cache.get(orders) == "s3://lake/orders"
-    assert catalog.asked == 2
+    assert catalog.requests == 2
 
 
 async def test_a_fault_of_one_table_is_logged_and_hides_no_other(

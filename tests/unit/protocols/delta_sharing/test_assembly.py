@@ -50,11 +50,11 @@ def gateway() -> MemoryGateway:
 
 
 def routes(
-    gateway: MemoryGateway, keys: KeyRing = KEYS, patience: float | None = None, **sections: Any
+    gateway: MemoryGateway, keys: KeyRing = KEYS, threshold: float | None = None, **sections: Any
 ) -> list[Route]:
     settings = Settings.model_validate(sections)
-    if patience is not None:  # shorter than a configuration may say
-        sharing = settings.sharing.model_copy(update={"async_query_threshold": patience})
+    if threshold is not None:  # shorter than a configuration may say
+        sharing = settings.sharing.model_copy(update={"async_query_threshold": threshold})
         settings = settings.model_copy(update={"sharing": sharing})
     return sharing_routes(
         settings,
@@ -134,7 +134,7 @@ async def test_any_replica_continues_pages(gateway: MemoryGateway, keys: KeyRing
 @pytest.mark.usefixtures("same_allocators")
 async def test_a_slow_query_is_pending_after_the_configured_time(gateway: MemoryGateway) -> None:
     gateway.format.closed = asyncio.Event()
-    served = routes(gateway, patience=0.001)
+    served = routes(gateway, threshold=0.001)
     headers = {"delta-sharing-capabilities": f"asyncquery=true;{FEATURES}"}
     body = {"idempotencyKey": "k"}
     pending = await send(served, "POST", f"{TABLE}/query", body, headers=headers)

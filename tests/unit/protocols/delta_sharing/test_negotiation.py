@@ -77,24 +77,24 @@ def test_a_table_without_url_access_refuses_queries() -> None:
 
 def test_the_end_stream_action_is_announced_only_when_it_will_come() -> None:
     assert negotiate(parse(None), PLAIN).header() == {"responseformat": "parquet"}
-    asked = negotiate(parse("includeendstreamaction=true"), PLAIN)
-    assert asked.header() == {"responseformat": "parquet", "includeendstreamaction": "true"}
+    negotiated = negotiate(parse("includeendstreamaction=true"), PLAIN)
+    assert negotiated.header() == {"responseformat": "parquet", "includeendstreamaction": "true"}
 
 
 def outcome(client: str | None, server: str | None) -> str:
     """What comes of a client that names modes and a table that is served by some.
 
-    A server that does not know the capability answers as this one where it counts for nothing. A client
-    that sends none gets the metadata, which says the modes, and is refused when it asks for URLs.
+    A server that does not know the capability responds as this one where it counts for nothing. A
+    client that sends none gets the metadata with the modes, and is refused when it requests URLs.
     """
-    asked = parse(client and f"accessmode={client}")
+    requested = parse(client and f"accessmode={client}")
     offered = [mode for mode in get_args(AccessMode) if mode in (server or "url").split(",")]
     try:
-        answer = negotiate(asked, PLAIN, offered=offered, metadata=server is not None).header()
+        response = negotiate(requested, PLAIN, offered=offered, metadata=server is not None).header()
         able = (client or "url").split(",")
-        usable = [mode for mode in answer.get("accessmode", "url").split(",") if mode in able]
+        usable = [mode for mode in response.get("accessmode", "url").split(",") if mode in able]
         if usable == ["url"]:
-            negotiate(asked, PLAIN, offered=offered)
+            negotiate(requested, PLAIN, offered=offered)
     except UnsupportedOperation:
         return "server refuses"
     return " or ".join(usable) or "client gives up"

@@ -21,15 +21,15 @@ TABLE = SharedTable("1", "sales", "2", "eu", "t", "raw", "t", history=True, acce
 
 
 class Catalogs(Resolver):
-    """Answers as a catalog that the test holds: no real one is slow or down at will."""
+    """Responds as a catalog that the test holds: no real one is slow or down at will."""
 
     def __init__(self, lake: str) -> None:
         self.lake = lake
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         self.down = self.stuck = False
 
     async def locate(self, shared: SharedTable) -> CatalogTable:
-        self.asked.append(shared.identifier)
+        self.requested.append(shared.identifier)
         if self.down:
             raise Unavailable("the catalog does not respond")
         if self.stuck:
@@ -72,17 +72,17 @@ async def test_catalogs_are_asked_once_in_a_while(
 ) -> None:
     for _ in range(3):
         assert await located(offers) == "t"
-    assert catalogs.asked == ["t"]
+    assert catalogs.requested == ["t"]
     clock.now += 301
     assert await located(offers) == "t"
-    assert catalogs.asked == ["t", "t"]
+    assert catalogs.requested == ["t", "t"]
 
 
 async def test_tables_shared_by_url_alone_are_not_asked_for(
     offers: ListedOffers, catalogs: Catalogs
 ) -> None:
     assert await located(offers, replace(TABLE, access_modes=("url",))) is None
-    assert catalogs.asked == []
+    assert catalogs.requested == []
 
 
 async def test_a_share_that_changes_is_seen_at_once(offers: ListedOffers) -> None:
@@ -96,7 +96,7 @@ async def test_a_catalog_that_is_down_is_left_alone_for_a_while(
 ) -> None:
     catalogs.down = True
     assert [await located(offers) for _ in range(2)] == [None, None]
-    assert catalogs.asked == ["t"]
+    assert catalogs.requested == ["t"]
     catalogs.down = False
     clock.now += 31
     assert await located(offers) == "t"
@@ -109,7 +109,7 @@ async def test_what_was_known_is_listed_while_a_catalog_is_down(
     catalogs.down = True
     clock.now += 301
     assert await located(offers) == "t"
-    assert catalogs.asked == ["t", "t"]
+    assert catalogs.requested == ["t", "t"]
 
 
 async def test_a_catalog_that_does_not_answer_is_not_waited_for(

@@ -30,8 +30,8 @@ def gateway() -> MemoryGateway:
     return memory_gateway(FULL, format=MemoryFormat(versions, history))
 
 
-def routes(gateway: MemoryGateway, patience: float = 5.0) -> list[Route]:
-    return SharingEndpoints(**sharing_parts(gateway, patience)).routes()
+def routes(gateway: MemoryGateway, threshold: float = 5.0) -> list[Route]:
+    return SharingEndpoints(**sharing_parts(gateway, threshold)).routes()
 
 
 async def get(gateway: MemoryGateway, path: str, **options: Any) -> httpx.Response:
@@ -168,11 +168,11 @@ async def test_a_slow_query_can_be_polled(gateway: MemoryGateway) -> None:
 
 async def test_a_client_that_cannot_poll_waits(gateway: MemoryGateway) -> None:
     gateway.format.closed = asyncio.Event()
-    asked = asyncio.create_task(send(routes(gateway, 0.001), "POST", f"{TABLE}/query", {}))
+    pending = asyncio.create_task(send(routes(gateway, 0.001), "POST", f"{TABLE}/query", {}))
     await asyncio.sleep(0.02)
-    assert not asked.done()
+    assert not pending.done()
     gateway.format.closed.set()
-    assert kinds(await asked) == ["protocol", "metaData", "file", "file"]
+    assert kinds(await pending) == ["protocol", "metaData", "file", "file"]
 
 
 @pytest.mark.parametrize(

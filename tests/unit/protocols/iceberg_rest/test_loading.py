@@ -27,9 +27,9 @@ async def iceberg() -> IcebergInMemory:
     return made
 
 
-async def load(made: IcebergInMemory, asked: LoadRequest) -> dict[str, Any]:
+async def load(made: IcebergInMemory, request: LoadRequest) -> dict[str, Any]:
     """A load as clients see it."""
-    loaded: dict[str, Any] = orjson.loads(orjson.dumps(await made.loader.load(ACME, ORDERS, asked)))
+    loaded: dict[str, Any] = orjson.loads(orjson.dumps(await made.loader.load(ACME, ORDERS, request)))
     return loaded
 
 
@@ -123,8 +123,8 @@ async def test_the_prefix_is_the_deepest_common_directory(
 
 
 async def test_only_referenced_snapshots_are_loaded_if_requested(iceberg: IcebergInMemory) -> None:
-    async def numbers(asked: LoadRequest) -> list[int]:
-        snapshots = (await load(iceberg, asked))["metadata"]["snapshots"]
+    async def numbers(request: LoadRequest) -> list[int]:
+        snapshots = (await load(iceberg, request))["metadata"]["snapshots"]
         return [each["snapshot-id"] for each in snapshots]
 
     assert await numbers(LoadRequest(False, False)) == [1, 2, 3]

@@ -97,5 +97,5 @@ def test_the_last_line(value: dict[str, Any], valid: bool) -> None:
 
 
 def test_readers_of_the_document_are_told_that_items_are_lines() -> None:
-    answers = [schemas()[f"{name}Answer"] for name in ("Metadata", "Query", "Changes")]
-    assert all("one line of the NDJSON response" in each["description"] for each in answers)
+    responses = [schemas()[f"{name}Answer"] for name in ("Metadata", "Query", "Changes")]
+    assert all("one line of the NDJSON response" in each["description"] for each in responses)

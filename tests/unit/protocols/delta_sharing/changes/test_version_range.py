@@ -48,13 +48,13 @@ def ranges(gateway: MemoryGateway, clock: Clock) -> ChangeRanges:
 async def position(
     ranges: ChangeRanges,
     gateway: MemoryGateway,
-    asked: ChangesRequest,
+    changes_request: ChangesRequest,
     *,
     shared: SharedTable | None = None,
     principal: Principal = ACME,
 ) -> Position:
     table = await gateway.open(shared or shared_table(), principal)
-    return await ranges.position(principal, table, asked, LATEST)
+    return await ranges.position(principal, table, changes_request, LATEST)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ async def test_the_bounds_of_a_feed(
 
 
 @pytest.mark.parametrize(
-    ("asked", "says"),
+    ("changes_request", "says"),
     [
         (request(start=Bound(6)), "startingVersion 6 is beyond the latest version of the table, 5"),
         (request(start=Bound(3), end=Bound(2)), "ends at version 2, before it starts at 3"),
@@ -90,10 +90,10 @@ async def test_the_bounds_of_a_feed(
     ],
 )
 async def test_a_range_that_the_table_does_not_have_is_rejected(
-    ranges: ChangeRanges, gateway: MemoryGateway, asked: ChangesRequest, says: str
+    ranges: ChangeRanges, gateway: MemoryGateway, changes_request: ChangesRequest, says: str
 ) -> None:
     with pytest.raises(InvalidRequest, match=says):
-        await position(ranges, gateway, asked)
+        await position(ranges, gateway, changes_request)
 
 
 async def test_a_stream_may_end_at_the_latest_version(
@@ -106,8 +106,8 @@ async def test_a_time_before_the_first_shared_version_means_that_version(
     ranges: ChangeRanges, gateway: MemoryGateway
 ) -> None:
     shared = shared_table(start_version=3)
-    asked = request(start=Bound(timestamp=EARLY))
-    assert (await position(ranges, gateway, asked, shared=shared)).start == 3
+    changes_request = request(start=Bound(timestamp=EARLY))
+    assert (await position(ranges, gateway, changes_request, shared=shared)).start == 3
 
 
 async def test_a_version_before_the_first_shared_version_is_rejected(
@@ -125,10 +125,10 @@ REST = Position(start=1, end=4, latest=5, version=2, index=7)
 async def test_a_token_continues_where_it_was_issued(
     ranges: ChangeRanges, gateway: MemoryGateway
 ) -> None:
-    asked = request(start=Bound(1), max_files=3)
-    token = ranges.next_page(ACME, shared_table(), asked, REST)
+    changes_request = request(start=Bound(1), max_files=3)
+    token = ranges.next_page(ACME, shared_table(), changes_request, REST)
     gateway.format.read.clear()
-    later = replace(asked, page_token=token, max_files=9)
+    later = replace(changes_request, page_token=token, max_files=9)
     assert await position(ranges, gateway, later) == REST
     assert gateway.format.read == []  # the range is not resolved again
 
@@ -150,27 +150,31 @@ async def test_a_token_is_bound_to_request_table_and_recipient(
     shared: SharedTable,
     principal: Principal,
 ) -> None:
-    asked = request(start=Bound(1))
-    token = ranges.next_page(ACME, shared_table(), asked, REST)
-    other = replace(asked, page_token=token, **changed)
+    changes_request = request(start=Bound(1))
+    token = ranges.next_page(ACME, shared_table(), changes_request, REST)
+    other = replace(changes_request, page_token=token, **changed)
     with pytest.raises(InvalidRequest, match="pageToken is not valid for this request"):
         await position(ranges, gateway, other, shared=shared, principal=principal)
 
 
 async def test_a_token_expires(ranges: ChangeRanges, gateway: MemoryGateway, clock: Clock) -> None:
-    asked = request(start=Bound(1))
-    asked = replace(asked, page_token=ranges.next_page(ACME, shared_table(), asked, REST))
+    changes_request = request(start=Bound(1))
+    changes_request = replace(
+        changes_request, page_token=ranges.next_page(ACME, shared_table(), changes_request, REST)
+    )
     clock.advance(60)
-    assert await position(ranges, gateway, asked) == REST
+    assert await position(ranges, gateway, changes_request) == REST
     clock.advance(1)
     with pytest.raises(InvalidRequest, match="pageToken has expired"):
-        await position(ranges, gateway, asked)
+        await position(ranges, gateway, changes_request)
 
 
 async def test_a_token_does_not_outlast_a_later_first_version(
     ranges: ChangeRanges, gateway: MemoryGateway
 ) -> None:
-    asked = request(start=Bound(1))
-    asked = replace(asked, page_token=ranges.next_page(ACME, shared_table(), asked, REST))
+    changes_request = request(start=Bound(1))
+    changes_request = replace(
+        changes_request, page_token=ranges.next_page(ACME, shared_table(), changes_request, REST)
+    )
     with pytest.raises(InvalidRequest, match="version 1 is not shared"):
-        await position(ranges, gateway, asked, shared=shared_table(start_version=2))
+        await position(ranges, gateway, changes_request, shared=shared_table(start_version=2))

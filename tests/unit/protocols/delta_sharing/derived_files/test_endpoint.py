@@ -143,27 +143,25 @@ async def test_a_link_is_served_where_the_recipient_may_call_from(
 
 
 async def test_reading_a_link_counts_as_a_request_in_progress(gateway: MemoryGateway) -> None:
-    admission = ConcurrencyLimit(ConcurrencyLimits(max_requests=1))
+    limit = ConcurrencyLimit(ConcurrencyLimits(max_requests=1))
     endpoint = DerivedFileEndpoint(KEYS, gateway.grants, gateway.resolver, gateway.reader)
     url = await link(gateway)
-    other = RequestSlots(admission, "192.0.2.9")
+    other = RequestSlots(limit, "192.0.2.9")
     await other.enter(None)
-    fetched = asyncio.create_task(
-        send([endpoint.route()], "GET", url, recipient=None, admission=admission)
-    )
+    fetched = asyncio.create_task(send([endpoint.route()], "GET", url, recipient=None, limit=limit))
     await asyncio.sleep(0.01)
     assert (fetched.done(), gateway.format.read) == (False, [])
     other.leave()
     assert (await fetched).content == CONTENT
-    assert admission.enter_now(RIVAL.id)  # it has left
+    assert limit.enter_now(RIVAL.id)  # it has left
 
 
 async def test_a_link_that_is_not_valid_waits_for_no_other_request(gateway: MemoryGateway) -> None:
-    admission = ConcurrencyLimit(ConcurrencyLimits(max_requests=1))
+    limit = ConcurrencyLimit(ConcurrencyLimits(max_requests=1))
     endpoint = DerivedFileEndpoint(OTHER_KEYS, gateway.grants, gateway.resolver, gateway.reader)
-    await RequestSlots(admission, "192.0.2.9").enter(None)
+    await RequestSlots(limit, "192.0.2.9").enter(None)
     url = await link(gateway)
-    refused = await send([endpoint.route()], "GET", url, recipient=None, admission=admission)
+    refused = await send([endpoint.route()], "GET", url, recipient=None, limit=limit)
     assert refused.status_code == 403
 
 

@@ -54,8 +54,8 @@ def clock() -> Clock:
     return Clock(100 * DAY)
 
 
-class Asked:
-    """Queries under test, and what they were asked for.
+class SubmittedQueries:
+    """Queries under test, and what they were submitted with.
 
     Attributes:
         found: The table that looking it up finds; an exception is raised.
@@ -101,8 +101,8 @@ class Asked:
 
 
 @pytest.fixture
-def asked(gateway: MemoryGateway, clock: Clock) -> Asked:
-    return Asked(gateway, clock)
+def queries(gateway: MemoryGateway, clock: Clock) -> SubmittedQueries:
+    return SubmittedQueries(gateway, clock)
 
 
 @pytest.fixture
@@ -120,20 +120,22 @@ async def kinds(response: SharingResponse) -> list[str]:
     return [next(iter(line)) for line in await lines(response)]
 
 
-async def test_a_quick_query_is_answered_at_once(asked: Asked) -> None:
-    assert await kinds(await asked.submit()) == ["protocol", "metaData", "file", "file"]
+async def test_a_quick_query_returns_at_once(queries: SubmittedQueries) -> None:
+    assert await kinds(await queries.submit()) == ["protocol", "metaData", "file", "file"]
 
 
-async def test_a_query_needs_an_idempotency_key(asked: Asked, gateway: MemoryGateway) -> None:
+async def test_a_query_needs_an_idempotency_key(
+    queries: SubmittedQueries, gateway: MemoryGateway
+) -> None:
     with pytest.raises(InvalidRequest, match="needs an idempotencyKey"):
-        await asked.submit(replace(REQUEST, idempotency_key=None))
+        await queries.submit(replace(REQUEST, idempotency_key=None))
     assert gateway.format.read == []
 
 
 async def test_a_slow_query_is_pending_until_its_snapshot_is_loaded(
-    asked: Asked, gateway: MemoryGateway, slow: asyncio.Event
+    queries: SubmittedQueries, gateway: MemoryGateway, slow: asyncio.Event
 ) -> None:
-    response = await asked.submit()
+    response = await queries.submit()
     assert response.headers == {
         "Delta-Table-Version": "0",
         "delta-sharing-capabilities": "responseformat=parquet;asyncquery=true",
@@ -141,31 +143,33 @@ async def test_a_slow_query_is_pending_until_its_snapshot_is_loaded(
     ((_, status),) = (await lines(response))[0].items()
     query_id = status.pop("queryId")
     assert status == {"status": "pending"}
-    assert await lines(await asked.info(query_id)) == [
+    assert await lines(await queries.info(query_id)) == [
         {"queryStatus": {"queryId": query_id, "status": "pending"}}
     ]
     slow.set()
-    assert await kinds(await asked.info(query_id)) == ["protocol", "metaData", "file", "file"]
+    assert await kinds(await queries.info(query_id)) == ["protocol", "metaData", "file", "file"]
     assert gateway.format.read[0] == "latest"
 
 
 async def test_polls_join_the_load_that_the_query_started(
-    asked: Asked, gateway: MemoryGateway, slow: asyncio.Event
+    queries: SubmittedQueries, gateway: MemoryGateway, slow: asyncio.Event
 ) -> None:
-    query_id = await asked.pending()
-    await asked.info(query_id)
-    await asked.info(query_id)
+    query_id = await queries.pending()
+    await queries.info(query_id)
+    await queries.info(query_id)
     assert gateway.format.read == ["latest"]
 
 
 @pytest.mark.usefixtures("slow")
-async def test_the_same_request_has_the_same_id_for_a_day(asked: Asked, clock: Clock) -> None:
-    query_id = await asked.pending()
-    assert await asked.pending() == query_id
+async def test_the_same_request_has_the_same_id_for_a_day(
+    queries: SubmittedQueries, clock: Clock
+) -> None:
+    query_id = await queries.pending()
+    assert await queries.pending() == query_id
     clock.advance(DAY - 1)
-    assert await asked.pending() == query_id
+    assert await queries.pending() == query_id
     clock.advance(1)
-    assert await asked.pending() != query_id
+    assert await queries.pending() != query_id
 
 
 @pytest.mark.usefixtures("slow")
@@ -181,18 +185,20 @@ async def test_the_same_request_has_the_same_id_for_a_day(asked: Asked, clock: C
         {"include_refresh_token": True},
     ],
 )
-async def test_another_request_has_another_id(asked: Asked, changed: dict[str, Any]) -> None:
-    assert await asked.pending(replace(REQUEST, **changed)) != await asked.pending()
+async def test_another_request_has_another_id(
+    queries: SubmittedQueries, changed: dict[str, Any]
+) -> None:
+    assert await queries.pending(replace(REQUEST, **changed)) != await queries.pending()
 
 
 @pytest.mark.usefixtures("slow")
-async def test_an_id_is_bound_to_recipient_and_table(asked: Asked) -> None:
-    query_id = await asked.pending()
+async def test_an_id_is_bound_to_recipient_and_table(queries: SubmittedQueries) -> None:
+    query_id = await queries.pending()
     for address in (replace(ADDRESS, principal=RIVAL), replace(ADDRESS, names=("sales", "eu", "x"))):
         with pytest.raises(NotFound, match="does not exist or has expired: send the query again"):
-            await asked.info(query_id, address=address)
+            await queries.info(query_id, address=address)
     upper = replace(ADDRESS, names=("SALES", "EU", "ORDERS"))
-    assert await kinds(await asked.info(query_id, address=upper)) == ["queryStatus"]
+    assert await kinds(await queries.info(query_id, address=upper)) == ["queryStatus"]
 
 
 async def test_names_of_an_address_are_not_mixed_up() -> None:
@@ -201,78 +207,82 @@ async def test_names_of_an_address_are_not_mixed_up() -> None:
 
 
 @pytest.mark.parametrize("query_id", ["", "x", "ü", "AAAA", "A" * 60, "a b", "../x", "=", "A==="])
-async def test_an_id_that_nobody_issued_is_not_found(asked: Asked, query_id: str) -> None:
+async def test_an_id_that_nobody_issued_is_not_found(queries: SubmittedQueries, query_id: str) -> None:
     with pytest.raises(NotFound):
-        await asked.info(query_id)
+        await queries.info(query_id)
 
 
-async def test_an_id_that_was_changed_is_not_found(asked: Asked, slow: asyncio.Event) -> None:
-    query_id = await asked.pending()
+async def test_an_id_that_was_changed_is_not_found(
+    queries: SubmittedQueries, slow: asyncio.Event
+) -> None:
+    query_id = await queries.pending()
     slow.set()
     for at in (0, 10, len(query_id) - 2):
         changed = query_id[:at] + ("A" if query_id[at] != "A" else "B") + query_id[at + 1 :]
         with pytest.raises(NotFound):
-            await asked.info(changed)
+            await queries.info(changed)
     for stray in ("!", "ü", "=", "!!!!", "    "):  # four leave the padding as it is
         with pytest.raises(NotFound):
-            await asked.info(f"{query_id[:8]}{stray}{query_id[8:]}")
-    assert "file" in await kinds(await asked.info(query_id))
+            await queries.info(f"{query_id[:8]}{stray}{query_id[8:]}")
+    assert "file" in await kinds(await queries.info(query_id))
 
 
 @pytest.mark.parametrize(("days", "is_valid"), [(0, True), (1, True), (2, False)])
 async def test_an_id_is_valid_until_the_end_of_the_next_day(
-    asked: Asked, slow: asyncio.Event, clock: Clock, days: int, is_valid: bool
+    queries: SubmittedQueries, slow: asyncio.Event, clock: Clock, days: int, is_valid: bool
 ) -> None:
     clock.advance(DAY - 1)
-    query_id = await asked.pending()
+    query_id = await queries.pending()
     slow.set()
     clock.now = (100 + days) * DAY + DAY - 1
     if is_valid:
-        assert "file" in await kinds(await asked.info(query_id))
+        assert "file" in await kinds(await queries.info(query_id))
     else:
         with pytest.raises(NotFound):
-            await asked.info(query_id)
+            await queries.info(query_id)
 
 
 async def test_any_replica_serves_an_id(
-    asked: Asked, slow: asyncio.Event, gateway: MemoryGateway, clock: Clock
+    queries: SubmittedQueries, slow: asyncio.Event, gateway: MemoryGateway, clock: Clock
 ) -> None:
-    query_id = await asked.pending()
+    query_id = await queries.pending()
     slow.set()
-    rotated = Asked(gateway, clock, KeyRing((b"n" * 32, *QUERY_KEYS.keys)))
+    rotated = SubmittedQueries(gateway, clock, KeyRing((b"n" * 32, *QUERY_KEYS.keys)))
     assert "file" in await kinds(await rotated.info(query_id))
     with pytest.raises(NotFound):
-        await Asked(gateway, clock, KeyRing((b"n" * 32,))).info(query_id)
+        await SubmittedQueries(gateway, clock, KeyRing((b"n" * 32,))).info(query_id)
 
 
-async def test_a_poll_has_the_options_of_the_query(asked: Asked, slow: asyncio.Event) -> None:
+async def test_a_poll_has_the_options_of_the_query(
+    queries: SubmittedQueries, slow: asyncio.Event
+) -> None:
     form = replace(FORM, file_id_hash="delta")
     request = replace(REQUEST, travel=TimeTravel(version=0), limit=0, include_refresh_token=True)
-    response = await asked.submit(request, form=form)
+    response = await queries.submit(request, form=form)
     assert response.headers["fileidhash"] == "delta"
     query_id = (await lines(response))[0]["queryStatus"]["queryId"]
     slow.set()
-    polled = await asked.info(query_id)
+    polled = await queries.info(query_id)
     assert polled.headers["fileidhash"] == "delta"
     found = await lines(polled)
     assert [next(iter(line)) for line in found] == ["protocol", "metaData", "endStreamAction"]
     assert found[1]["metaData"]["version"] == 0
     assert "refreshToken" in found[-1]["endStreamAction"]
-    chosen = await asked.info(query_id, form=replace(FORM, file_id_hash="parquet"))
+    chosen = await queries.info(query_id, form=replace(FORM, file_id_hash="parquet"))
     assert chosen.headers["fileidhash"] == "parquet"
 
 
 async def test_pages_of_a_poll_are_never_pending(
-    asked: Asked, slow: asyncio.Event, gateway: MemoryGateway
+    queries: SubmittedQueries, slow: asyncio.Event, gateway: MemoryGateway
 ) -> None:
-    query_id = await asked.pending(replace(REQUEST, include_refresh_token=True))
+    query_id = await queries.pending(replace(REQUEST, include_refresh_token=True))
     slow.set()
-    first = await lines(await asked.info(query_id, replace(POLL, max_files=1)))
+    first = await lines(await queries.info(query_id, replace(POLL, max_files=1)))
     end = first[-1]["endStreamAction"]
     assert "refreshToken" in end
     gateway.format.closed = asyncio.Event()
     following = replace(POLL, max_files=1, page_token=end["nextPageToken"])
-    later = asyncio.create_task(asked.info(query_id, following))
+    later = asyncio.create_task(queries.info(query_id, following))
     await asyncio.sleep(0.01)
     assert not later.done()
     gateway.format.closed.set()
@@ -281,12 +291,14 @@ async def test_pages_of_a_poll_are_never_pending(
     assert "refreshToken" not in found[-1]["endStreamAction"]
 
 
-async def test_a_query_that_continues_is_never_pending(asked: Asked, slow: asyncio.Event) -> None:
+async def test_a_query_that_continues_is_never_pending(
+    queries: SubmittedQueries, slow: asyncio.Event
+) -> None:
     slow.set()
-    first = await lines(await asked.submit(replace(REQUEST, include_refresh_token=True)))
+    first = await lines(await queries.submit(replace(REQUEST, include_refresh_token=True)))
     slow.clear()
     token = first[-1]["endStreamAction"]["refreshToken"]
-    again = asyncio.create_task(asked.submit(replace(REQUEST, refresh_token=token)))
+    again = asyncio.create_task(queries.submit(replace(REQUEST, refresh_token=token)))
     await asyncio.sleep(0.01)
     assert not again.done()
     slow.set()
@@ -294,10 +306,10 @@ async def test_a_query_that_continues_is_never_pending(asked: Asked, slow: async
 
 
 async def test_a_query_that_is_too_long_for_an_id_is_never_pending(
-    asked: Asked, slow: asyncio.Event
+    queries: SubmittedQueries, slow: asyncio.Event
 ) -> None:
     hints = tuple(f"id = {number * 7919 % 10_007}" for number in range(2_000))
-    query = asyncio.create_task(asked.submit(replace(REQUEST, sql_hints=hints)))
+    query = asyncio.create_task(queries.submit(replace(REQUEST, sql_hints=hints)))
     await asyncio.sleep(0.02)
     assert not query.done()
     slow.set()
@@ -308,17 +320,17 @@ async def test_a_query_that_is_too_long_for_an_id_is_never_pending(
     "failure", [Unavailable("down", detail="10.0.0.7"), TableUnreadable("damaged")]
 )
 async def test_a_query_that_fails_in_the_background_has_a_status(
-    asked: Asked,
+    queries: SubmittedQueries,
     slow: asyncio.Event,
     gateway: MemoryGateway,
     failure: Unavailable | TableUnreadable,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO)
-    query_id = await asked.pending()
+    query_id = await queries.pending()
     gateway.format.failure = failure
     slow.set()
-    response = await asked.info(query_id)
+    response = await queries.info(query_id)
     assert await lines(response) == [
         {
             "queryStatus": {
@@ -332,32 +344,34 @@ async def test_a_query_that_fails_in_the_background_has_a_status(
     assert failure.for_operators in caplog.text
 
 
-async def test_a_failure_of_a_quick_query_is_an_error(asked: Asked, gateway: MemoryGateway) -> None:
+async def test_a_failure_of_a_quick_query_is_an_error(
+    queries: SubmittedQueries, gateway: MemoryGateway
+) -> None:
     gateway.format.failure = Unavailable("down")
     with pytest.raises(Unavailable):
-        await asked.submit()
+        await queries.submit()
 
 
 async def test_a_request_that_is_not_valid_is_an_error_also_for_polls(
-    asked: Asked, slow: asyncio.Event
+    queries: SubmittedQueries, slow: asyncio.Event
 ) -> None:
-    query_id = await asked.pending(replace(REQUEST, travel=TimeTravel(version=0)))
+    query_id = await queries.pending(replace(REQUEST, travel=TimeTravel(version=0)))
     slow.set()
     await asyncio.sleep(0.01)
-    asked.found = shared_table()  # its history is not shared any more
+    queries.found = shared_table()  # its history is not shared any more
     with pytest.raises(UnsupportedOperation, match="time travel"):
-        await asked.info(query_id)
+        await queries.info(query_id)
 
 
-async def test_every_poll_looks_the_table_up(asked: Asked, slow: asyncio.Event) -> None:
-    query_id = await asked.pending()
+async def test_every_poll_looks_the_table_up(queries: SubmittedQueries, slow: asyncio.Event) -> None:
+    query_id = await queries.pending()
     slow.set()
-    asked.found = NotFound("there is no table")
+    queries.found = NotFound("there is no table")
     with pytest.raises(NotFound, match="there is no table"):
-        await asked.info(query_id)
+        await queries.info(query_id)
 
 
-async def test_a_table_that_is_not_found_is_an_error(asked: Asked) -> None:
-    asked.found = NotFound("there is no table")
+async def test_a_table_that_is_not_found_is_an_error(queries: SubmittedQueries) -> None:
+    queries.found = NotFound("there is no table")
     with pytest.raises(NotFound, match="there is no table"):
-        await asked.submit()
+        await queries.submit()

@@ -1,4 +1,4 @@
-"""The gateway's answers about one table, in either format, line by line."""
+"""The gateway's responses about one table, in either format, line by line."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _PHYSICAL = "delta.columnMapping.physicalName"
 
 @dataclass(frozen=True)
 class FileLine:
-    """One file of an answer.
+    """One file of a response.
 
     Attributes:
         kind: `file`, `add`, `remove` or `cdf`.
-        id: The same for the same file in every answer.
+        id: The same for the same file in every response.
         content: The line's object in parquet format, the log's action in delta format.
     """
 
@@ -43,8 +43,8 @@ class FileLine:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What was answered.
+class TableResponse:
+    """The content of a response.
 
     Attributes:
         version: As the header says.
@@ -60,7 +60,7 @@ class Answer:
     later: Mapping[int, Mapping[str, Any]]
     files: list[FileLine]
 
-    def in_force(self, version: int) -> Answer:
+    def in_force(self, version: int) -> TableResponse:
         """The same with the metadata that a version has."""
         known = [each for each in self.later if each <= version]
         return replace(self, metadata=self.later[max(known)]) if known else self
@@ -104,54 +104,54 @@ class Refused(Exception):
 
 
 class GatewayTable:
-    """Asks the gateway about one table, in one format."""
+    """Reads one table from the gateway, in one format."""
 
     def __init__(self, client: httpx.Client, table: Addressed, capabilities: Mapping[str, str]) -> None:
         self._client = client
         self._table = table
         self._headers = dict(capabilities)
 
-    def snapshot(self, **travel: int | str) -> Answer:
+    def snapshot(self, **travel: int | str) -> TableResponse:
         """The files of the latest version, or of a `version` or `timestamp`."""
         return self._query(travel)
 
-    def stream(self, first: int, last: int) -> Answer:
+    def stream(self, first: int, last: int) -> TableResponse:
         """The files that a range of versions added and removed."""
         return self._query({"startingVersion": first, "endingVersion": last})
 
-    def changes(self, first: int, last: int) -> Answer:
+    def changes(self, first: int, last: int) -> TableResponse:
         """The change data feed of a range of versions."""
         return self._changes({"startingVersion": first, "endingVersion": last})
 
-    def changes_between(self, first: str, last: str) -> Answer:
+    def changes_between(self, first: str, last: str) -> TableResponse:
         """The change data feed between two moments in ISO 8601, both included."""
         return self._changes({"startingTimestamp": first, "endingTimestamp": last})
 
     def version(self) -> int:
         """The latest version."""
-        answer = self._client.get(f"{self._table.path()}/version")
-        return int(answer.headers["delta-table-version"])
+        response = self._client.get(f"{self._table.path()}/version")
+        return int(response.headers["delta-table-version"])
 
     def path(self, file: FileLine) -> str:
         """The literal path of a file, relative to the table."""
         location = unquote(urlsplit(file.url).path)
         return location.partition(f"/{self._table.name}/")[2]
 
-    def _changes(self, asked: Mapping[str, int | str]) -> Answer:
+    def _changes(self, parameters: Mapping[str, int | str]) -> TableResponse:
         url = f"{self._table.path()}/changes"
-        return _answer(self._client.get(url, params=asked, headers=self._headers))
+        return _parsed(self._client.get(url, params=parameters, headers=self._headers))
 
-    def _query(self, body: Mapping[str, int | str]) -> Answer:
+    def _query(self, body: Mapping[str, int | str]) -> TableResponse:
         url = f"{self._table.path()}/query"
-        return _answer(self._client.post(url, json=body, headers=self._headers))
+        return _parsed(self._client.post(url, json=body, headers=self._headers))
 
 
-def _answer(response: httpx.Response) -> Answer:
+def _parsed(response: httpx.Response) -> TableResponse:
     if response.status_code != 200:
         raise Refused(f"{response.status_code}: {response.text}")
     protocol, metadata, *lines = map(orjson.loads, response.text.splitlines())
     later = [line["metaData"] for line in lines if "metaData" in line]
-    return Answer(
+    return TableResponse(
         int(response.headers["delta-table-version"]),
         protocol["protocol"],
         metadata["metaData"],
