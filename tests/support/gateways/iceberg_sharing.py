@@ -19,7 +19,7 @@ from support.gateways.gateway import RunningGateway, running_gateway, write_conf
 from support.process.installed import Site
 
 SHARE, SCHEMA = "lake", "full"
-_TABLES = 100
+_TABLES = 200
 # Stands in for what a REST catalog says: the newest metadata file of a table's folder is its state.
 _CATALOG = """
 from pathlib import Path
