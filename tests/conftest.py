@@ -4,7 +4,7 @@ import signal
 from collections.abc import Generator
 
 import pytest
-from support.process.beside import left_out
+from support.process.external_files import left_out
 
 from sluicegate.testing.leaks import no_secret_leaks
 

@@ -1,4 +1,4 @@
-"""Hosts that strangers name: those that lead into the machine are known, however they are written."""
+"""Hosts that others name: those that lead into the machine are known, however they are written."""
 
 from __future__ import annotations
 

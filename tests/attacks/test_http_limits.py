@@ -1,4 +1,4 @@
-"""Bytes and connections of strangers, who need no token: heads, trailers, slow clients, crowds."""
+"""Bytes and connections of unauthenticated clients: heads, trailers, slow clients, crowds."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def test_credentials_are_refused(
     [
         (FORM | {"subject_token": "known"}, True, 200, None),
         (FORM | {"subject_token": "known"}, False, 400, "INVALID_ARGUMENT"),
-        (FORM | {"subject_token": "stranger"}, True, 400, "INVALID_ARGUMENT"),
+        (FORM | {"subject_token": "unknown"}, True, 400, "INVALID_ARGUMENT"),
         (FORM | {"subject_token": "garbage"}, True, 401, "UNAUTHENTICATED"),
         (FORM | {"grant_type": "password"}, True, 400, "INVALID_ARGUMENT"),
     ],
@@ -223,7 +223,7 @@ def test_credentials_are_refused(
 def test_identity_tokens_are_exchanged(
     unity: UnityServer, form: dict[str, str], is_authorizing: bool, status: int, code: str | None
 ) -> None:
-    unity.state.exchanged, unity.state.unknown_subjects = {"known": "good"}, {"stranger"}
+    unity.state.exchanged, unity.state.unknown_subjects = {"known": "good"}, {"unknown"}
     if not is_authorizing:
         unity.state.tokens = None
     answer = httpx.post(f"{unity.uri}{EXCHANGE}", data=form)

@@ -9,8 +9,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support.process.beside import require_beside
 from support.process.docs import ROOT
+from support.process.external_files import require_external_files
 
 from sluicegate.protocols.openapi import iceberg
 
@@ -70,8 +70,8 @@ ICEBERG_ROWS = rows(ICEBERG_PAGE)
 
 
 def specification(name: str) -> list[str]:
-    """The lines of a document; skips the test where it is not at hand, fails it in CI."""
-    require_beside((SPECS / name).exists(), "the specifications", "SLUICEGATE_SPECIFICATIONS")
+    """The lines of a document; skips the test where it is not available, fails it in CI."""
+    require_external_files((SPECS / name).exists(), "the specifications", "SLUICEGATE_SPECIFICATIONS")
     return (SPECS / name).read_text(encoding="utf-8").splitlines()
 
 

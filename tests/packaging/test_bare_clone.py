@@ -13,7 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 READS_OUTSIDE = re.compile(
-    r"^from support\.(?:process\.beside|tables\.golden|(?:tables|gateways)\.reader_\w+)\b", re.MULTILINE
+    r"^from support\.(?:process\.external_files|tables\.golden|(?:tables|gateways)\.reader_\w+)\b",
+    re.MULTILINE,
 )
 # Those that need Spark run in an environment of their own.
 SUITES = sorted(

@@ -1,4 +1,4 @@
-"""In-tree plugins and strangers' have one shape, and the check finds what differs from it."""
+"""In-tree and external plugins have one shape, and the check finds what differs from it."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_what_a_plugin_may_import(plugin: Path, line: str) -> None:
     assert check_shape(plugin) == []
 
 
-def test_strangers_run_it_as_a_command(plugin: Path) -> None:
+def test_external_authors_run_it_as_a_command(plugin: Path) -> None:
     command = [sys.executable, "-m", "sluicegate.testing.shape"]
 
     def outcome(*arguments: str) -> tuple[int, str]:

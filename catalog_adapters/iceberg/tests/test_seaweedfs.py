@@ -135,11 +135,11 @@ async def test_who_may_see_nothing_is_told_of_nothing(lake: Lake) -> None:
 
 
 async def test_a_wrong_secret_is_no_reason_to_say_that_tables_are_gone(lake: Lake) -> None:
-    stranger = Identity.invent("stranger")
-    catalog = lake.connect(stranger)
+    unknown = Identity.invent("unknown")
+    catalog = lake.connect(unknown)
     with pytest.raises(Unavailable) as raised:
         await catalog.load_table("eu.orders")
-    assert stranger.secret_access_key not in f"{raised.value} {raised.value.detail}"
+    assert unknown.secret_access_key not in f"{raised.value} {raised.value.detail}"
     await catalog.aclose()
 
 

@@ -58,8 +58,8 @@ async def test_a_refused_fixed_token_is_told_to_the_operator(
 async def test_a_refused_identity_hides_no_table(
     unity: UnityServer, connected: Connected, why: Distrust
 ) -> None:
-    unity.state.distrusted = {"token-of-a-stranger": why}
-    catalog = connected(token="token-of-a-stranger")
+    unity.state.distrusted = {"token-of-another-issuer": why}
+    catalog = connected(token="token-of-another-issuer")
     for ask in (catalog.load_table("eu.orders"), catalog.list_tables("eu"), catalog.list_schemas()):
         with pytest.raises(Unavailable, match="rejects the gateway's token"):
             await ask

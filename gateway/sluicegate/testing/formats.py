@@ -250,7 +250,7 @@ class FormatBehaviour:
 
 
 # If a store returns 200 with these bodies, only the format can determine what that means.
-_GARBAGE = ("answers HTML", "answers other JSON")
+_GARBAGE = ("returns HTML", "returns other JSON")
 
 
 def _outages() -> set[str]:

@@ -92,9 +92,9 @@ async def test_names_that_the_store_cannot_address_are_refused_as_such(
 
 
 async def test_only_locations_below_the_prefix_are_signed(storage: Storage) -> None:
-    for stranger in ("file:///etc/passwd", storage.prefix[:-1] + "-other/x", "s3://lake/x", "x"):
+    for foreign in ("file:///etc/passwd", storage.prefix[:-1] + "-other/x", "s3://lake/x", "x"):
         with pytest.raises(PermissionDenied):
-            await storage.presign([f"{storage.prefix}mine", stranger], 60)
+            await storage.presign([f"{storage.prefix}mine", foreign], 60)
 
 
 async def test_links_live_as_long_as_asked(storage: Storage) -> None:

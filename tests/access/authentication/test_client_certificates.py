@@ -23,7 +23,7 @@ SHARES: dict[str, Any] = {
 AUTHENTICATION = {"authenticators": [{"type": "mtls"}]}
 LISTING = "/delta-sharing/shares"
 CATALOG = "/iceberg/v1/config?warehouse=sales"
-AUTHORITY, STRANGER = trustme.CA(), trustme.CA()
+AUTHORITY, UNTRUSTED = trustme.CA(), trustme.CA()
 HEADER = "X-Client-Cert"
 
 
@@ -97,7 +97,7 @@ def test_a_wrong_token_is_not_saved_by_a_certificate(gateway: RunningGateway) ->
 
 
 def test_certificates_of_other_authorities_get_no_connection(gateway: RunningGateway) -> None:
-    with client(gateway, "acme", authority=STRANGER) as http, pytest.raises(httpx.TransportError):
+    with client(gateway, "acme", authority=UNTRUSTED) as http, pytest.raises(httpx.TransportError):
         http.get(LISTING)
 
 

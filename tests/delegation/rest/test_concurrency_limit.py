@@ -1,4 +1,4 @@
-"""Requests of clients under way are bounded; those that wait for their task are not."""
+"""Concurrent requests of clients are bounded; those that wait for their task are not."""
 
 from __future__ import annotations
 

@@ -211,14 +211,14 @@ async def test_a_fault_of_an_adapter_is_its_own_tables_outage(
 async def test_a_catalog_is_asked_a_bounded_number_of_things_at_once() -> None:
     tables = {f"t{number}": ORDERS for number in range(20)}
     main = Guarded(Upstream(**tables), max_concurrency=3)
-    under_way, most = 0, 0
+    running, most = 0, 0
 
     async def observe() -> None:
-        nonlocal under_way, most
-        under_way += 1
-        most = max(most, under_way)
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
         await asyncio.sleep(0.001)
-        under_way -= 1
+        running -= 1
 
     main.upstream.before = observe
     await asyncio.gather(*(main.load(name) for name in tables))

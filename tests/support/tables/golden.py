@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 
 import zstandard
-from support.process.beside import require_beside
+from support.process.external_files import require_external_files
 from support.tables.reader_tables.served import Served, broken, missing
 
 HIVE = "hive"
@@ -45,7 +45,7 @@ OTHERWISE_SERVED = {
 
 
 def golden_served() -> dict[str, Served]:
-    """Every golden table and how it is served; empty where they are not at hand."""
+    """Every golden table and how it is served; empty where they are not available."""
     folder = golden_folder()
     names = sorted(path.name.removesuffix(_SUFFIX) for path in folder.glob(f"*{_SUFFIX}"))
     return {name: OTHERWISE_SERVED.get(name, Served()) for name in names}
@@ -53,14 +53,14 @@ def golden_served() -> dict[str, Served]:
 
 def golden_folder() -> Path:
     """Where the archives are."""
-    beside = Path(__file__).resolve().parents[4] / "shared" / "golden-tables"
-    return Path(os.environ.get("SLUICEGATE_GOLDEN_TABLES") or beside)
+    default = Path(__file__).resolve().parents[4] / "shared" / "golden-tables"
+    return Path(os.environ.get("SLUICEGATE_GOLDEN_TABLES") or default)
 
 
 def require_golden_tables() -> None:
-    """Skip where the tables are not at hand; in CI that is a failure."""
+    """Skip where the tables are not available; in CI that is a failure."""
     what = "the Delta project's golden tables, which many tests read next to tables of their own"
-    require_beside(bool(golden_served()), what, "SLUICEGATE_GOLDEN_TABLES")
+    require_external_files(bool(golden_served()), what, "SLUICEGATE_GOLDEN_TABLES")
 
 
 def unpack(name: str, folder: Path) -> None:

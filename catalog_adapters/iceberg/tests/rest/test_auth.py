@@ -155,7 +155,7 @@ async def test_or_by_http_basic(polaris: Polaris, client: Client) -> None:
     [
         ({"scope": "catalog"}, "400 invalid_scope"),
         ({"scope": None}, "400 invalid_scope"),
-        ({"client_id": "stranger"}, "401 unauthorized_client"),
+        ({"client_id": "unknown"}, "401 unauthorized_client"),
     ],
 )
 async def test_a_refused_client_is_told_in_the_log_alone(

@@ -24,15 +24,15 @@ SERVER_WORDS = "words of the failing server"
 
 CLOSED = "refuses connections"
 SLOW = "is slow"
-FORBIDS = frozenset({"answers 401", "answers 403"})
+FORBIDS = frozenset({"returns 401", "returns 403"})
 MODES = (
-    *(CLOSED, "hangs up", "answers 500", "answers 401", "answers 403"),
-    *("answers HTML", "answers other JSON", SLOW),
+    *(CLOSED, "hangs up", "returns 500", "returns 401", "returns 403"),
+    *("returns HTML", "returns other JSON", SLOW),
 )
 
 # Longer than the kit takes to detect that the event loop makes no progress.
 _SLOW_SECONDS = 0.8
-_STATUS = {"answers 500": 500, "answers 401": 401, "answers 403": 403, SLOW: 500}
+_STATUS = {"returns 500": 500, "returns 401": 401, "returns 403": 403, SLOW: 500}
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def _handler(mode: str) -> type[BaseHTTPRequestHandler]:
                 time.sleep(_SLOW_SECONDS)
             sent = f"{self.requestline} {self.headers} {request.decode(errors='replace')}"
             said = f"{SERVER_WORDS}: {sent}"
-            body = f"<html>{said}</html>" if mode == "answers HTML" else json.dumps({"error": said})
+            body = f"<html>{said}</html>" if mode == "returns HTML" else json.dumps({"error": said})
             self.send_response(_STATUS.get(mode, 200))
             self.send_header("Content-Type", "text/html" if body[0] == "<" else "application/json")
             self.send_header("Content-Length", str(len(body.encode())))

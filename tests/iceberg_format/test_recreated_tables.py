@@ -1,4 +1,4 @@
-"""A table of a file system that is dropped and created anew: its files are numbered from one again."""
+"""A table of a file system that is dropped and created again: its files are numbered from one again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables and documents that tests read from outside of the repository, which may not hold them."""
+"""Tables and documents outside of the repository, which tests read and which cannot be part of it."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Iterable
 
 import pytest
 
-_LEFT_OUT = "not at hand: "
+_LEFT_OUT = "not available: "
 
 
-def require_beside(found: bool, what: str, setting: str) -> None:
-    """Go on where something is there; else skip the test, or in CI fail it.
+def require_external_files(found: bool, what: str, setting: str) -> None:
+    """Skip a test without its external files, or in CI fail it.
 
     Args:
-        found: Whether it is there.
-        what: What it is, in the plural.
-        setting: The environment variable that says where it is.
+        found: Whether the files exist.
+        what: Their name, in the plural.
+        setting: The environment variable with their folder.
     """
     if found:
         return
@@ -28,7 +28,7 @@ def require_beside(found: bool, what: str, setting: str) -> None:
 
 
 def left_out(reports: Iterable[pytest.TestReport]) -> str | None:
-    """One line that says which tests were skipped for want of what is beside; `None` for none."""
+    """One line about the tests that were skipped because files are missing; `None` for none."""
     reasons = [
         report.longrepr[2].partition(_LEFT_OUT)[2]
         for report in reports
