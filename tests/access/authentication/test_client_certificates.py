@@ -59,7 +59,7 @@ def client(gateway: RunningGateway, *names: str, authority: trustme.CA = AUTHORI
 @pytest.mark.parametrize("path", [LISTING, CATALOG])
 def test_a_certificate_is_enough_at_every_protocol(gateway: RunningGateway, path: str) -> None:
     assert gateway.address.startswith("https://")
-    with client(gateway, "ACME") as http:
+    with client(gateway, "acme") as http:
         for _ in range(2):  # also for later requests of a connection
             assert http.get(path).status_code == 200
     assert gateway.logs("acme")
@@ -69,6 +69,7 @@ def test_a_certificate_is_enough_at_every_protocol(gateway: RunningGateway, path
     ("name", "status", "says"),
     [
         ("nobody", 401, "not registered as a recipient"),
+        ("ACME", 401, "not registered as a recipient"),
         ("fenced", 403, "may not call from this address"),
     ],
 )
