@@ -1,9 +1,12 @@
 """Unit tests start no process, open no socket and no database: a test that tries to fails.
 
-Python's audit events (PEP 578) report such attempts, also those of libraries and of other threads.
+Python's audit events (PEP 578) report such attempts, also those of libraries and of threads that a test
+starts.
 """
 
+import _posixsubprocess
 import sys
+import threading
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,11 +44,15 @@ class Guard:
     def __init__(self) -> None:
         self.active = False
         self.attempts: list[str] = []
+        self._older_threads: frozenset[int | None] = frozenset()
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         """Reject a forbidden event. An audit hook can't be removed, only made inactive."""
-        if self.active and event in _FORBIDDEN:
+        if event in _FORBIDDEN and self._applies():
             self.reject(event)
+
+    def _applies(self) -> bool:
+        return self.active and threading.get_ident() not in self._older_threads
 
     def reject(self, event: str, *arguments: Any) -> None:
         """Record an attempt, and raise."""
@@ -55,10 +62,16 @@ class Guard:
 
     @contextmanager
     def on(self) -> Iterator[None]:
-        """Reject attempts within this context."""
+        """Reject attempts within this context, except those of threads that fixtures of others use."""
+        running = {thread.ident for thread in threading.enumerate()}
+        self._older_threads = frozenset(running - {threading.get_ident()})
 
-        def fork_exec(*arguments: Any) -> None:
-            self.reject("fork_exec")
+        def fork_exec(*arguments: Any) -> Any:
+            if self._applies():
+                self.reject("fork_exec")
+            return allowed(*arguments)
+
+        allowed = _posixsubprocess.fork_exec
 
         # `multiprocessing` calls this function directly, which causes no audit event.
         with mock.patch("_posixsubprocess.fork_exec", fork_exec):

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
@@ -23,6 +24,10 @@ ATTEMPTS: dict[str, Callable[[], object]] = {
     "look up": lambda: socket.getaddrinfo("localhost", 80),
     "sqlite3": lambda: sqlite3.connect(":memory:"),
 }
+
+# Starts before any test, as the threads of other folders' fixtures do.
+OLDER = ThreadPoolExecutor(1)
+OLDER.submit(int).result()
 
 
 def _with_socket(use: Callable[[socket.socket], None]) -> None:
@@ -43,6 +48,10 @@ async def test_a_database_in_another_thread_is_rejected(outside_attempts: list[s
     with pytest.raises(RuntimeError, match="must not open a database"):
         await asyncio.to_thread(sqlite3.connect, ":memory:")
     outside_attempts.clear()
+
+
+def test_threads_of_fixtures_in_other_folders_go_on() -> None:
+    OLDER.submit(lambda: sqlite3.connect(":memory:").close()).result()
 
 
 async def test_a_connection_of_asyncio_is_rejected(outside_attempts: list[str]) -> None:
