@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from sluicegate._util.background_jobs import BackgroundJobs
+from sluicegate._util.lazy import Lazy
 from sluicegate.access.authentication.assembly import Access
 from sluicegate.access.authentication.oauth.endpoint import TOKEN_PATHS, refusal_response
 from sluicegate.access.authentication.oauth.requests import OAuthError
@@ -28,14 +30,16 @@ from sluicegate.http.client_certificates import ClientCertificates
 from sluicegate.http.compression import Compression
 from sluicegate.http.concurrency_limit import ConcurrencyLimit, ConcurrencyLimitMiddleware
 from sluicegate.http.health import health_routes
+from sluicegate.http.readiness import Readiness
 from sluicegate.http.responses import error_response
 from sluicegate.plugins import Instances, Registry, configure
 from sluicegate.plugins.catalogs.guarded import GuardedCatalog
 from sluicegate.protocols.common.plugin_services import GrantedTables, PluginServices
 from sluicegate.protocols.common.resolver import Resolver
-from sluicegate.protocols.delta_sharing.assembly import sharing_routes
+from sluicegate.protocols.delta_sharing.assembly import lazy_pipeline, sharing_routes
 from sluicegate.protocols.delta_sharing.paths import PREFIX
 from sluicegate.protocols.delta_sharing.plugin_capabilities import PluginCapabilities
+from sluicegate.protocols.delta_sharing.warm_up import warm_up
 from sluicegate.protocols.file_links.links import ContentLinks
 from sluicegate.protocols.file_links.routes import content_routes
 from sluicegate.protocols.iceberg_rest.assembly import iceberg_routes
@@ -49,10 +53,17 @@ from sluicegate.vending import Ledger, Vending
 from sluicegate.vending.hadoop.bindings import TokenBindings
 from sluicegate.vending.select import Vendors
 
+if TYPE_CHECKING:
+    from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
+
 
 @dataclass(frozen=True)
 class Gateway:
-    """A running gateway, and its ASGI application."""
+    """A running gateway, and its ASGI application.
+
+    Attributes:
+        readiness: The state that `/readyz` reports. A server calls its `begin`, and later `warm_up`.
+    """
 
     settings: Settings
     registry: Registry
@@ -65,6 +76,8 @@ class Gateway:
     resolver: Resolver
     services: Mapping[str, PluginServices]
     background: BackgroundJobs
+    pipeline: Lazy[QueryPipeline]
+    readiness: Readiness
     keys: KeyRing = field(repr=False)
 
     @classmethod
@@ -143,8 +156,33 @@ class Gateway:
                 resolver=resolver,
                 services=services,
                 background=background,
+                pipeline=lazy_pipeline(
+                    settings,
+                    keys,
+                    instances=instances,
+                    resolver=resolver,
+                    reader=reader,
+                    vending=vending,
+                ),
+                readiness=Readiness(store.ping),
                 keys=keys,
             )
+
+    async def warm_up(self) -> None:
+        """Load what the first query needs. Then, the gateway is ready.
+
+        Raises:
+            ConfigurationError: Something can't be loaded. The gateway never becomes ready.
+        """
+        await warm_up(
+            self.settings,
+            pipeline=self.pipeline,
+            access=self.access,
+            instances=self.instances,
+            grants=self.grants,
+            store=self.store,
+        )
+        self.readiness.complete()
 
     def asgi(self) -> ASGIApp:
         """Return the application with its plugins' wrappers; telemetry is outermost."""
@@ -162,6 +200,7 @@ class Gateway:
         sharing = sharing_routes(
             self.settings,
             self.keys,
+            pipeline=self.pipeline,
             authentication=self.access.authentication,
             grants=self.grants,
             instances=self.instances,
@@ -183,7 +222,7 @@ class Gateway:
         )
         return [
             *sharing,  # first: most requests go here, and each earlier route takes time
-            *health_routes(self.store.ping),
+            *health_routes(self.readiness.check),
             *self.access.routes(),
             *iceberg,
             *content_routes(self.instances.storage, self.keys.derive(_LINKS)),

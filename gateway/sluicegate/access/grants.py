@@ -136,6 +136,15 @@ class Grants:
         """A table that a schema declares individually, by name; `None` if it doesn't."""
         return (await self._tables_of(schema)).by_key.get(name_key(name))
 
+    async def preload(self) -> None:
+        """Read names that do not exist, so that the statements for real ones are compiled."""
+        nobody = Principal("", "", "")
+        share = Share("", "")
+        await self.token(b"")
+        await self._granted(nobody)
+        await self._schemas_of(share)
+        await self._tables_of(Schema("", share, ""))
+
     async def _granted(self, principal: Principal) -> _Listing[Share]:
         recipient = principal.id
         return await _listed(self._shares, recipient, lambda reader: load_shares(reader, recipient))

@@ -39,6 +39,13 @@ class Authenticator(ABC):
             Unavailable: The credentials are for this authenticator, but cannot be checked now.
         """
 
+    def preload(self) -> None:  # noqa: B027 (having nothing to import is the usual case)
+        """Import the modules that the first request needs.
+
+        Called once at startup, in a worker thread. The gateway is ready after all of these calls, and
+        an error prevents the start. Do not contact other systems, which might be unavailable.
+        """
+
     async def aclose(self) -> None:  # noqa: B027 (having nothing to release is the usual case)
         """Release connections; called once at the end."""
 
@@ -66,6 +73,13 @@ class Policy(ABC):
         Raises:
             Unavailable: The decision is not possible now. Any other error, and a timeout, has the same
                 effect.
+        """
+
+    def preload(self) -> None:  # noqa: B027 (having nothing to import is the usual case)
+        """Import the modules that the first request needs.
+
+        Called once at startup, in a worker thread. The gateway is ready after all of these calls, and
+        an error prevents the start. Do not contact other systems, which might be unavailable.
         """
 
     async def aclose(self) -> None:  # noqa: B027 (having nothing to release is the usual case)

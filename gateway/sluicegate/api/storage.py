@@ -52,5 +52,12 @@ class Storage(ABC):
             StorageError: The store cannot be reached, or rejects the credentials.
         """
 
+    def preload(self) -> None:  # noqa: B027 (having nothing to import is the usual case)
+        """Import the modules that the first request needs.
+
+        Called once at startup, in a worker thread. The gateway is ready after all of these calls, and
+        an error prevents the start. Do not contact other systems, which might be unavailable.
+        """
+
     async def aclose(self) -> None:  # noqa: B027 (having nothing to release is the usual case)
         """Release connections. Called once, at shutdown."""

@@ -116,3 +116,10 @@ class TableFormat(ABC):
             UnsupportedOperation: This format has no such files.
         """
         raise UnsupportedOperation(f"tables of format '{table.format}' have no files of this kind")
+
+    def preload(self) -> None:  # noqa: B027 (having nothing to import is the usual case)
+        """Import the modules that the first request needs.
+
+        Called once at startup, in a worker thread. The gateway is ready after all of these calls, and
+        an error prevents the start. Do not contact other systems, which might be unavailable.
+        """

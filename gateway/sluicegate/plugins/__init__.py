@@ -1,6 +1,6 @@
 """Loads the enabled plugins, and builds the instances that the configuration names."""
 
-from sluicegate.plugins.checked_sections import configure
+from sluicegate.plugins.checks.sections import configure
 from sluicegate.plugins.configured import (
     ConfiguredAuthenticator,
     ConfiguredCatalog,

@@ -19,7 +19,7 @@ from sluicegate.api import (
     TaskExecutor,
 )
 from sluicegate.api.errors import ConfigurationError, NotFound, SluicegateError
-from sluicegate.plugins.checked_authenticators import check_authenticator
+from sluicegate.plugins.checks.authenticators import check_authenticator
 from sluicegate.plugins.configured import (
     ConfiguredAuthenticator,
     ConfiguredCatalog,
@@ -29,7 +29,7 @@ from sluicegate.plugins.configured import (
     ConfiguredStorage,
 )
 from sluicegate.plugins.context import InstanceContext, NoLinks
-from sluicegate.plugins.failures import type_and_place
+from sluicegate.plugins.failures import failure_reason
 from sluicegate.plugins.hooks import Registry
 from sluicegate.plugins.locations import (
     as_prefix,
@@ -242,8 +242,8 @@ def _build(
 
 
 def _reason(error: Exception, factory: Callable[..., object]) -> str:
-    """Why a factory failed, without the error's message, which can contain the section's secrets."""
+    """Why a factory failed."""
     missing = sorted(getattr(factory, "__abstractmethods__", ()))
     if isinstance(error, TypeError) and missing:
         return f"{factory.__name__} does not implement {', '.join(missing)}"
-    return type_and_place(error)
+    return failure_reason(error)

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Final
 
 from sluicegate.api.errors import ConfigurationError, SluicegateError
-from sluicegate.plugins.failures import type_and_place
+from sluicegate.plugins.failures import failure_reason
 from sluicegate.plugins.loading.installed import InstalledPlugin
 
 LIFESPAN_HOOK: Final = "sluicegate_lifespan"
@@ -63,7 +63,7 @@ class PluginLifespan(AbstractAsyncContextManager[None]):
         where = f"plugin {self._plugin} failed in {LIFESPAN_HOOK} while the gateway {moment}"
         if isinstance(error, SluicegateError):
             return ConfigurationError(f"{where}: {error.message}", detail=error.detail)
-        return ConfigurationError(f"{where}: {type_and_place(error)}")
+        return ConfigurationError(f"{where}: {failure_reason(error)}")
 
 
 def _is_only(raised: BaseException, error: BaseException) -> bool:

@@ -9,6 +9,8 @@ from opentelemetry.metrics import Counter, Histogram, Meter, UpDownCounter
 from opentelemetry.metrics import _Gauge as Gauge  # OpenTelemetry has no public name for it yet
 from opentelemetry.util.types import AttributeValue
 
+from sluicegate.telemetry.silence import is_silent
+
 CounterName = Literal[
     "sluicegate.catalog.requests",
     "sluicegate.credentials.issued",
@@ -124,7 +126,7 @@ def instruments() -> Instruments | None:
 
 def count(name: CounterName, n: int = 1, **attributes: AttributeValue) -> None:
     """Add `n` to a counter. Use few attributes with few values: no names of recipients or files."""
-    if _instruments is not None:
+    if _instruments is not None and not is_silent():
         _instruments.counters[name].add(n, attributes)
 
 

@@ -14,6 +14,7 @@ from opentelemetry.util.types import AttributeValue
 
 from sluicegate.api.errors import SluicegateError
 from sluicegate.telemetry import metrics
+from sluicegate.telemetry.silence import is_silent
 
 _nothing: AbstractContextManager[Span] = nullcontext(trace.INVALID_SPAN)
 _tracer: Tracer | None = None
@@ -46,7 +47,7 @@ def span(name: str, **attributes: str | int | bool) -> AbstractContextManager[Sp
         attributes: Names and numbers, never a secret or a signed URL. To add more attributes, call
             `set_attribute` of the span that the context manager returns.
     """
-    if _tracer is None:
+    if _tracer is None or is_silent():
         return _nothing
     return _Step(_tracer.start_span(name, attributes=attributes), name)
 

@@ -8,6 +8,7 @@ from uuid import NAMESPACE_URL, uuid5
 from sluicegate.api import (
     Catalog,
     CatalogTable,
+    HttpClient,
     NotFound,
     PluginContext,
     TableUnreadable,
@@ -117,6 +118,10 @@ class IcebergCatalog(Catalog):
             if generic is None:
                 raise self._no_table(identifier, refused.detail) from refused
             return self._delta_table(name, generic)
+
+    def preload(self) -> None:
+        """Import the library for HTTP requests."""
+        HttpClient.preload()
 
     async def aclose(self) -> None:
         """Close connections."""

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from sluicegate.api import Catalog, CatalogTable, ListedTable, NotFound, PluginContext, TablePage
+from sluicegate.api import (
+    Catalog,
+    CatalogTable,
+    HttpClient,
+    ListedTable,
+    NotFound,
+    PluginContext,
+    TablePage,
+)
 from sluicegate_unity.client import UnityClient
 from sluicegate_unity.commits import Ratified, ratified
 from sluicegate_unity.config import UnityConfig
@@ -144,6 +152,10 @@ class UnityCatalog(Catalog):
             asked = table.managed or table.is_uniform
             state = await ratified(self._client, table) if asked else Ratified()
         return await self._answer(table, state)
+
+    def preload(self) -> None:
+        """Import the library for HTTP requests."""
+        HttpClient.preload()
 
     async def aclose(self) -> None:
         """Close connections."""

@@ -72,6 +72,10 @@ class Access:
         """The routes at which recipients get access tokens."""
         return self._token_endpoint.routes()
 
+    async def preload(self) -> None:
+        """Load the verifiers of JWTs."""
+        await self._verifiers.get()
+
     async def aclose(self) -> None:
         """Close the connections to issuers."""
         if self._verifiers.made is not None:

@@ -216,6 +216,12 @@ class HttpClient:
         except (aiohttp.ClientError, OSError, ValueError, _RepeatedByLibrary) as error:
             raise sending.failure(f"{type(error).__name__}: {error}") from error
 
+    @staticmethod
+    def preload() -> None:
+        """Import the library that sends requests, as the `preload` of a plugin should."""
+        import aiohttp  # noqa: F401
+        import yarl  # noqa: F401
+
     async def aclose(self) -> None:
         """Close the connections."""
         if self._session is not None:

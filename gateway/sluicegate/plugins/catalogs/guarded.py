@@ -110,6 +110,10 @@ class GuardedCatalog(Catalog):
         """See `Catalog.canonical_identifier`."""
         return self._catalog.canonical_identifier(identifier)
 
+    def preload(self) -> None:
+        """See `Catalog.preload`."""
+        self._catalog.preload()
+
     async def aclose(self) -> None:
         """Cancel running requests, and close the catalog."""
         for remembered in (self._schemas, self._tables, self._lookups):

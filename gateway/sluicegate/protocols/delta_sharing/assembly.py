@@ -33,10 +33,50 @@ if TYPE_CHECKING:
     from sluicegate.tables.snapshot import Snapshot
 
 
+def lazy_pipeline(
+    settings: Settings,
+    keys: KeyRing,
+    *,
+    instances: Instances,
+    resolver: Resolver,
+    reader: TableReader,
+    vending: Vending,
+) -> Lazy[QueryPipeline]:
+    """The pipeline, which is loaded by the warm-up, or by the first request that comes earlier.
+
+    Args:
+        settings: The gateway's settings. The `sharing` section contains lifetimes.
+        keys: The gateway's keys, from which those of tokens are derived.
+        instances: Catalogs and storage.
+        resolver: Finds shared tables; all protocols share its cached listings.
+        reader: Reads tables.
+        vending: Vends temporary credentials.
+    """
+
+    def steps() -> QueryPipeline:
+        from sluicegate.protocols.delta_sharing.pipeline import (
+            QueryPipeline,  # loading it takes half of all memory and start-up time
+        )
+
+        return QueryPipeline.build(
+            settings,
+            keys,
+            pages=_page_tokens(settings, keys),
+            resolver=resolver,
+            access=DirectoryAccess(instances),
+            instances=instances,
+            vending=vending,
+            reader=reader,
+        )
+
+    return Lazy(steps)
+
+
 def sharing_routes(
     settings: Settings,
     keys: KeyRing,
     *,
+    pipeline: Lazy[QueryPipeline],
     authentication: Authentication,
     grants: Grants,
     instances: Instances,
@@ -52,6 +92,7 @@ def sharing_routes(
         settings: The gateway's settings. The `sharing` section contains lifetimes.
         keys: The gateway's keys. Each kind of token has dedicated signing keys that are derived from
             them.
+        pipeline: Executes requests about tables.
         authentication: Identifies recipients.
         grants: The recipients' grants.
         instances: Catalogs and storage.
@@ -61,32 +102,13 @@ def sharing_routes(
         background: Loads snapshots and looks up tables that no request waits for.
         token_bindings: The available kinds of Hadoop delegation tokens.
     """
-    pages = TokenSigner(keys.derive("page tokens"), settings.sharing.page_token_lifetime)
     access = DirectoryAccess(instances)
 
-    def steps() -> QueryPipeline:
-        from sluicegate.protocols.delta_sharing.pipeline import (
-            QueryPipeline,  # loading it takes half of all memory and start-up time
-        )
-
-        return QueryPipeline.build(
-            settings,
-            keys,
-            pages=pages,
-            resolver=resolver,
-            access=access,
-            instances=instances,
-            vending=vending,
-            reader=reader,
-        )
-
-    late_steps = Lazy(steps)
-
     async def latest(principal: Principal, shared: SharedTable) -> Snapshot:
-        return await (await late_steps.get()).viewer.latest(principal, shared)
+        return await (await pipeline.get()).viewer.latest(principal, shared)
 
     async def table_queries() -> TableQueries:
-        return (await late_steps.get()).queries
+        return (await pipeline.get()).queries
 
     queries = AsyncQueries(
         table_queries, keys.derive("query ids"), background, settings.sharing.async_query_threshold
@@ -97,10 +119,10 @@ def sharing_routes(
         grants=grants,
         resolver=resolver,
         access=access,
-        steps=late_steps,
+        steps=pipeline,
         async_queries=queries,
         credentials=credentials,
-        tokens=pages,
+        tokens=_page_tokens(settings, keys),
         background=background,
         max_body=settings.limits.request_body.sharing,
     )
@@ -113,3 +135,7 @@ def sharing_routes(
         hadoop.route(authentication),
         DerivedFileEndpoint(keys, grants, resolver, reader).route(),
     ]
+
+
+def _page_tokens(settings: Settings, keys: KeyRing) -> TokenSigner:
+    return TokenSigner(keys.derive("page tokens"), settings.sharing.page_token_lifetime)

@@ -32,6 +32,9 @@ class Access(ABC):
             StorageError: There is none, or the service that issues it doesn't respond.
         """
 
+    def preload(self) -> None:  # noqa: B027 (a key needs no library)
+        """Import the libraries that credentials and signing keys need."""
+
 
 class AccountKey(Access):
     """The account's key, which permits every operation."""

@@ -73,6 +73,11 @@ class IdentityAccess(Access):
         start = int(self._clock()) - _CLOCK_SKEW_SECONDS
         return await self._run(lambda credential: self._delegated(credential, start))
 
+    def preload(self) -> None:
+        """Import Azure's libraries."""
+        import azure.identity
+        import azure.storage.blob  # noqa: F401
+
     async def _run(self, work: Callable[[TokenCredential], _T]) -> _T:
         """Run `work` in a thread, and translate errors of Azure's libraries."""
 

@@ -145,6 +145,11 @@ class AzureStorage(Storage, CredentialVendor):
         """Explain how to end sessions: Azure supports this only for an entire account."""
         return how_to_end(self._config)
 
+    def preload(self) -> None:
+        """Create the store, which loads certificates, and import the libraries of the identity."""
+        self._stores.own()
+        self._access.preload()
+
     async def aclose(self) -> None:
         """Release connections."""
         self._stores.clear()

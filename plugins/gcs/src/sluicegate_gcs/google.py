@@ -187,6 +187,13 @@ class Identity:
         return self._found
 
 
+def import_google_auth() -> None:
+    """Import what authentication needs."""
+    import google.auth
+    import google.auth.transport.requests
+    import google.oauth2.service_account  # noqa: F401
+
+
 def _key_credentials(key: SecretStr) -> Credentials:
     from google.oauth2.service_account import Credentials as KeyCredentials
 

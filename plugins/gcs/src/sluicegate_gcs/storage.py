@@ -26,7 +26,7 @@ from sluicegate_gcs.address import with_canonical_scheme
 from sluicegate_gcs.boundary import boundary_of
 from sluicegate_gcs.canonical import SignedUrls
 from sluicegate_gcs.config import GCSConfig
-from sluicegate_gcs.google import GoogleClient, Identity
+from sluicegate_gcs.google import GoogleClient, Identity, import_google_auth
 from sluicegate_gcs.signers import HmacSigner, IamSigner, KeySigner, Signer
 from sluicegate_gcs.stores import Stores
 from sluicegate_gcs.tokens import parse_vended_token
@@ -152,6 +152,11 @@ class GCSStorage(Storage, CredentialVendor):
             f"{self.prefix} (gcloud iam service-accounts disable) for an hour. This interrupts the "
             "access of all recipients. To revoke signed URLs, delete the key that signed them.",
         )
+
+    def preload(self) -> None:
+        """Create the store, which loads certificates, and import google-auth."""
+        self._stores.own()
+        import_google_auth()
 
     async def aclose(self) -> None:
         """Release connections."""

@@ -138,6 +138,10 @@ class R2Storage(Storage, CredentialVendor):
             "the gateway. This interrupts the access of all recipients.",
         )
 
+    def preload(self) -> None:
+        """Load what reading a table needs; see `S3Storage.preload`."""
+        self._s3.preload()
+
     async def aclose(self) -> None:
         """Release connections."""
         await self._s3.aclose()

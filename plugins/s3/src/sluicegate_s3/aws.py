@@ -79,6 +79,13 @@ class DefaultChain(CredentialSource):
         return Credentials(frozen.access_key, frozen.secret_key, frozen.token, milliseconds(expiry))
 
 
+def import_botocore() -> None:
+    """Import what loading credentials needs."""
+    import botocore.credentials
+    import botocore.parsers
+    import botocore.session  # noqa: F401
+
+
 def client(service: str, base: Credentials, *, region: str, endpoint: str | None) -> Any:
     """Return a client of an AWS service that signs with these credentials; it blocks.
 

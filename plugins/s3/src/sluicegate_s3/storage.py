@@ -24,6 +24,7 @@ from sluicegate.api import (
 )
 from sluicegate_s3.access import Access
 from sluicegate_s3.address import with_canonical_scheme
+from sluicegate_s3.aws import import_botocore
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.credentials import Credentials, parse_vended_credentials
 from sluicegate_s3.signer import MAX_EXPIRES_IN, Presigner
@@ -55,6 +56,7 @@ class S3Storage(Storage, CredentialVendor):
         self._credentials = credentials
         self._clock = clock
         self._stores = Stores(config, credentials)
+        self._uses_botocore = config.access_key_id is None or config.role_arn is not None
         self._presigner: tuple[Credentials, Presigner] | None = None
         self._vendor = vendor
 
@@ -136,6 +138,12 @@ class S3Storage(Storage, CredentialVendor):
     async def end_sessions(self, principal: Principal, before: int) -> EndedSessions:
         """End sessions of the role; see `CredentialVendor.end_sessions`."""
         return await self._vending().end_sessions(principal, before)
+
+    def preload(self) -> None:
+        """Create the store, which loads certificates, and import botocore if credentials need it."""
+        self._stores.own()
+        if self._uses_botocore:
+            import_botocore()
 
     async def aclose(self) -> None:
         """Release connections."""

@@ -23,7 +23,7 @@ from support.tables.memory_tables import WITH_VECTORS, MemoryFormat, file, snaps
 
 from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.config import Settings
-from sluicegate.protocols.delta_sharing.assembly import sharing_routes
+from sluicegate.protocols.delta_sharing.assembly import lazy_pipeline, sharing_routes
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 from sluicegate.vending.hadoop.bindings import TokenBindings
@@ -56,9 +56,18 @@ def routes(
     if threshold is not None:  # shorter than a configuration may say
         sharing = settings.sharing.model_copy(update={"async_query_threshold": threshold})
         settings = settings.model_copy(update={"sharing": sharing})
+    pipeline = lazy_pipeline(
+        settings,
+        keys,
+        instances=gateway.instances,
+        resolver=gateway.resolver,
+        reader=gateway.reader,
+        vending=gateway.vending,
+    )
     return sharing_routes(
         settings,
         keys,
+        pipeline=pipeline,
         authentication=AUTHENTICATION,
         grants=gateway.grants,
         instances=gateway.instances,

@@ -1,7 +1,8 @@
-"""The table format `iceberg`. Arrow and Avro are imported when the first table is read."""
+"""The table format `iceberg`. Arrow and Avro are imported by `preload`, or by the first read."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, TableUnreadable
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from sluicegate_iceberg.format.lineage import Lineage
     from sluicegate_iceberg.format.loading import Loader
     from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata
+
+_MODULES = ("broken", "changes", "lineage", "loading", "metadata", "objects")
 
 
 class IcebergFormat(TableFormat):
@@ -24,6 +27,11 @@ class IcebergFormat(TableFormat):
 
     def __init__(self) -> None:
         self._steps = KnownSteps()
+
+    def preload(self) -> None:
+        """Import what reads snapshots and changes."""
+        for name in _MODULES:
+            import_module(f"sluicegate_iceberg.format.{name}")
 
     async def latest(
         self, table: CatalogTable, directory: ObjectDirectory, previous: Snapshot | None

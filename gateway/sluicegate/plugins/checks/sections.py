@@ -19,6 +19,7 @@ from sluicegate.api.errors import ConfigurationError
 from sluicegate.config import PluginSection, Settings
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.config.yaml import Location, nearest, validate
+from sluicegate.plugins.checks.realms import realm_problems
 from sluicegate.plugins.configured import (
     ConfiguredAuthenticator,
     ConfiguredCatalog,
@@ -29,7 +30,6 @@ from sluicegate.plugins.configured import (
 )
 from sluicegate.plugins.hooks import Registry
 from sluicegate.plugins.locations import Spelling, as_prefix, canonical_location, spellings_of
-from sluicegate.plugins.realm_checks import realm_problems
 
 Type = TypeVar("Type", CatalogType, StorageType, AuthenticatorType, PolicyType, TaskExecutorType)
 NumberedType = TypeVar("NumberedType", AuthenticatorType, PolicyType, TaskExecutorType)

@@ -1,0 +1,1 @@
+"""Checks that sections of the configuration fit the plugins that they configure."""

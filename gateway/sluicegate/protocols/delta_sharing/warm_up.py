@@ -1,0 +1,72 @@
+"""Loads what the first query needs, before the gateway reports that it is ready (docs/adr/0043)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+
+from sluicegate._util.garbage_collection import paused_collection
+from sluicegate._util.lazy import Lazy
+from sluicegate.access.authentication.assembly import Access
+from sluicegate.access.grants import Grants
+from sluicegate.api.errors import ConfigurationError, SluicegateError
+from sluicegate.config import Settings
+from sluicegate.database import Store
+from sluicegate.plugins import Instances
+from sluicegate.plugins.failures import failure_reason
+from sluicegate.plugins.preloading import preload
+
+if TYPE_CHECKING:
+    from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
+
+_PACKAGE = "sluicegate.protocols.delta_sharing"
+
+
+async def warm_up(
+    settings: Settings,
+    *,
+    pipeline: Lazy[QueryPipeline],
+    access: Access,
+    instances: Instances,
+    grants: Grants,
+    store: Store,
+) -> None:
+    """Load the pipeline and what plugins need, and execute queries of a table in memory.
+
+    Imports run in a thread, so that the event loop continues to serve requests.
+
+    Args:
+        settings: The gateway's settings.
+        pipeline: Executes requests about tables.
+        access: Its verifiers of JWTs are loaded.
+        instances: The configured instances, whose `preload` is called.
+        grants: The recipients' grants.
+        store: The database.
+
+    Raises:
+        ConfigurationError: Something can't be loaded, or a query fails. The message names it.
+    """
+    with paused_collection():
+        with _failures("load what queries need"):
+            await pipeline.get()
+            await access.preload()
+            rehearsal = await anyio.to_thread.run_sync(import_module, f"{_PACKAGE}.rehearsal.queries")
+        await anyio.to_thread.run_sync(preload, instances)
+        with _failures("execute queries"):
+            await grants.preload()
+            await rehearsal.rehearse(settings, grants, store)
+
+
+@contextmanager
+def _failures(purpose: str) -> Iterator[None]:
+    try:
+        yield
+    except SluicegateError as error:
+        message = f"the gateway cannot {purpose}: {error.message}"
+        raise ConfigurationError(message, detail=error.detail) from error
+    except Exception as error:
+        raise ConfigurationError(f"the gateway cannot {purpose}: {failure_reason(error)}") from error

@@ -1,0 +1,91 @@
+"""The queries of a warm-up: of a valid table, executed as for a recipient, recorded nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from sqlalchemy import func, select
+
+from sluicegate.api.errors import ConfigurationError, Unavailable
+from sluicegate.app import Gateway
+from sluicegate.config import Settings
+from sluicegate.database.tables import ledger
+from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
+from sluicegate.protocols.delta_sharing.rehearsal import queries
+from sluicegate.protocols.delta_sharing.rehearsal.table import FOLDER, LATEST, rehearsal_store
+from sluicegate.protocols.delta_sharing.response import SharingResponse
+from sluicegate.telemetry import metrics
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings.model_validate({"database": f"sqlite:///{tmp_path}/sluicegate.db"})
+
+
+def test_the_table_is_one_that_others_read(tmp_path: Path) -> None:
+    store = rehearsal_store()
+    for batch in store.list():
+        for found in batch:
+            path = tmp_path / found["path"]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(bytes(store.get(found["path"]).bytes()))
+    table = DeltaTable(tmp_path / FOLDER)
+    assert table.version() == LATEST
+    names = sorted(uri.rpartition("/")[2] for uri in table.file_uris())
+    assert names == ["part-1.parquet", "part-2.parquet"]
+
+
+async def test_a_warm_up_is_recorded_nowhere(settings: Settings) -> None:
+    reader = InMemoryMetricReader()
+    metrics.enable(MeterProvider([reader]).get_meter("test"))
+    try:
+        async with Gateway.running(settings) as gateway:
+            await gateway.warm_up()
+            await gateway.vending.ledger.flush()
+            async with gateway.store.read() as connection:
+                counted = await connection.execute(select(func.count()).select_from(ledger))
+                assert counted.scalar_one() == 0
+    finally:
+        metrics.disable()
+    assert reader.get_metrics_data() is None
+
+
+async def test_each_query_returns_the_files_of_its_version(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies: list[bytes] = []
+    responses = queries._responses
+
+    async def kept(pipeline: QueryPipeline) -> AsyncIterator[SharingResponse]:
+        async for response in responses(pipeline):
+            bodies.append(b"".join([part async for part in response.lines]))
+            yield response
+
+    monkeypatch.setattr(queries, "_responses", kept)
+    async with Gateway.running(settings) as gateway:
+        await queries.rehearse(settings, gateway.grants, gateway.store)
+    urls = [body.count(b"memory://") for body in bodies]
+    of_a_format = [0, 2, 2, 1, 2, 2]  # metadata, the four queries, the changes of the last commit
+    assert urls == 2 * of_a_format
+
+
+@pytest.mark.parametrize("error", [ValueError("s3cret"), Unavailable("the table is gone")])
+async def test_a_gateway_whose_queries_fail_is_never_ready(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    async def failing(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(queries, "rehearse", failing)
+    async with Gateway.running(settings) as gateway:
+        gateway.readiness.begin()
+        with pytest.raises(ConfigurationError, match="the gateway cannot execute queries") as refused:
+            await gateway.warm_up()
+        with pytest.raises(Unavailable, match="starting"):
+            await gateway.readiness.check()
+    assert "s3cret" not in refused.value.for_operators
