@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -56,3 +58,21 @@ class TestIceberg(FormatBehaviour):
             versions[len(versions) + 1] = data_files(table)
             states.append(WrittenTable(listed(table), metadata_files(table), dict(versions)))
         return replace(states[-1], earlier=states[-2])
+
+
+_PRELOADED = """
+import sys
+from sluicegate_iceberg.format.table_format import IcebergFormat
+
+IcebergFormat().preload()
+names = ("changes", "loading", "metadata", "objects")
+print([name for name in names if f"sluicegate_iceberg.format.{name}" not in sys.modules])
+"""
+
+
+def test_preloading_imports_what_reads_tables() -> None:
+    loaded = subprocess.run(
+        [sys.executable, "-c", _PRELOADED], capture_output=True, text=True, check=True
+    )
+
+    assert loaded.stdout.strip() == "[]"

@@ -23,3 +23,21 @@ def test_the_plugin_loads_no_sdk_until_it_needs_one() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert loaded.stdout.strip() == "[]"
+
+
+_PRELOADED = """
+import sys
+from sluicegate_gcs.config import GCSConfig
+from sluicegate_gcs.storage import GCSStorage
+
+GCSStorage(GCSConfig(prefix="gs://lake/")).preload()
+print(sorted({"google.auth", "obstore.store", "requests"} & sys.modules.keys()))
+"""
+
+
+def test_preloading_imports_what_credentials_need() -> None:
+    loaded = subprocess.run(
+        [sys.executable, "-c", _PRELOADED], capture_output=True, text=True, check=True
+    )
+
+    assert loaded.stdout.strip() == "['google.auth', 'obstore.store', 'requests']"

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from importlib.metadata import entry_points
 
+import pytest
+
 from sluicegate_s3 import plugin
 
 
@@ -24,3 +26,31 @@ def test_the_plugin_loads_no_sdk_until_it_needs_one() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert loaded.stdout.strip() == "[]"
+
+
+_PRELOADED = """
+import sys
+from sluicegate_s3.config import S3Config
+from sluicegate_s3.storage import S3Storage
+
+config = S3Config(prefix="s3://lake/", region="eu-west-1", **{options})
+S3Storage.configured(config, None).preload()
+print(sorted({{"botocore.session", "obstore.store"}} & sys.modules.keys()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "modules"),
+    [
+        ({"access_key_id": "AK", "secret_access_key": "SK"}, ["obstore.store"]),
+        ({}, ["botocore.session", "obstore.store"]),
+    ],
+)
+def test_preloading_imports_what_the_credentials_need(
+    options: dict[str, str], modules: list[str]
+) -> None:
+    code = _PRELOADED.format(options=options)
+
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert loaded.stdout.strip() == str(modules)

@@ -18,6 +18,7 @@ from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
 from sluicegate.api import CatalogTable, ObjectDirectory, TableLimits, TableTooLarge
 from sluicegate.tables.delta import DeltaFormat
+from sluicegate.tables.reading import memory
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.tables.reading.tracebacks import release_locals
 
@@ -112,3 +113,12 @@ def test_no_thread_keeps_the_large_buffers_that_it_had() -> None:
         [sys.executable, "-c", _THREADS], capture_output=True, text=True, check=True, env=environment
     )
     assert int(ran.stdout) < 16 * _MB
+
+
+def test_a_heap_of_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Other:
+        """A C library without glibc's functions."""
+
+    monkeypatch.setattr(memory.ctypes, "CDLL", lambda _: Other())
+    memory.trim_heap()
+    memory.return_freed_memory()

@@ -21,6 +21,13 @@ def return_freed_memory() -> None:
     _return_large_buffers()
 
 
+def trim_heap() -> None:
+    """Return what glibc keeps of freed memory. Imports free many small objects, here and there."""
+    libc = _libc()
+    if libc is not None:
+        libc.malloc_trim(0)
+
+
 def _return_arrows() -> None:
     """Choose an Arrow allocator that returns freed memory.
 
@@ -46,9 +53,17 @@ def _return_large_buffers() -> None:
     """
     if any(name in os.environ for name in _CHOICES_OF_GLIBC):
         return
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (AttributeError, OSError, TypeError):
+    libc = _libc()
+    if libc is None:
         return
     for threshold in (_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD):
-        mallopt(threshold, _LARGE)
+        libc.mallopt(threshold, _LARGE)
+
+
+def _libc() -> ctypes.CDLL | None:
+    """The C library if it has glibc's functions for its heap."""
+    try:
+        libc = ctypes.CDLL(None)
+        return libc if libc.mallopt and libc.malloc_trim else None
+    except (AttributeError, OSError, TypeError):
+        return None

@@ -23,6 +23,7 @@ from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.tables.delta import DeltaFormat
+from sluicegate.tables.reading.memory import trim_heap
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.telemetry import silence
 from sluicegate.vending import Ledger, Vending
@@ -76,6 +77,7 @@ async def rehearse(settings: Settings, grants: Grants, store: Store) -> None:
     finally:
         await reader.aclose()
         await instances.aclose()
+        trim_heap()
 
 
 async def _responses(pipeline: QueryPipeline) -> AsyncIterator[SharingResponse]:
