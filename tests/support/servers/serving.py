@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-START_SECONDS = 30
+START_SECONDS = 60
 _ADDRESS = re.compile(r"\bserving .* at (https?://[^/\s]+)")
 
 
