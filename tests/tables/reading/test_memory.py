@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import platform
@@ -119,6 +120,6 @@ def test_a_heap_of_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPat
     class Other:
         """A C library without glibc's functions."""
 
-    monkeypatch.setattr(memory.ctypes, "CDLL", lambda _: Other())
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: Other())
     memory.trim_heap()
     memory.return_freed_memory()

@@ -64,6 +64,6 @@ def _libc() -> ctypes.CDLL | None:
     """The C library if it has glibc's functions for its heap."""
     try:
         libc = ctypes.CDLL(None)
-        return libc if libc.mallopt and libc.malloc_trim else None
-    except (AttributeError, OSError, TypeError):
+    except (OSError, TypeError):
         return None
+    return libc if all(hasattr(libc, name) for name in ("mallopt", "malloc_trim")) else None
