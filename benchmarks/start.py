@@ -1,24 +1,30 @@
-"""From the start of the process to its first answer, and the memory that it then holds."""
+"""From the start of the process until it is ready, which includes what a first query needs; memory."""
 
 from __future__ import annotations
 
 import argparse
 import statistics
 import tempfile
+import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
-import psutil
 from support.gateways.gateway import running_gateway
 
+from benchmarks.peers.bare_route import PATH, bare_server
 from benchmarks.peers.reference import START
+from benchmarks.support.bytecode import compiled_modules, without_compiled_modules
 from benchmarks.support.gateway import as_recipient, configure
 from benchmarks.support.http import Connection, encode
-from benchmarks.support.report import Report
+from benchmarks.support.report import Figures, Report
 from benchmarks.support.scale import SHA256, sha256_per_cpu_second
-from benchmarks.support.usage import rss_mb
+from benchmarks.support.usage import cpu_seconds, rss_mb
+from sluicegate.testing.servers.ports import free_port
 
 _SETTLE_SECONDS = 3.0
+_PAUSE_SECONDS = 0.005
+_Measured = tuple[float, float, float]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -27,31 +33,81 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> Report:
-    """Start a gateway with the plugins `paths` and `s3` again and again; medians count."""
-    with tempfile.TemporaryDirectory(prefix="sluicegate-bench-") as name:
-        folder = Path(name)
+    """Start a gateway with the plugins `paths` and `s3` again and again; medians count.
+
+    Its modules are compiled, except in the last start. A plain server is the peer.
+    """
+    with tempfile.TemporaryDirectory(prefix="sluicegate-bench-") as name, compiled_modules() as env:
+        folder = Path(name) / "gateway"
         storage = {"type": "s3", "prefix": "s3://lake/", "region": "eu-west-1"}
         configure(folder, {"sales": {"schemas": {}}}, storage)
         with running_gateway(folder) as running:
             token = as_recipient(running).token
-        ready, cpu, rss = zip(*(_once(folder, token) for _ in range(options.rounds)), strict=True)
+        _bare()
+        ours, bare = zip(
+            *((_once(folder, token, env), _bare()) for _ in range(options.rounds)), strict=True
+        )
+        longest = [_longest_livez(folder, env) for _ in range(options.rounds)]
+        empty = Path(name) / "bytecode"
+        _, uncompiled, _ = _once(folder, token, without_compiled_modules(empty))
     figures = {
-        "ready_seconds": statistics.median(ready),
-        "ready_cpu_seconds": statistics.median(cpu),
-        "rss_mb": statistics.median(rss),
+        **_medians(ours),
+        "uncompiled_cpu_seconds": uncompiled,
+        "longest_livez_seconds": statistics.median(longest),
         SHA256: sha256_per_cpu_second(),
     }
-    return Report(figures, START)
+    return Report(figures, {"bare_starlette_server": _medians(bare), **START})
 
 
-def _once(folder: Path, token: str) -> tuple[float, float, float]:
-    """Seconds and CPU seconds to the first answer, and the memory after all start-up work has ended."""
+def _medians(measured: tuple[_Measured, ...]) -> Figures:
+    names = ("ready_seconds", "ready_cpu_seconds", "rss_mb")
+    columns = zip(*measured, strict=True)
+    return {name: statistics.median(column) for name, column in zip(names, columns, strict=True)}
+
+
+def _once(folder: Path, token: str, env: Mapping[str, str]) -> _Measured:
+    """Seconds and CPU seconds until ready and the first answer, and memory after all start-up work."""
     began = time.perf_counter()
-    with running_gateway(folder) as running, Connection(running.address) as connection:
+    with running_gateway(folder, env=env) as running, Connection(running.address) as connection:
         connection.ask(
             encode("GET", f"{running.endpoint}/shares", {"authorization": f"Bearer {token}"})
         )
         ready = time.perf_counter() - began
-        times = psutil.Process(running.process.pid).cpu_times()
+        used = cpu_seconds(running.process.pid)
         time.sleep(_SETTLE_SECONDS)
-        return ready, times.user + times.system, rss_mb(running.process.pid)
+        return ready, used, rss_mb(running.process.pid)
+
+
+def _bare() -> _Measured:
+    """The same of a server without any function."""
+    began = time.perf_counter()
+    with bare_server() as bare, Connection(bare.address) as connection:
+        connection.ask(encode("GET", bare.address + PATH))
+        ready = time.perf_counter() - began
+        return ready, cpu_seconds(bare.pid), rss_mb(bare.pid)
+
+
+def _longest_livez(folder: Path, env: Mapping[str, str]) -> float:
+    """Seconds of the slowest liveness check, from the first one that is answered until ready."""
+    port, seconds, ended = free_port(), [0.0], threading.Event()
+    address = f"http://127.0.0.1:{port}"
+    checking = threading.Thread(target=_check, args=(address, seconds, ended))
+    checking.start()
+    try:
+        with running_gateway(folder, port=port, env=env):
+            ended.set()
+            checking.join()
+    finally:
+        ended.set()
+    return max(seconds)
+
+
+def _check(address: str, seconds: list[float], ended: threading.Event) -> None:
+    request = encode("GET", f"{address}/livez")
+    while not ended.wait(_PAUSE_SECONDS):
+        try:
+            with Connection(address) as connection:
+                while not ended.wait(_PAUSE_SECONDS):
+                    seconds.append(connection.ask(request).total_seconds)
+        except (OSError, RuntimeError):
+            continue  # the port is not open yet, or no longer

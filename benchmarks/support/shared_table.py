@@ -1,4 +1,4 @@
-"""A gateway that shares one synthetic table in a local S3 store."""
+"""Synthetic tables in a local S3 store, and a gateway that shares one of them."""
 
 from __future__ import annotations
 
@@ -52,23 +52,39 @@ def shared_log(
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sluicegate-bench-")))
         store = stack.enter_context(SeaweedFS.start(folder / "store"))
-
-        def write(name: str, content: bytes) -> None:
-            store.put(f"{_KEY}/_delta_log/{name}", content)
-
-        for name, content in log:
-            write(name, content)
+        write = write_log(store, _KEY, log)
         proxy = stack.enter_context(counting_proxy(store.endpoint))
-        prefix = f"s3://{store.bucket}/"
-        storage = {
-            "type": "s3",
-            "prefix": prefix,
-            "endpoint": proxy.endpoint,
-            "region": store.region,
-            "access_key_id": store.signer.access_key_id,
-            "secret_access_key": store.signer.secret_access_key,
-        }
-        orders = {"catalog": "raw", "table": prefix + _KEY, **options}
+        storage = storage_of(store) | {"endpoint": proxy.endpoint}
+        orders = {"catalog": "raw", "table": f"{storage['prefix']}{_KEY}", **options}
         shares = {"sales": {"schemas": {"eu": {"tables": {"orders": orders}}}}}
         served = stack.enter_context(gateway(folder / "gateway", shares, storage, **settings))
         yield SharedTable(served, folder / "gateway", proxy, write)
+
+
+def write_log(
+    store: SeaweedFS, key: str, log: Iterable[tuple[str, bytes]]
+) -> Callable[[str, bytes], None]:
+    """Write a table's log below a key.
+
+    Returns:
+        Writes another file of the log, by its name below `_delta_log/`.
+    """
+
+    def write(name: str, content: bytes) -> None:
+        store.put(f"{key}/_delta_log/{name}", content)
+
+    for name, content in log:
+        write(name, content)
+    return write
+
+
+def storage_of(store: SeaweedFS) -> dict[str, Any]:
+    """The section of the store's bucket."""
+    return {
+        "type": "s3",
+        "prefix": f"s3://{store.bucket}/",
+        "endpoint": store.endpoint,
+        "region": store.region,
+        "access_key_id": store.signer.access_key_id,
+        "secret_access_key": store.signer.secret_access_key,
+    }
