@@ -1,4 +1,4 @@
-"""Lists the files of Delta tables with `deltalake`: `python -m benchmarks.peers.listing_deltalake URL…`.
+"""Lists the files of tables with `deltalake`: `python -m benchmarks.peers.listing_deltalake URL…`.
 
 Standard input contains the storage options as JSON. Prints the CPU seconds of each table.
 """
