@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 from starlette.responses import Response, StreamingResponse
-from starlette.types import ASGIApp, Message, Scope
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sluicegate.http.compression import MIN_SIZE, Compression
+from sluicegate.http.compression import MIN_SIZE, Compression, coded_headers, coding_of
 
 LONG = b'{"name":"orders"}\n' * 1_000
 GZIP = {"accept-encoding": "gzip"}
@@ -25,6 +25,7 @@ async def sent(
     headers: dict[str, str],
     method: str = "GET",
     messages: list[Message] | None = None,
+    announce: bool = False,
 ) -> list[Message]:
     """The messages that reach the server; with `messages`, they are added to these."""
     found = [] if messages is None else messages
@@ -43,7 +44,7 @@ async def sent(
         "headers": raw,
         "extensions": {},
     }
-    await Compression(app)(scope, receive, send)
+    await Compression(app, announce=announce)(scope, receive, send)
     return found
 
 
@@ -194,3 +195,28 @@ async def test_connections_other_than_http_pass_through() -> None:
 
     await Compression(app)({"type": "lifespan"}, nothing, nothing)  # type: ignore[arg-type]
     assert scopes == [{"type": "lifespan"}]
+
+
+async def test_a_coding_is_announced_only_to_an_application_that_can_use_it() -> None:
+    seen: list[str | None] = []
+
+    async def noting(scope: Scope, receive: Receive, send: Send) -> None:
+        seen.append(coding_of(scope))
+        await response()(scope, receive, send)
+
+    for accepted, announce in ((GZIP, True), ({}, True), (GZIP, False)):
+        await sent(noting, accepted, announce=announce)
+    assert seen == ["gzip", None, None]
+
+
+async def test_what_the_application_has_encoded_is_passed_on() -> None:
+    body = gzip.compress(LONG)
+
+    async def encoding(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = coded_headers(coding_of(scope))
+        await Response(body, headers=headers, media_type="application/json")(scope, receive, send)
+
+    messages = await sent(encoding, GZIP, announce=True)
+    headers = headers_of(messages)
+    assert body_of(messages) == body
+    assert (headers["content-encoding"], headers["vary"]) == ("gzip", "Accept-Encoding")

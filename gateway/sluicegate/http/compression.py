@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
+from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sluicegate.http.content_codings import CODINGS, Compressor, accepted_coding
+from sluicegate.http.content_codings import CODINGS, Compressor, accepted_coding, compressed
 
 # Bytes. Shorter responses fit into a few packets, compressed or not.
 MIN_SIZE = 4_096
-# Bytes. Longer parts are compressed on a thread: on the event loop they would delay other requests.
-_MAX_ON_LOOP = 131_072
 # Files of tables are compressed already, and clients read ranges of them.
 _COMPRESSIBLE = ("application/json", "application/x-ndjson", "text/")
 _WITHOUT_CONTENT = frozenset({204, 206, 304})
+_SCOPE_KEY = "sluicegate.content_coding"
 
 
 class Compression:
@@ -24,17 +23,41 @@ class Compression:
 
     Each part of a stream is sent when the application sends it, so that compression does not delay the
     first lines.
+
+    Args:
+        app: The application.
+        announce: Whether the application can encode a response itself, with the coding that `coding_of`
+            returns. Nothing between this middleware and the application must read the bodies.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, announce: bool = False) -> None:
         self._app = app
+        self._announce = announce
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serve a scope; only responses to HTTP requests are compressed."""
         if scope["type"] != "http" or scope["method"] == "HEAD":
             return self._app(scope, receive, send)
         values = (value for name, value in scope["headers"] if name == b"accept-encoding")
-        return self._app(scope, receive, _Response(accepted_coding(values), send).send)
+        coding = accepted_coding(values)
+        if self._announce:
+            scope[_SCOPE_KEY] = coding
+        return self._app(scope, receive, _Response(coding, send).send)
+
+
+def coding_of(scope: Mapping[str, Any]) -> str | None:
+    """The coding in which the application can encode the response itself. `None` for no coding.
+
+    The response then needs the headers of `coded_headers`.
+    """
+    coding: str | None = scope.get(_SCOPE_KEY)
+    return coding
+
+
+def coded_headers(coding: str | None) -> dict[str, str]:
+    """The headers of a compressible response that the application has encoded."""
+    varying = {"Vary": "Accept-Encoding"}
+    return varying if coding is None else {**varying, "Content-Encoding": coding}
 
 
 class _Response:
@@ -77,7 +100,7 @@ class _Response:
     async def _part(self, message: Message, compressor: Compressor) -> None:
         data, last = message.get("body", b""), not message.get("more_body", False)
         if data or last:
-            data = await _compressed(compressor, data, last=last)
+            data = await compressed(compressor, data, last=last)
         start, self._held = self._held, None
         if start is not None:
             headers = MutableHeaders(raw=start["headers"])
@@ -105,9 +128,3 @@ def _describe(headers: MutableHeaders, coding: str) -> None:
     if etag is not None and not etag.startswith("W/"):
         # RFC 9110, section 8.8.3.3: a strong tag would also stand for the bytes of other codings.
         headers["ETag"] = f"W/{etag}"
-
-
-async def _compressed(compressor: Compressor, data: bytes, *, last: bool) -> bytes:
-    if len(data) > _MAX_ON_LOOP:
-        return await asyncio.to_thread(compressor.compress, data, last=last)
-    return compressor.compress(data, last=last)

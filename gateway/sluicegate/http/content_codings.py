@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
@@ -15,6 +16,8 @@ else:
 
 # Level 1 of both: higher levels take several times as long, and save only a few more bytes.
 _LEVEL = 1
+# Bytes. Longer parts are compressed on a thread: on the event loop they would delay other requests.
+_MAX_ON_LOOP = 131_072
 _GZIP_WINDOW = 31  # the largest window, with the header and the checksum of gzip
 
 
@@ -56,6 +59,13 @@ CODINGS: Mapping[str, Callable[[], Compressor]] = {"zstd": _Zstandard, "gzip": _
 _ALIASES = {"x-gzip": "gzip"}  # RFC 9110, section 8.4.1.3
 # Clients that list `*` were often written before zstd, and decode only codings that they support.
 _ANY = "gzip"
+
+
+async def compressed(compressor: Compressor, data: bytes, *, last: bool) -> bytes:
+    """Compress the next bytes of a response without blocking the event loop for long."""
+    if len(data) > _MAX_ON_LOOP:
+        return await asyncio.to_thread(compressor.compress, data, last=last)
+    return compressor.compress(data, last=last)
 
 
 def accepted_coding(values: Iterable[bytes]) -> str | None:
