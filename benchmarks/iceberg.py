@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> Report:
     with (
         tempfile.TemporaryDirectory(prefix="sluicegate-bench-") as folder,
         pytest.MonkeyPatch.context() as patch,
-        iceberg_sharing(Path(folder), patch) as lake,
+        iceberg_sharing(Path(folder), patch, {"cache": {"answers": 0}}) as lake,
     ):
         name, table = lake.table(columns().schema)
         fill(table, options.files)

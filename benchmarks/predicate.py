@@ -34,8 +34,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Report:
     """One query without a hint loads the table; the first with it reads bounds; then warm ones."""
-    cache = {"cache": {"snapshots": options.snapshots}} if options.snapshots else {}
-    with shared_table(options.files, **cache) as table, Connection(table.gateway.address) as connection:
+    cache = {"answers": "0", **({"snapshots": options.snapshots} if options.snapshots else {})}
+    with (
+        shared_table(options.files, cache=cache) as table,
+        Connection(table.gateway.address) as connection,
+    ):
         pid, request = table.gateway.pid, _request(table, options)
         connection.ask(table.gateway.request("GET", f"{TABLE}/metadata"))
         loaded = rss_mb(pid)

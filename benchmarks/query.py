@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 from collections.abc import Mapping, Sequence
+
+import httpx
 
 from benchmarks.peers.reference import QUERY_10K_FILES
 from benchmarks.support.http import Answer, Connection
@@ -27,6 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compressed", metavar="CODING", nargs="?", const="gzip", help="of the answer (default gzip)"
     )
+    parser.add_argument("--hot", action="store_true", help="the same answer again; peer: a new one")
     parser.add_argument("--requests", type=int, default=10, help="requests of a round (default 10)")
     parser.add_argument("--rounds", type=int, default=5, help="measurements (default 5)")
     parser.add_argument("--snapshots", metavar="SIZE", help="`cache.snapshots` of the gateway")
@@ -34,21 +38,27 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Report:
     """The first query, which loads the table, by itself; then rounds of warm ones."""
-    cache = {"cache": {"snapshots": options.snapshots}} if options.snapshots else {}
-    with shared_table(options.files, **cache) as table, Connection(table.gateway.address) as connection:
+    cache = {"snapshots": options.snapshots} if options.snapshots else {}
+    if not options.hot:
+        cache["answers"] = "0"
+    with (
+        shared_table(options.files, cache=cache) as table,
+        Connection(table.gateway.address) as connection,
+    ):
         pid = table.gateway.pid
         request = _request(table, options.format)
         rest = rss_mb(pid)
         with spent(pid) as cold:
             first = connection.ask(request)
         assert first.lines == options.files + 2, f"{first.lines} lines were answered"
-        plain, compressed = _Rounds(pid, options.requests), _Rounds(pid, options.requests)
-        coded = _request(table, options.format, options.compressed) if options.compressed else b""
+        measured = {
+            name: (_Rounds(pid, options.requests), sent)
+            for name, sent in _variants(table, options).items()
+        }
         for _ in range(options.rounds):
-            plain.measure(connection, request)
-            if coded:
-                compressed.measure(connection, coded)
-        reported = compressed if coded else plain
+            for rounds, sent in measured.values():
+                rounds.measure(connection, sent)
+        reported, *others = [rounds for rounds, _ in measured.values()]
         figures = {
             **reported.figures(),
             "rss_at_rest_mb": rest,
@@ -59,15 +69,38 @@ def run(options: argparse.Namespace) -> Report:
             "cold_total_seconds": first.total_seconds,
             SHA256: sha256_per_cpu_second(),
         }
-    peers = {"uncompressed": plain.figures()} if coded else {}
+    peers = dict(zip([*measured][1:], [rounds.figures() for rounds in others], strict=True))
     return Report(figures, {**peers, **_peers(options.files)})
 
 
-def _request(table: SharedTable, form: str, coding: str | None = None) -> bytes:
+def _variants(table: SharedTable, options: argparse.Namespace) -> dict[str, bytes]:
+    """The requests to measure, by name; the first is the one that is reported."""
+    coded = _request(table, options.format, options.compressed)
+    if options.hot:
+        return {
+            "hot": coded,
+            "warm": _request(table, options.format, options.compressed, _renewing(table)),
+        }
+    plain = _request(table, options.format)
+    return {"compressed": coded, "uncompressed": plain} if options.compressed else {"plain": plain}
+
+
+def _request(table: SharedTable, form: str, coding: str | None = None, body: bytes = b"{}") -> bytes:
     headers = {_CAPABILITIES: f"responseformat={form}"}
     if coding is not None:
         headers[_ENCODINGS] = coding
-    return table.gateway.request("POST", f"{TABLE}/query", headers, b"{}")
+    return table.gateway.request("POST", f"{TABLE}/query", headers, body)
+
+
+def _renewing(table: SharedTable) -> bytes:
+    """The body of a query that is always answered with new signatures."""
+    answer = httpx.post(
+        f"{table.gateway.endpoint}{TABLE}/query",
+        headers={"authorization": f"Bearer {table.gateway.token}"},
+        json={"includeRefreshToken": True},
+    )
+    end = json.loads(answer.raise_for_status().text.splitlines()[-1])["endStreamAction"]
+    return json.dumps({"refreshToken": end["refreshToken"]}).encode()
 
 
 class _Rounds:

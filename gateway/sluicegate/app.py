@@ -191,7 +191,10 @@ class Gateway:
         added = self.registry.capabilities()
         announcing: ASGIApp = PluginCapabilities(app, added) if added else app
         wrapped = self.registry.wrap_app(announcing, self.services.__getitem__)
-        compressed = Compression(wrapped) if self.settings.server.compression else wrapped
+        compressed = wrapped
+        if self.settings.server.compression:
+            # Wrappers of plugins must see responses that are not encoded yet.
+            compressed = Compression(wrapped, announce=wrapped is announcing)
         limit = ConcurrencyLimit(self.settings.server.concurrency)
         return RequestTelemetry(ConcurrencyLimitMiddleware(compressed, limit, _refused_early))
 

@@ -45,3 +45,12 @@ def test_clearing_makes_room() -> None:
     cache.clear()
     cache.put("b", "bb")
     assert _kept(cache, "ab") == "b"
+
+
+def test_unwanted_values_are_removed_with_their_weight() -> None:
+    kept: LRU[str, int] = LRU(10, lambda value: value)
+    for name, value in (("a", 1), ("b", 2), ("c", 3)):
+        kept.put(name, value)
+    kept.discard(lambda value: value != 2)
+    assert [kept.get(name) for name in "abc"] == [None, 2, None]
+    assert kept.weight == 2

@@ -110,6 +110,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
         catalogs={"vended": {"type": "vended"}},
         absolute_paths=("sources",),
         plugins={"vended": CATALOG, "listener": LISTENER},
+        sections={"cache": {"answers": 0}},  # each query signs
     ) as served:
         yield Lake(served, folder)
 

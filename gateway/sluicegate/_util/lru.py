@@ -57,6 +57,11 @@ class LRU(Generic[_Key, _Value]):
         self._drop(key)
         return value
 
+    def discard(self, unwanted: Callable[[_Value], bool]) -> None:
+        """Remove the values for which a condition holds."""
+        for key in [key for key, (value, _) in self._entries.items() if unwanted(value)]:
+            self._drop(key)
+
     def clear(self) -> None:
         """Remove all values."""
         self._entries.clear()

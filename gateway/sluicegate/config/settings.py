@@ -124,6 +124,17 @@ class CacheSettings(SettingsModel):
         ge=0,
         description="Memory for commits, which streams and change data feeds read.",
     )
+    answers: ByteSize = Field(
+        default=64_000_000,
+        ge=0,
+        description="Memory for answers to queries, which the same recipient gets again for a tenth of "
+        "the lifetime of their URLs, at most 5 minutes. 0 signs URLs for each request.",
+    )
+    share_answers: bool = Field(
+        default=False,
+        description="Give the same answer to all recipients who see the same. The access logs of the "
+        "storage then no longer show which of them reads a file.",
+    )
 
 
 class TelemetrySettings(SettingsModel):

@@ -55,7 +55,7 @@ def coding_of(scope: Mapping[str, Any]) -> str | None:
 
 
 def coded_headers(coding: str | None) -> dict[str, str]:
-    """The headers of a compressible response that the application has encoded."""
+    """The headers of a response that the application encodes, also if this client accepts no coding."""
     varying = {"Vary": "Accept-Encoding"}
     return varying if coding is None else {**varying, "Content-Encoding": coding}
 

@@ -198,7 +198,7 @@ class FileSet:
                 yield batch
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Snapshot:
     """A table at one version.
 

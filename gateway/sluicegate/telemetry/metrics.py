@@ -12,15 +12,24 @@ from opentelemetry.util.types import AttributeValue
 from sluicegate.telemetry.silence import is_silent
 
 CounterName = Literal[
+    "sluicegate.answers",
     "sluicegate.catalog.requests",
     "sluicegate.credentials.issued",
     "sluicegate.files.signed",
     "sluicegate.snapshots",
     "sluicegate.tasks.attempts",
 ]
-GaugeName = Literal["sluicegate.tasks.waiting", "sluicegate.tasks.oldest"]
+GaugeName = Literal[
+    "sluicegate.answers.memory",
+    "sluicegate.tasks.waiting",
+    "sluicegate.tasks.oldest",
+]
 
 _COUNTERS: dict[CounterName, tuple[str, str]] = {
+    "sluicegate.answers": (
+        "{answer}",
+        "Answers to queries while they are cached, by outcome: made or reused.",
+    ),
     "sluicegate.catalog.requests": (
         "{request}",
         "Requests to catalogs, by outcome: answered, refused or failed.",
@@ -29,7 +38,7 @@ _COUNTERS: dict[CounterName, tuple[str, str]] = {
         "{credential}",
         "Temporary credentials issued to recipients, by outcome: vended or reused.",
     ),
-    "sluicegate.files.signed": ("{file}", "Files whose URLs were signed for recipients."),
+    "sluicegate.files.signed": ("{file}", "Files whose signed URLs were sent to recipients."),
     "sluicegate.snapshots": ("{snapshot}", "Snapshots served, by outcome: loaded, advanced or cached."),
     "sluicegate.tasks.attempts": (
         "{attempt}",
@@ -37,6 +46,7 @@ _COUNTERS: dict[CounterName, tuple[str, str]] = {
     ),
 }
 _GAUGES: dict[GaugeName, tuple[str, str]] = {
+    "sluicegate.answers.memory": ("By", "Memory for cached answers to queries."),
     "sluicegate.tasks.waiting": ("{task}", "Delegated tasks that are due, by operation."),
     "sluicegate.tasks.oldest": ("s", "Time since the oldest delegated task became due, by operation."),
 }

@@ -127,9 +127,15 @@ class Vending:
         self._notify(written[0].event(principal))
         return vended.credentials
 
-    def record_urls(self, principal: Principal, shared: SharedTable, source: CatalogTable) -> UrlRecord:
-        """The recorder for the URLs of one response."""
-        return UrlRecord(self.ledger, self._notify, principal, shared, source, self._now)
+    def record_urls(
+        self,
+        principal: Principal,
+        shared: SharedTable,
+        source: CatalogTable,
+        issued_at: int | None = None,
+    ) -> UrlRecord:
+        """The recorder for the URLs of one response, which can have been signed earlier."""
+        return UrlRecord(self.ledger, self._notify, principal, shared, source, self._now, issued_at)
 
     async def for_gateway(
         self, principal: Principal, source: CatalogTable

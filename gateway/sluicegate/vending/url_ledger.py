@@ -20,6 +20,10 @@ class UrlRecord:
         shared: The table.
         source: The table in its catalog.
         now: Epoch milliseconds.
+        issued_at: When the URLs were signed, epoch milliseconds. The default is now.
+
+    Attributes:
+        entry: The entry so far.
     """
 
     def __init__(
@@ -30,18 +34,19 @@ class UrlRecord:
         shared: SharedTable,
         source: CatalogTable,
         now: Callable[[], int],
+        issued_at: int | None = None,
     ) -> None:
         self._ledger = ledger
         self._notify = notify
         self._principal = principal
         at = now()
-        self._entry = LedgerEntry.of(
+        self.entry = LedgerEntry.of(
             principal,
             shared,
             (source.location,),
             kind="urls",
             given_at=at,
-            issued_at=at,
+            issued_at=at if issued_at is None else issued_at,
             expires_at=at,
             files=0,
         )
@@ -53,9 +58,9 @@ class UrlRecord:
             files: Number of URLs.
             expires_at: When they expire, epoch milliseconds. The entry has the latest expiry.
         """
-        before = self._entry
+        before = self.entry
         last = max(before.expires_at or 0, expires_at)
-        self._entry = replace(before, files=(before.files or 0) + files, expires_at=last)
-        self._ledger.note(self._entry)
+        self.entry = replace(before, files=(before.files or 0) + files, expires_at=last)
+        self._ledger.note(self.entry)
         batch = replace(before, files=files, expires_at=expires_at)
         self._notify(batch.event(self._principal))

@@ -18,6 +18,7 @@ from sluicegate.protocols.delta_sharing.derived_files.links import DerivedLinks
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
 from sluicegate.protocols.delta_sharing.presign import Signer
 from sluicegate.protocols.delta_sharing.query.execute import TableQueries
+from sluicegate.protocols.delta_sharing.query.response_cache.cache import ResponseCache
 from sluicegate.protocols.delta_sharing.query.tokens import Continuations
 from sluicegate.protocols.delta_sharing.view import Viewer
 from sluicegate.signing.keyring import KeyRing
@@ -51,7 +52,8 @@ class QueryPipeline:
         """Assemble the steps, and load what the first request would otherwise wait for.
 
         Args:
-            settings: The gateway's settings. The `sharing` section contains lifetimes.
+            settings: The gateway's settings. The `sharing` section contains lifetimes, and the
+                `cache` section the memory for responses.
             keys: The gateway's keys. Each kind of token has dedicated signing keys that are derived
                 from them.
             pages: Signs page tokens.
@@ -69,6 +71,7 @@ class QueryPipeline:
         viewer = Viewer(resolver, reader, access)
         derived = DerivedLinks(keys, settings.public_url)
         signer = Signer(instances, vending, derived, sharing.presigned_url_ttl)
-        queries = TableQueries(viewer, signer, Continuations(pages, refreshes))
+        answers = ResponseCache(settings.cache.answers, share=settings.cache.share_answers)
+        queries = TableQueries(viewer, signer, Continuations(pages, refreshes), answers)
         changes = ChangeQueries(resolver, reader, signer, ChangeRanges(reader, pages))
         return cls(viewer, queries, changes)

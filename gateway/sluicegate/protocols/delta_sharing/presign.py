@@ -17,6 +17,7 @@ from sluicegate.plugins import Instances
 from sluicegate.protocols.common.location_policy import LocationPolicy
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.delta_sharing.derived_files.links import DerivedLinks
+from sluicegate.protocols.delta_sharing.issued_urls import IssuedUrls
 from sluicegate.tables.derived_files import DerivedFile
 from sluicegate.telemetry import count, span
 from sluicegate.vending import Vending
@@ -48,9 +49,26 @@ class Signer:
         self._derived = derived
         self._lifetime = lifetime
 
-    def record(self, table: OpenTable) -> UrlRecord:
-        """The ledger record for the URLs of one response about a table."""
-        return self._vending.record_urls(table.principal, table.shared, table.source)
+    def record(self, table: OpenTable, issued_at: int | None = None) -> UrlRecord:
+        """The ledger record for the URLs of one response about a table.
+
+        Args:
+            table: The table.
+            issued_at: When they were signed, epoch milliseconds, if it was for an earlier response.
+        """
+        return self._vending.record_urls(table.principal, table.shared, table.source, issued_at)
+
+    def record_again(self, table: OpenTable, issued: IssuedUrls, issued_at: int) -> None:
+        """Record the URLs of an earlier response that are sent again.
+
+        Args:
+            table: The table.
+            issued: The URLs.
+            issued_at: When they were signed, epoch milliseconds.
+        """
+        if issued.last_expiry is not None:
+            count("sluicegate.files.signed", issued.files)
+            self.record(table, issued_at).add(issued.files, issued.last_expiry)
 
     async def presign(self, table: OpenTable, paths: Sequence[str]) -> Presigned:
         """URLs for paths as the log names them: relative to the table, or absolute locations.

@@ -9,6 +9,7 @@ import pyarrow as pa
 from sluicegate.api import Presigned
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.delta_sharing.encoding.deletion_vectors import location as vector_location
+from sluicegate.protocols.delta_sharing.issued_urls import IssuedUrls
 from sluicegate.protocols.delta_sharing.presign import Signer
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 
@@ -18,6 +19,7 @@ class Urls:
 
     Attributes:
         expires_at: Expiry of the first URL so far, in epoch milliseconds. `None` before any URL.
+        personal: Whether a URL so far contains the recipient.
     """
 
     def __init__(self, signer: Signer, table: OpenTable) -> None:
@@ -25,6 +27,14 @@ class Urls:
         self._table = table
         self._record = signer.record(table)
         self.expires_at: int | None = None
+        self.personal = False
+
+    @property
+    def issued(self) -> IssuedUrls:
+        """The URLs so far."""
+        entry = self._record.entry
+        last = None if self.expires_at is None else entry.expires_at
+        return IssuedUrls(entry.files or 0, self.expires_at, last, self.personal)
 
     async def of(self, paths: Sequence[str]) -> Presigned:
         """URLs of paths, in their order.
@@ -49,6 +59,7 @@ class Urls:
     def of_derived(self, files: Sequence[DerivedFile]) -> Presigned:
         """URLs of files that the table's format generates, in their order."""
         signed = self._signer.presign_derived(self._table, files)
+        self.personal = True
         self._note(signed)
         return signed
 

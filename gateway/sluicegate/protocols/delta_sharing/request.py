@@ -45,14 +45,25 @@ class TimeTravel:
 
 @dataclass(frozen=True, slots=True)
 class ResponseOptions:
-    """How the client wants the response: its capabilities and its choice of file ids."""
+    """How the client wants the response.
+
+    Attributes:
+        capabilities: The client's capabilities.
+        file_id_hash: Its choice of file ids.
+        content_coding: The coding in which a step can encode the response itself. `None` for no coding.
+    """
 
     capabilities: Capabilities
     file_id_hash: str | None = None
+    content_coding: str | None = None
 
     @classmethod
-    def parse(cls, headers: Mapping[str, str]) -> ResponseOptions:
+    def parse(cls, headers: Mapping[str, str], content_coding: str | None = None) -> ResponseOptions:
         """Parse the headers (Delta Sharing protocol, "File ID Hash Header").
+
+        Args:
+            headers: The request's headers.
+            content_coding: The coding that `http.compression.coding_of` returns.
 
         Raises:
             InvalidRequest: `fileidhash` is neither `parquet` nor `delta`.
@@ -63,6 +74,7 @@ class ResponseOptions:
         return cls(
             capabilities.parse(headers.get(capabilities.HEADER)),
             chosen and chosen.strip().lower(),
+            content_coding,
         )
 
     def without_end(self) -> ResponseOptions:

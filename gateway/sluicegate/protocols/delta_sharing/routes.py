@@ -17,6 +17,7 @@ from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.api import PolicyAction, Principal, Schema, Share, SharedTable
 from sluicegate.http.bodies import read_body
+from sluicegate.http.compression import coding_of
 from sluicegate.http.responses import NOT_STORED, json_response, ndjson_response
 from sluicegate.protocols.common.endpoint import Endpoint, Handler
 from sluicegate.protocols.common.pagination import Page, PageRequest, page
@@ -151,7 +152,7 @@ class SharingEndpoints:
         if stream is not None:
             return await self._answer_changes(request, principal, stream)
         query = QueryRequest.parse(body)
-        form = ResponseOptions.parse(request.headers)
+        form = ResponseOptions.parse(request.headers, coding_of(request.scope))
         if form.capabilities.async_query:
             find = partial(self._table, request, principal)
             address = _address(request, principal)
@@ -174,7 +175,7 @@ class SharingEndpoints:
 
     async def _query_info(self, request: Request, principal: Principal) -> Response:
         paging = QueryRequest.parse(json_object(await read_body(request, self._max_body)))
-        form = ResponseOptions.parse(request.headers)
+        form = ResponseOptions.parse(request.headers, coding_of(request.scope))
         find, address = partial(self._table, request, principal), _address(request, principal)
         query_id = request.path_params["query_id"]
         return _stream(await self._async_queries.info(address, find, query_id, paging, form))

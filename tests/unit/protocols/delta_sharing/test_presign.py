@@ -19,6 +19,7 @@ from support.gateways.memory_instances import EXPIRES, LAKE, SigningStorage, url
 from sluicegate.api import StorageError, TemporaryCredentials, UnsupportedOperation
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.delta_sharing.derived_files.links import DerivedLink, DerivedLinks
+from sluicegate.protocols.delta_sharing.issued_urls import IssuedUrls
 from sluicegate.protocols.delta_sharing.presign import Signer
 from sluicegate.tables.derived_files import DerivedFile
 
@@ -160,3 +161,20 @@ async def test_the_record_is_about_the_table_and_its_recipient(gateway: MemoryGa
     (entry,) = gateway.ledger.noted
     assert (entry.recipient, entry.table_id, entry.locations) == ("acme", "t-orders", (ROOT,))
     assert (entry.files, entry.expires_at) == (2, EXPIRES)
+
+
+async def test_urls_that_are_sent_again_are_recorded_with_the_time_of_their_signatures(
+    gateway: MemoryGateway,
+) -> None:
+    table = await opened(gateway)
+    signer(gateway).record_again(table, IssuedUrls(2, EXPIRES - 1, EXPIRES, personal=False), 77)
+    (entry,) = gateway.ledger.noted
+    assert (entry.files, entry.expires_at, entry.issued_at) == (2, EXPIRES, 77)
+    assert entry.given_at > 77
+    assert gateway.storage.signed == []
+
+
+async def test_without_urls_nothing_is_recorded_again(gateway: MemoryGateway) -> None:
+    table = await opened(gateway)
+    signer(gateway).record_again(table, IssuedUrls(0, None, None, personal=False), 77)
+    assert gateway.ledger.noted == []

@@ -30,30 +30,39 @@ def end_stream(
     return line({"endStreamAction": value})
 
 
-async def ended(lines: AsyncIterator[bytes], last: Callable[[], bytes] | None) -> AsyncIterator[bytes]:
+def _plain(tail: bytes) -> bytes:
+    return tail
+
+
+async def ended(
+    lines: AsyncIterator[bytes],
+    last: Callable[[], bytes] | None,
+    finish: Callable[[bytes], bytes] = _plain,
+) -> AsyncIterator[bytes]:
     """The lines with the last line appended. If they fail midway, the last line reports the error.
 
     Args:
         lines: The response without its last line.
         last: Builds the last line. `None` if the client did not request one. In that case, a failure
             closes the connection early, because the client would not understand anything else.
+        finish: Encodes the last line of encoded lines. Called with `b""` if there is none.
     """
     if last is None:
         async for part in lines:
             yield part
+        if end := finish(b""):
+            yield end
         return
     try:
         async for part in lines:
             yield part
     except SluicegateError as error:
         log_error(error)
-        yield line(
-            {
-                "endStreamAction": {
-                    "errorMessage": error.message,
-                    "httpStatusErrorCode": error.status,
-                }
-            }
-        )
+        yield finish(_failed(error))
     else:
-        yield last()
+        yield finish(last())
+
+
+def _failed(error: SluicegateError) -> bytes:
+    action = {"errorMessage": error.message, "httpStatusErrorCode": error.status}
+    return line({"endStreamAction": action})

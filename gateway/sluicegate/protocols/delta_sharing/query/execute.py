@@ -1,56 +1,55 @@
 """Executes requests for one version of a table, as headers and a stream of lines.
 
 All requests take the same path: resolve → snapshot → negotiate → prune → sign → encode. Each step
-passes its result to the next.
+passes its result to the next. If the cache has an equal response, the last three are skipped.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 
 import anyio
 import pyarrow as pa
 
 from sluicegate.api import Principal, SharedTable
+from sluicegate.http.compression import coded_headers
+from sluicegate.http.encoded_body import BodyEncoder
 from sluicegate.protocols.delta_sharing.encoding.end_stream import end_stream, ended
 from sluicegate.protocols.delta_sharing.presign import Signer
 from sluicegate.protocols.delta_sharing.query.file_lines import FileLines
-from sluicegate.protocols.delta_sharing.query.file_pages import page
-from sluicegate.protocols.delta_sharing.query.prune import (
-    BATCH_ROWS,
-    FIRST_BATCH_ROWS,
-    RowLimit,
-    pruned,
+from sluicegate.protocols.delta_sharing.query.prune import pruned
+from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
+    CachedResponse,
+    Outcome,
+    ResponseCache,
 )
+from sluicegate.protocols.delta_sharing.query.response_cache.key import ResponseKeys
+from sluicegate.protocols.delta_sharing.query.response_cache.recording import Recording
+from sluicegate.protocols.delta_sharing.query.selection import select
 from sluicegate.protocols.delta_sharing.query.tokens import Continuation, Continuations
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.protocols.delta_sharing.view import View, Viewer
-from sluicegate.tables.snapshot import FileSet
 from sluicegate.telemetry import span
 
 
-@dataclass(frozen=True, slots=True)
-class _Selection:
-    """The files to return, in batches, and where the next page starts.
+class TableQueries:
+    """Executes metadata requests and snapshot queries.
 
-    Attributes:
-        last_path: Set if there are more files after this page.
+    Args:
+        viewer: Executes the steps that each request needs: resolve, snapshot, negotiate.
+        signer: Presigns files, and records their URLs.
+        continuations: Issues and verifies tokens.
+        cache: Keeps responses to queries.
     """
 
-    batches: Iterator[pa.Table]
-    limit: RowLimit
-    last_path: str | None = None
-
-
-class TableQueries:
-    """Executes metadata requests and snapshot queries."""
-
-    def __init__(self, viewer: Viewer, signer: Signer, continuations: Continuations) -> None:
+    def __init__(
+        self, viewer: Viewer, signer: Signer, continuations: Continuations, cache: ResponseCache
+    ) -> None:
         self._viewer = viewer
         self._signer = signer
         self._continuations = continuations
+        self._cache = cache
 
     async def metadata(
         self, principal: Principal, shared: SharedTable, travel: TimeTravel, form: ResponseOptions
@@ -75,57 +74,102 @@ class TableQueries:
         """Protocol, metadata, and the files of one version ("Read Data from a Table").
 
         The first batch is signed before the response starts. If a store cannot sign, the client gets an
-        error instead of a broken stream.
+        error instead of a broken stream. A refresh token always gets new URLs.
         """
         start = self._continuations.start(principal, shared, request)
         view = await self._viewer.view(
             principal, shared, form, travel=request.travel, pinned=start.version
         )
+        keys = self._cache.keys(view, request, start, form.content_coding)
+        cached = None
+        if keys is not None and request.refresh_token is None:
+            cached = self._cache.get(keys, view.snapshot)
+        if cached is not None:
+            return self._repeated(view, request, form, cached)
+        return await self._made(view, request, form, start, keys)
+
+    async def _made(
+        self,
+        view: View,
+        request: QueryRequest,
+        form: ResponseOptions,
+        start: Continuation,
+        keys: ResponseKeys | None,
+    ) -> SharingResponse:
+        """A new response. It is encoded here only if it can be cached."""
+        recording = Recording(self._cache, keys, view.snapshot)
         with span("prune"):
             files = await pruned(view.files, view.snapshot.metadata, request)
-            selection = _select(files, request, start)
+            selection = select(files, request, start)
         lines = FileLines(self._signer, view)
         first = next(selection.batches, None)
         head = view.head() + (b"" if first is None else await lines.encode(first))
+        coding = None if keys is None else form.content_coding
+        encoder = BodyEncoder(coding)
+
+        def next_page() -> Continuation | None:
+            return selection.next_page(view.snapshot.version)
 
         def last() -> bytes:
-            rest = self._rest(principal, shared, request, view, selection)
-            return end_stream(**rest, expires_at=lines.expires_at)
+            return self._last(view, request, next_page(), lines.expires_at)
 
-        wanted = view.agreement.end_stream_action or request.wants_tokens
-        body = ended(_stream(head, lines, selection.batches), last if wanted else None)
-        return SharingResponse(view.headers(form), body)
+        parts = recording.record(
+            _encoded(head, lines, selection.batches, encoder),
+            lambda: Outcome(encoder.end, lines.issued, next_page()),
+        )
+        body = ended(parts, last if _has_last(view, request) else None, encoder.finish)
+        headers = view.headers(form) | ({} if keys is None else coded_headers(coding))
+        return SharingResponse(headers, body)
 
-    def _rest(
+    def _repeated(
+        self, view: View, request: QueryRequest, form: ResponseOptions, cached: CachedResponse
+    ) -> SharingResponse:
+        """A cached response, recorded in the ledger as a new one would be, with new tokens."""
+        outcome = cached.outcome
+        self._signer.record_again(view.table, outcome.issued, cached.issued_at)
+        tail = b""
+        if _has_last(view, request):
+            tail = self._last(view, request, outcome.next_page, outcome.issued.first_expiry)
+        end = outcome.end.finish(tail)
+        headers = view.headers(form) | coded_headers(outcome.end.coding)
+        headers["Content-Length"] = str(sum(map(len, cached.parts)) + len(end))
+        return SharingResponse(headers, _each(*cached.parts, end))
+
+    def _last(
         self,
-        principal: Principal,
-        shared: SharedTable,
-        request: QueryRequest,
         view: View,
-        selection: _Selection,
-    ) -> dict[str, str]:
-        """The tokens for the last line."""
-        version, tokens = view.snapshot.version, {}
-        if selection.last_path is not None and not selection.limit.reached:
-            rest = Continuation(version, selection.last_path, selection.limit.left)
-            tokens["next_page_token"] = self._continuations.next_page(principal, shared, request, rest)
+        request: QueryRequest,
+        next_page: Continuation | None,
+        expires_at: int | None,
+    ) -> bytes:
+        """The last line, with the tokens for this recipient."""
+        principal, shared, tokens = view.table.principal, view.table.shared, {}
+        if next_page is not None:
+            tokens["next_page_token"] = self._continuations.next_page(
+                principal, shared, request, next_page
+            )
         if request.include_refresh_token:
-            tokens["refresh_token"] = self._continuations.refresh(principal, shared, request, version)
-        return tokens
+            tokens["refresh_token"] = self._continuations.refresh(
+                principal, shared, request, view.snapshot.version
+            )
+        return end_stream(**tokens, expires_at=expires_at)
 
 
-def _select(files: FileSet, request: QueryRequest, start: Continuation) -> _Selection:
-    limit = RowLimit(request.limit if start.rows_left is None else start.rows_left)
-    if request.max_files is None and start.after is None:
-        return _Selection(limit.cut(files.batches(BATCH_ROWS, first=FIRST_BATCH_ROWS)), limit)
-    rows, more = page(files, start.after, request.max_files or len(files))
-    last_path = rows.column("path")[-1].as_py() if more else None
-    batches = (rows.slice(start, BATCH_ROWS) for start in range(0, rows.num_rows, BATCH_ROWS))
-    return _Selection(limit.cut(batches), limit, last_path)
+def _has_last(view: View, request: QueryRequest) -> bool:
+    return view.agreement.end_stream_action or request.wants_tokens
 
 
-async def _stream(head: bytes, lines: FileLines, batches: Iterator[pa.Table]) -> AsyncIterator[bytes]:
-    yield head
+async def _encoded(
+    head: bytes, lines: FileLines, batches: Iterator[pa.Table], encoder: BodyEncoder
+) -> AsyncIterator[bytes]:
+    yield await encoder.part(head)
     for batch in batches:
-        yield await lines.encode(batch)
+        yield await encoder.part(await lines.encode(batch))
         await anyio.lowlevel.checkpoint()  # a long response must not starve short ones
+
+
+async def _each(*parts: bytes) -> AsyncIterator[bytes]:
+    for part in parts:
+        if part:
+            yield part
+            await anyio.lowlevel.checkpoint()

@@ -7,6 +7,7 @@ import pyarrow as pa
 from sluicegate.protocols.delta_sharing.encoding import delta as delta_lines
 from sluicegate.protocols.delta_sharing.encoding import parquet as parquet_lines
 from sluicegate.protocols.delta_sharing.encoding.columns import texts
+from sluicegate.protocols.delta_sharing.issued_urls import IssuedUrls
 from sluicegate.protocols.delta_sharing.presign import Signer
 from sluicegate.protocols.delta_sharing.presigned_urls import Urls
 from sluicegate.protocols.delta_sharing.view import View
@@ -23,6 +24,11 @@ class FileLines:
     def expires_at(self) -> int | None:
         """Expiry of the first URL so far, in epoch milliseconds. `None` before any URL."""
         return self._urls.expires_at
+
+    @property
+    def issued(self) -> IssuedUrls:
+        """The URLs so far."""
+        return self._urls.issued
 
     async def encode(self, batch: pa.Table) -> bytes:
         """The lines of a batch of files (rows of `FILE_SCHEMA`).

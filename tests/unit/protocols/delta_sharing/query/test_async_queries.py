@@ -27,6 +27,7 @@ from sluicegate.protocols.delta_sharing.capabilities import parse
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
 from sluicegate.protocols.delta_sharing.query.async_queries import Address, AsyncQueries
 from sluicegate.protocols.delta_sharing.query.execute import TableQueries
+from sluicegate.protocols.delta_sharing.query.response_cache.cache import ResponseCache
 from sluicegate.protocols.delta_sharing.query.tokens import Continuations
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import SharingResponse
@@ -65,7 +66,9 @@ class SubmittedQueries:
         self.found: SharedTable | Exception = TABLE
         viewer = Viewer(gateway.resolver, gateway.reader, DirectoryAccess(gateway.instances))
         pages = TokenSigner(KEYS, 60)
-        self._queries = TableQueries(viewer, gateway.signer, Continuations(pages, pages))
+        self._queries = TableQueries(
+            viewer, gateway.signer, Continuations(pages, pages), ResponseCache(0)
+        )
         self._format = gateway.format
         self._tested = AsyncQueries(self._table_queries, keys, BackgroundJobs(), 0, clock)
 

@@ -18,6 +18,7 @@ from sluicegate.protocols.delta_sharing.capabilities import parse
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
 from sluicegate.protocols.delta_sharing.query.execute import TableQueries
 from sluicegate.protocols.delta_sharing.query.prune import BATCH_ROWS, FIRST_BATCH_ROWS
+from sluicegate.protocols.delta_sharing.query.response_cache.cache import ResponseCache
 from sluicegate.protocols.delta_sharing.query.tokens import Continuations
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import SharingResponse
@@ -49,7 +50,9 @@ def gateway() -> MemoryGateway:
 def queries(gateway: MemoryGateway) -> TableQueries:
     viewer = Viewer(gateway.resolver, gateway.reader, DirectoryAccess(gateway.instances))
     refreshes = TokenSigner(KEYS.derive("refresh"), 60)
-    return TableQueries(viewer, gateway.signer, Continuations(TokenSigner(KEYS, 60), refreshes))
+    return TableQueries(
+        viewer, gateway.signer, Continuations(TokenSigner(KEYS, 60), refreshes), ResponseCache(0)
+    )
 
 
 async def query(

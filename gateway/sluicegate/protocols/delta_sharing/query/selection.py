@@ -1,0 +1,46 @@
+"""The files of a response, in batches, up to the end of its page or its `limitHint`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sluicegate.protocols.delta_sharing.query.file_pages import page
+from sluicegate.protocols.delta_sharing.query.prune import BATCH_ROWS, FIRST_BATCH_ROWS, RowLimit
+from sluicegate.protocols.delta_sharing.query.tokens import Continuation
+from sluicegate.protocols.delta_sharing.request import QueryRequest
+from sluicegate.tables.snapshot import FileSet
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The files to return.
+
+    Attributes:
+        batches: The files, in batches.
+        limit: Counts the rows of the batches that were taken.
+        last_path: Set if there are more files after this page.
+    """
+
+    batches: Iterator[pa.Table]
+    limit: RowLimit
+    last_path: str | None = None
+
+    def next_page(self, version: int) -> Continuation | None:
+        """Where the next page starts, if there is one. Call this after the last batch was taken."""
+        if self.last_path is None or self.limit.reached:
+            return None
+        return Continuation(version, self.last_path, self.limit.left)
+
+
+def select(files: FileSet, request: QueryRequest, start: Continuation) -> Selection:
+    """The files that a request returns, if it starts at a position."""
+    limit = RowLimit(request.limit if start.rows_left is None else start.rows_left)
+    if request.max_files is None and start.after is None:
+        return Selection(limit.cut(files.batches(BATCH_ROWS, first=FIRST_BATCH_ROWS)), limit)
+    rows, more = page(files, start.after, request.max_files or len(files))
+    last_path = rows.column("path")[-1].as_py() if more else None
+    batches = (rows.slice(start, BATCH_ROWS) for start in range(0, rows.num_rows, BATCH_ROWS))
+    return Selection(limit.cut(batches), limit, last_path)
