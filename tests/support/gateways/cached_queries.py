@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from support.gateways.memory_gateway import ACME, KEYS, MemoryGateway
+from support.gateways.memory_gateway import KEYS, MemoryGateway
+from support.gateways.memory_grants import ACME
 
 from sluicegate.api import Principal, SharedTable
 from sluicegate.protocols.delta_sharing.capabilities import parse

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
-from support.gateways.memory_gateway import MemoryGrants
+from support.gateways.memory_grants import MemoryGrants
 from support.gateways.memory_instances import SigningStorage, memory_instances
 
 from sluicegate._util.lazy import Lazy

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from support.gateways.cached_queries import ALL, NOW, CachedQueries, end, lines, with_properties
 from support.gateways.memory_gateway import (
-    ACME,
     LIFETIME,
-    RIVAL,
     MemoryGateway,
     catalog_table,
     memory_gateway,
     shared_table,
 )
+from support.gateways.memory_grants import ACME, RIVAL
 from support.tables.filesets import schema_field, table_metadata
 from support.tables.memory_tables import WITH_VECTORS, MemoryFormat, file, snapshot
 

@@ -6,7 +6,8 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from support.gateways.memory_gateway import ACME, MemoryGateway, memory_gateway, shared_table
+from support.gateways.memory_gateway import MemoryGateway, memory_gateway, shared_table
+from support.gateways.memory_grants import ACME
 from support.tables.memory_tables import MemoryFormat, file, snapshot
 
 from sluicegate.api import TemporaryCredentials

@@ -10,14 +10,8 @@ from dataclasses import dataclass, replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.gateways.cached_queries import ALL, NOW, CachedQueries, lines
-from support.gateways.memory_gateway import (
-    ACME,
-    LIFETIME,
-    RIVAL,
-    catalog_table,
-    memory_gateway,
-    shared_table,
-)
+from support.gateways.memory_gateway import LIFETIME, catalog_table, memory_gateway, shared_table
+from support.gateways.memory_grants import ACME, RIVAL
 from support.gateways.memory_instances import SigningStorage
 from support.tables.filesets import schema_field, table_metadata
 from support.tables.memory_tables import MemoryFormat, file, snapshot
