@@ -197,6 +197,12 @@ async def test_connections_other_than_http_pass_through() -> None:
     assert scopes == [{"type": "lifespan"}]
 
 
+@pytest.mark.parametrize("accepted", [GZIP, {}])
+async def test_a_response_that_varies_already_says_so_once(accepted: dict[str, str]) -> None:
+    messages = await sent(response(Vary="Accept-Encoding"), accepted)
+    assert headers_of(messages)["vary"] == "Accept-Encoding"
+
+
 async def test_a_coding_is_announced_only_to_an_application_that_can_use_it() -> None:
     seen: list[str | None] = []
 

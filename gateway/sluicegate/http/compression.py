@@ -87,7 +87,8 @@ class _Response:
     async def _start(self, message: Message) -> None:
         headers = MutableHeaders(raw=[*message.get("headers", ())])
         if _is_compressible(message["status"], headers):
-            headers.add_vary_header("Accept-Encoding")
+            if "accept-encoding" not in headers.get("vary", "").lower():
+                headers.add_vary_header("Accept-Encoding")
             message = {**message, "headers": headers.raw}
             if self._coding is not None:
                 self._compressor = CODINGS[self._coding]()
