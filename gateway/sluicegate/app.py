@@ -27,7 +27,7 @@ from sluicegate.config.limits import TableLimitSettings
 from sluicegate.database import Store
 from sluicegate.http.application import Application
 from sluicegate.http.client_certificates import ClientCertificates
-from sluicegate.http.compression import Compression
+from sluicegate.http.compression.middleware import Compression
 from sluicegate.http.concurrency_limit import ConcurrencyLimit, ConcurrencyLimitMiddleware
 from sluicegate.http.health import health_routes
 from sluicegate.http.readiness import Readiness

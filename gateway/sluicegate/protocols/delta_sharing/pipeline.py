@@ -16,7 +16,7 @@ from sluicegate.protocols.delta_sharing.changes.execute import ChangeQueries
 from sluicegate.protocols.delta_sharing.changes.version_range import ChangeRanges
 from sluicegate.protocols.delta_sharing.derived_files.links import DerivedLinks
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
-from sluicegate.protocols.delta_sharing.presign import Signer
+from sluicegate.protocols.delta_sharing.presigning.signer import Signer
 from sluicegate.protocols.delta_sharing.query.execute import TableQueries
 from sluicegate.protocols.delta_sharing.query.response_cache.cache import ResponseCache
 from sluicegate.protocols.delta_sharing.query.tokens import Continuations

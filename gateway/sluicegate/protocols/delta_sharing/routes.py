@@ -17,7 +17,7 @@ from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.api import PolicyAction, Principal, Schema, Share, SharedTable
 from sluicegate.http.bodies import read_body
-from sluicegate.http.compression import coding_of
+from sluicegate.http.compression.middleware import coding_of
 from sluicegate.http.responses import NOT_STORED, json_response, ndjson_response
 from sluicegate.protocols.common.endpoint import Endpoint, Handler
 from sluicegate.protocols.common.pagination import Page, PageRequest, page

@@ -12,10 +12,10 @@ import anyio
 import pyarrow as pa
 
 from sluicegate.api import Principal, SharedTable
-from sluicegate.http.compression import coded_headers
-from sluicegate.http.encoded_body import BodyEncoder
+from sluicegate.http.compression.encoded_body import BodyEncoder
+from sluicegate.http.compression.middleware import coded_headers
 from sluicegate.protocols.delta_sharing.encoding.end_stream import end_stream, ended
-from sluicegate.protocols.delta_sharing.presign import Signer
+from sluicegate.protocols.delta_sharing.presigning.signer import Signer
 from sluicegate.protocols.delta_sharing.query.file_lines import FileLines
 from sluicegate.protocols.delta_sharing.query.prune import pruned
 from sluicegate.protocols.delta_sharing.query.response_cache.cache import (

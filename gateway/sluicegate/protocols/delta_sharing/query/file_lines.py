@@ -7,9 +7,9 @@ import pyarrow as pa
 from sluicegate.protocols.delta_sharing.encoding import delta as delta_lines
 from sluicegate.protocols.delta_sharing.encoding import parquet as parquet_lines
 from sluicegate.protocols.delta_sharing.encoding.columns import texts
-from sluicegate.protocols.delta_sharing.issued_urls import IssuedUrls
-from sluicegate.protocols.delta_sharing.presign import Signer
-from sluicegate.protocols.delta_sharing.presigned_urls import Urls
+from sluicegate.protocols.delta_sharing.presigning.issued_urls import IssuedUrls
+from sluicegate.protocols.delta_sharing.presigning.response_urls import Urls
+from sluicegate.protocols.delta_sharing.presigning.signer import Signer
 from sluicegate.protocols.delta_sharing.view import View
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate._util.lru import LRU
-from sluicegate.http.encoded_body import BodyEnd
-from sluicegate.protocols.delta_sharing.issued_urls import IssuedUrls
+from sluicegate.http.compression.encoded_body import BodyEnd
+from sluicegate.protocols.delta_sharing.presigning.issued_urls import IssuedUrls
 from sluicegate.protocols.delta_sharing.query.response_cache.key import (
     KeyMaker,
     ResponseKey,

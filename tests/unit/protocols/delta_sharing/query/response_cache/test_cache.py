@@ -14,8 +14,8 @@ from support.gateways.cached_queries import NOW
 from support.gateways.memory_gateway import LIFETIME
 from support.tables.memory_tables import file, snapshot
 
-from sluicegate.http.encoded_body import BodyEnd
-from sluicegate.protocols.delta_sharing.issued_urls import IssuedUrls
+from sluicegate.http.compression.encoded_body import BodyEnd
+from sluicegate.protocols.delta_sharing.presigning.issued_urls import IssuedUrls
 from sluicegate.protocols.delta_sharing.query.response_cache import cache as module
 from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
     LONGEST_REUSE,

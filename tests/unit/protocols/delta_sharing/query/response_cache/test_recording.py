@@ -10,8 +10,8 @@ from support.gateways.cached_queries import NOW
 from support.gateways.memory_gateway import LIFETIME
 from support.tables.memory_tables import snapshot
 
-from sluicegate.http.encoded_body import BodyEnd
-from sluicegate.protocols.delta_sharing.issued_urls import IssuedUrls
+from sluicegate.http.compression.encoded_body import BodyEnd
+from sluicegate.protocols.delta_sharing.presigning.issued_urls import IssuedUrls
 from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
     CachedResponse,
     Outcome,

@@ -9,7 +9,7 @@ import pytest
 from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sluicegate.http.compression import MIN_SIZE, Compression, coded_headers, coding_of
+from sluicegate.http.compression.middleware import MIN_SIZE, Compression, coded_headers, coding_of
 
 LONG = b'{"name":"orders"}\n' * 1_000
 GZIP = {"accept-encoding": "gzip"}

@@ -9,8 +9,8 @@ import pyarrow as pa
 from sluicegate.api import Presigned
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.delta_sharing.encoding.deletion_vectors import location as vector_location
-from sluicegate.protocols.delta_sharing.issued_urls import IssuedUrls
-from sluicegate.protocols.delta_sharing.presign import Signer
+from sluicegate.protocols.delta_sharing.presigning.issued_urls import IssuedUrls
+from sluicegate.protocols.delta_sharing.presigning.signer import Signer
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from isal import isal_zlib
 
-from sluicegate.http.content_codings import CODINGS
-from sluicegate.http.encoded_body import BodyEncoder
+from sluicegate.http.compression.codings import CODINGS
+from sluicegate.http.compression.encoded_body import BodyEncoder
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sluicegate.http.content_codings import CODINGS, Compressor, accepted_coding, compressed
+from sluicegate.http.compression.codings import CODINGS, Compressor, accepted_coding, compressed
 
 # Bytes. Shorter responses fit into a few packets, compressed or not.
 MIN_SIZE = 4_096

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from isal import isal_zlib
 
-from sluicegate.http.content_codings import CODINGS, compressed
+from sluicegate.http.compression.codings import CODINGS, compressed
 
 _GZIP = "gzip"
 _RAW_DEFLATE = -15

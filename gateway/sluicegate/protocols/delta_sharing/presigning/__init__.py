@@ -1,0 +1,1 @@
+"""Presigns the files of responses, and records the URLs in the ledger."""
