@@ -56,7 +56,10 @@ def install(endpoint: str, service_name: str, process: int | None = None) -> Cal
 
 
 def _resource(service_name: str, process: int | None) -> Resource:
-    """Describe this process. Its instance id is unique (semantic conventions, "Service")."""
+    """Describe this process, with a unique instance id.
+
+    See OpenTelemetry semantic conventions, "Service".
+    """
     own = {
         "service.name": service_name,
         "service.version": version("sluicegate"),
