@@ -18,6 +18,7 @@ async def _work() -> None:
     def step() -> None:
         with span("snapshot"):
             count("sluicegate.snapshots")
+            metrics.gauge("sluicegate.answers.memory", 1)
 
     step()
     await asyncio.to_thread(step)

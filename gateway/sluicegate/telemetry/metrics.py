@@ -163,5 +163,5 @@ def measure_attempt(seconds: float, operation: str, outcome: str) -> None:
 
 def gauge(name: GaugeName, value: float, **attributes: AttributeValue) -> None:
     """Set a gauge. Use few attributes with few values."""
-    if _instruments is not None:
+    if _instruments is not None and not is_silent():
         _instruments.gauges[name].set(value, attributes)
