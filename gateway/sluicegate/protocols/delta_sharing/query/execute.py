@@ -20,7 +20,7 @@ from sluicegate.protocols.delta_sharing.query.file_lines import FileLines
 from sluicegate.protocols.delta_sharing.query.prune import pruned
 from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
     CachedResponse,
-    Outcome,
+    EncodedFiles,
     ResponseCache,
 )
 from sluicegate.protocols.delta_sharing.query.response_cache.key import ResponseKeys
@@ -115,7 +115,7 @@ class TableQueries:
 
         parts = recording.record(
             _encoded(head, lines, selection.batches, encoder),
-            lambda: Outcome(encoder.end, lines.issued, next_page()),
+            lambda: EncodedFiles(encoder.end, lines.issued, next_page()),
         )
         body = ended(parts, last if _has_last(view, request) else None, encoder.finish)
         headers = view.headers(form) | ({} if keys is None else coded_headers(coding))

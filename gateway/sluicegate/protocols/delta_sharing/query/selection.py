@@ -15,7 +15,7 @@ from sluicegate.tables.snapshot import FileSet
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class FileSelection:
     """The files to return.
 
     Attributes:
@@ -35,12 +35,12 @@ class Selection:
         return Continuation(version, self.last_path, self.limit.left)
 
 
-def select(files: FileSet, request: QueryRequest, start: Continuation) -> Selection:
+def select(files: FileSet, request: QueryRequest, start: Continuation) -> FileSelection:
     """The files that a request returns, if it starts at a position."""
     limit = RowLimit(request.limit if start.rows_left is None else start.rows_left)
     if request.max_files is None and start.after is None:
-        return Selection(limit.cut(files.batches(BATCH_ROWS, first=FIRST_BATCH_ROWS)), limit)
+        return FileSelection(limit.cut(files.batches(BATCH_ROWS, first=FIRST_BATCH_ROWS)), limit)
     rows, more = page(files, start.after, request.max_files or len(files))
     last_path = rows.column("path")[-1].as_py() if more else None
     batches = (rows.slice(start, BATCH_ROWS) for start in range(0, rows.num_rows, BATCH_ROWS))
-    return Selection(limit.cut(batches), limit, last_path)
+    return FileSelection(limit.cut(batches), limit, last_path)

@@ -32,7 +32,7 @@ _PART_FOR_RECORDING = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EncodedFiles:
     """What is known of a response when all of its files are encoded.
 
     Attributes:
@@ -59,7 +59,7 @@ class CachedResponse:
     """
 
     parts: tuple[bytes, ...] = field(repr=False)
-    outcome: Outcome
+    outcome: EncodedFiles
     issued_at: int
     snapshot: weakref.ref[Snapshot]
     weight: int

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
     CachedResponse,
-    Outcome,
+    EncodedFiles,
     ResponseCache,
 )
 from sluicegate.protocols.delta_sharing.query.response_cache.key import ResponseKeys
@@ -40,7 +40,7 @@ class Recording:
         self._size = 0
 
     async def record(
-        self, parts: AsyncIterator[bytes], outcome: Callable[[], Outcome]
+        self, parts: AsyncIterator[bytes], outcome: Callable[[], EncodedFiles]
     ) -> AsyncIterator[bytes]:
         """Pass on the encoded parts. If all of them are taken, the response is kept.
 
@@ -66,7 +66,7 @@ class Recording:
         else:
             self._drop()
 
-    def _keep(self, keys: ResponseKeys, outcome: Outcome) -> None:
+    def _keep(self, keys: ResponseKeys, outcome: EncodedFiles) -> None:
         texts = len(repr(keys.personal)) * _BYTES_PER_CHARACTER
         response = CachedResponse(
             parts=tuple(_joined(self._parts)),

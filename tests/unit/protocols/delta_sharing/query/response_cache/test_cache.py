@@ -20,7 +20,7 @@ from sluicegate.protocols.delta_sharing.query.response_cache import cache as mod
 from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
     LONGEST_REUSE,
     CachedResponse,
-    Outcome,
+    EncodedFiles,
     ResponseCache,
 )
 from sluicegate.protocols.delta_sharing.query.response_cache.key import ResponseKeys
@@ -40,7 +40,7 @@ def keys(number: int = 0) -> ResponseKeys:
 
 def response(weight: int = 100, about: Snapshot = VERSION, expires: int = EXPIRES) -> CachedResponse:
     issued = IssuedUrls(1, expires, expires, personal=False)
-    outcome = Outcome(BodyEnd(None), issued, None)
+    outcome = EncodedFiles(BodyEnd(None), issued, None)
     return CachedResponse((b"lines",), outcome, NOW, weakref.ref(about), weight)
 
 
@@ -113,7 +113,7 @@ def test_when_a_response_is_usable(age: int, usable: bool) -> None:
 
 def test_without_urls_a_response_is_usable_for_the_longest_time() -> None:
     issued = IssuedUrls(0, None, None, personal=False)
-    found = replace(response(), outcome=Outcome(BodyEnd(None), issued, Continuation()))
+    found = replace(response(), outcome=EncodedFiles(BodyEnd(None), issued, Continuation()))
     assert found.usable(NOW + LONGEST_REUSE - 1)
     assert not found.usable(NOW + LONGEST_REUSE)
 

@@ -14,14 +14,14 @@ from sluicegate.http.compression.encoded_body import BodyEnd
 from sluicegate.protocols.delta_sharing.presigning.issued_urls import IssuedUrls
 from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
     CachedResponse,
-    Outcome,
+    EncodedFiles,
     ResponseCache,
 )
 from sluicegate.protocols.delta_sharing.query.response_cache.key import ResponseKeys
 from sluicegate.protocols.delta_sharing.query.response_cache.recording import Recording
 
 EXPIRES = NOW + LIFETIME * 1000
-OUTCOME = Outcome(BodyEnd(None), IssuedUrls(1, EXPIRES, EXPIRES, personal=False), None)
+OUTCOME = EncodedFiles(BodyEnd(None), IssuedUrls(1, EXPIRES, EXPIRES, personal=False), None)
 VERSION = snapshot()
 KEYS: Any = ResponseKeys("key", None)  # type: ignore[arg-type]
 BUDGET = 4_000_000
