@@ -38,8 +38,8 @@ class Compression:
         """Serve a scope; only responses to HTTP requests are compressed."""
         if scope["type"] != "http" or scope["method"] == "HEAD":
             return self._app(scope, receive, send)
-        values = (value for name, value in scope["headers"] if name == b"accept-encoding")
-        coding = accepted_coding(values)
+        values = [value for name, value in scope["headers"] if name == b"accept-encoding"]
+        coding = accepted_coding(values) if values else None
         if self._announce:
             scope[_SCOPE_KEY] = coding
         return self._app(scope, receive, _Response(coding, send).send)
@@ -79,7 +79,7 @@ class _Response:
     def send(self, message: Message) -> Awaitable[None]:
         """Pass on one message."""
         if message["type"] == "http.response.start":
-            return self._start(message)
+            return self._send(message) if _is_short(message) else self._start(message)
         if self._compressor is None:
             return self._send(message)
         return self._part(message, self._compressor)
@@ -119,8 +119,15 @@ def _is_compressible(status: int, headers: MutableHeaders) -> bool:
         and headers.get("content-type", "").startswith(_COMPRESSIBLE)
         and "content-encoding" not in headers
         and "no-transform" not in headers.get("cache-control", "")
-        and int(headers.get("content-length", MIN_SIZE)) >= MIN_SIZE
     )
+
+
+def _is_short(start: Message) -> bool:
+    """Whether a response is known to be too short. Most are, so this comes first and copies nothing."""
+    for name, value in start.get("headers", ()):
+        if name == b"content-length":
+            return int(value) < MIN_SIZE
+    return False
 
 
 def _describe(headers: MutableHeaders, coding: str) -> None:
