@@ -8,7 +8,7 @@ import _posixsubprocess
 import sys
 import threading
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -87,12 +87,21 @@ sys.addaudithook(_guard.audit)
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Guard a test with its fixtures. Pytest calls this hook for the tests of all folders."""
-    if not item.path.is_relative_to(_FOLDER):
-        return (yield)
-    with _guard.on():
-        return (yield)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
+    """Guard the fixtures of a test. Pytest calls these hooks for the tests of all folders."""
+    with _guarded(item):
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Guard a test, but not the end of fixtures: those of other folders end after the last test."""
+    with _guarded(item):
+        yield
+
+
+def _guarded(item: pytest.Item) -> AbstractContextManager[None]:
+    return _guard.on() if item.path.is_relative_to(_FOLDER) else nullcontext()
 
 
 @pytest.fixture(autouse=True)
