@@ -1,4 +1,4 @@
-"""The first query of a fresh process, and of further tables, beside warm queries and `deltalake`."""
+"""The first query of a new process, and of further tables, beside warm queries and `deltalake`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WARM_REQUESTS = 5
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of this benchmark."""
     parser.add_argument("--files", type=int, default=10_000, help="files of a table (default 10000)")
-    parser.add_argument("--rounds", type=int, default=5, help="fresh processes (default 5)")
+    parser.add_argument("--rounds", type=int, default=5, help="new processes (default 5)")
 
 
 def run(options: argparse.Namespace) -> Report:

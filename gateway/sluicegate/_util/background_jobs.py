@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from sluicegate._util.tasks import cancel_all
+
 _T = TypeVar("_T")
 
 
@@ -31,7 +33,4 @@ class BackgroundJobs:
     async def aclose(self) -> None:
         """Cancel all running jobs, and wait until they have ended."""
         self._closed = True
-        running = list(self._running)
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        await cancel_all(*self._running)

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Coroutine, Hashable
 from typing import Any, Generic, TypeVar
 
+from sluicegate._util.tasks import cancel_all
+
 _T = TypeVar("_T")
 
 
@@ -33,10 +35,7 @@ class SingleFlight(Generic[_T]):
 
     async def aclose(self) -> None:
         """Cancel all running jobs."""
-        flights = list(self._flights.values())
-        for flight in flights:
-            flight.cancel()
-        await asyncio.gather(*flights, return_exceptions=True)
+        await cancel_all(*self._flights.values())
 
     def _land(self, key: Hashable, task: asyncio.Task[_T]) -> None:
         del self._flights[key]

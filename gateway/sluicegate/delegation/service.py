@@ -19,6 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from sluicegate._util.tasks import cancel_all
 from sluicegate.api.errors import ConfigurationError, SluicegateError
 from sluicegate.config import Settings
 from sluicegate.database import Store
@@ -259,5 +260,4 @@ async def _background(run: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIter
     try:
         yield
     finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await cancel_all(task)

@@ -17,6 +17,7 @@ from typing import cast
 import uvicorn
 from starlette.types import ASGIApp
 
+from sluicegate._util.tasks import cancel_all
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.http.connections import Connections
 from sluicegate.http.descriptors import connections_within_files
@@ -157,8 +158,8 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         loop, tls = asyncio.get_running_loop(), self.config.ssl
         timeout = None if tls is None else self._connections.limits.head_timeout
-        # The event loop accepts up to `backlog` connections at once. One at a time, the other processes
-        # get their share.
+        # The event loop accepts up to `backlog` connections at once. One at a time, other processes get
+        # their share. The kernel's queue gets its length afterwards.
         backlog = 1 if self._shared else _BACKLOG
         self.servers = [
             await loop.create_server(
@@ -166,8 +167,9 @@ class _Server(uvicorn.Server):
             )
             for each in sockets or ()
         ]
-        for each in sockets or ():
-            each.listen(_BACKLOG)
+        if self._shared:
+            for each in sockets or ():
+                each.listen(_BACKLOG)
         self.started = True
         self._watching = asyncio.create_task(self._connections.watch())
         self._on_ready()
@@ -178,8 +180,7 @@ class _Server(uvicorn.Server):
             await self._leave()
         await super().shutdown(sockets)
         if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.gather(self._watching, return_exceptions=True)
+            await cancel_all(self._watching)
 
     async def _leave(self) -> None:
         """Accept no more connections, and wait a little for clients to leave the idle ones."""

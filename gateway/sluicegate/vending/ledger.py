@@ -12,6 +12,7 @@ from sqlalchemy import delete
 from sqlalchemy.dialects import postgresql, sqlite
 
 from sluicegate._util.clock import epoch_ms
+from sluicegate._util.tasks import cancel_all
 from sluicegate.api.errors import Unavailable
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
@@ -79,9 +80,7 @@ class Ledger:
         try:
             yield
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await cancel_all(*tasks)
             if not await self.flush():
                 log.error("the ledger lost %d entries: the database does not respond", self._unwritten)
 

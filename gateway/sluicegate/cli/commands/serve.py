@@ -51,7 +51,8 @@ def serve(
       sluicegate serve --processes auto
       sluicegate serve --config /etc/sluicegate/gateway.yaml --host 0.0.0.0 --port 8080
     """
-    settings = load_settings(ctx, warn=worker is None)
+    with paused_collection():  # this imports the models of the settings
+        settings = load_settings(ctx, warn=worker is None)
     given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
     settings = settings.model_copy(update={"server": settings.server.model_copy(update=given)})
     if worker is None and processes > 1:

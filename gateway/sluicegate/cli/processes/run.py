@@ -44,9 +44,8 @@ async def serve_with_workers(
         supervisor = Supervisor(start, count, server.shutdown_grace_period)
         host, port = listener.getsockname()[:2]
         with _Signals(supervisor) as signals:
-            opening = signals.until_stopped(supervisor.open())
             try:
-                address = await opening
+                address = await signals.until_stopped(supervisor.open())
                 with announced(settings, host, port):
                     on_ready(address)
                     await signals.until_stopped(supervisor.run())

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from contextlib import suppress
 
+from sluicegate._util.tasks import cancel_all
 from sluicegate.cli.processes.sockets import WorkerSockets
 from sluicegate.config import Settings
 from sluicegate.server import serve_on
@@ -29,8 +30,7 @@ async def serve_as_worker(settings: Settings, sockets: WorkerSockets) -> None:
         await serve_on(listener, settings, on_ready=tell, stop=stop, shared=True)
     finally:
         listener.close()
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=True)
+        await cancel_all(watching)
         writer.close()
 
 

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar, cast
 
 import anyio
 
+from sluicegate._util.tasks import cancel_all
 from sluicegate.delegation.queue.failures import failure_of, loggable
 
 log = logging.getLogger(__name__)
@@ -197,9 +198,6 @@ class ExecutorThread:
 
     async def _end_the_rest(self) -> None:
         """Cancel remaining tasks, as `asyncio.run` does at its end."""
-        rest = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in rest:
-            task.cancel()
-        await asyncio.gather(*rest, return_exceptions=True)
+        await cancel_all(*(asyncio.all_tasks() - {asyncio.current_task()}))
         await self._loop.shutdown_asyncgens()
         await self._loop.shutdown_default_executor()

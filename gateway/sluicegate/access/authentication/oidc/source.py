@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import Callable
 
+from sluicegate._util.tasks import cancel_all
 from sluicegate.access.authentication.oidc.discovery import KeyFetcher
 from sluicegate.access.authentication.oidc.fetch import FetchFailed
 from sluicegate.access.authentication.oidc.keys import KeySet, VerificationKey
@@ -100,8 +101,7 @@ class KeySource:
     async def aclose(self) -> None:
         """Cancel a running request."""
         if self._renewing is not None:
-            self._renewing.cancel()
-            await asyncio.gather(self._renewing, return_exceptions=True)
+            await cancel_all(self._renewing)
         await self._fetcher.aclose()
 
     async def _renew(self) -> None:
