@@ -48,7 +48,7 @@ _TESTS = {
     ),
     f"{_CORE}/server.py": ("tests/http", "tests/cli"),
     f"{_CORE}/signing": (
-        "tests/unit/protocols/delta_sharing/presigning/test_signer.py",
+        "tests/unit/protocols/presigning/test_signer.py",
         "tests/protocols/common",
     ),
     f"{_CORE}/tables/changes.py": ("tests/protocols/delta_sharing/changes",),

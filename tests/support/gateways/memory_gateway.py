@@ -24,8 +24,8 @@ from sluicegate.api import (
 )
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.resolver import OpenTable, Resolver
-from sluicegate.protocols.delta_sharing.derived_files.links import DerivedLinks
-from sluicegate.protocols.delta_sharing.presigning.signer import Signer
+from sluicegate.protocols.derived_files.links import DerivedLinks
+from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.testing.fakes import MemoryCatalog

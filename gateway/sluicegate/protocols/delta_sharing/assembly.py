@@ -14,12 +14,12 @@ from sluicegate.api import Principal, SharedTable
 from sluicegate.config import Settings
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.resolver import Resolver
-from sluicegate.protocols.delta_sharing.derived_files.endpoint import DerivedFileEndpoint
 from sluicegate.protocols.delta_sharing.directory_access.credentials import TableCredentials
 from sluicegate.protocols.delta_sharing.directory_access.hadoop_tokens import HadoopTokenEndpoint
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
 from sluicegate.protocols.delta_sharing.query.async_queries import AsyncQueries
 from sluicegate.protocols.delta_sharing.routes import SharingEndpoints
+from sluicegate.protocols.derived_files.endpoint import DerivedFileEndpoint
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.tables.reading.reader import TableReader

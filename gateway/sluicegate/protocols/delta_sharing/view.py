@@ -9,6 +9,7 @@ import anyio.to_thread
 
 from sluicegate.api import Principal, SharedTable
 from sluicegate.protocols.common.resolver import OpenTable, Resolver
+from sluicegate.protocols.common.shared_scope import check_history, check_version, visible
 from sluicegate.protocols.delta_sharing import capabilities
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess, Offer
 from sluicegate.protocols.delta_sharing.encoding import delta as delta_lines
@@ -18,7 +19,6 @@ from sluicegate.protocols.delta_sharing.encoding.ndjson import TableTotals, Vers
 from sluicegate.protocols.delta_sharing.negotiation import Agreement, negotiate
 from sluicegate.protocols.delta_sharing.request import FILE_ID_HASH, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import VERSION_HEADER
-from sluicegate.protocols.delta_sharing.shared_scope import check_history, check_version, visible
 from sluicegate.tables.features import FeatureNeeds, declaring, feature_needs
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.tables.snapshot import FileSet, Snapshot

@@ -6,7 +6,7 @@ from sluicegate.access.authentication.oauth.endpoint import ICEBERG_TOKENS
 from sluicegate.access.authentication.oauth.requests import FORM, SCOPES
 from sluicegate.access.recipients.profile import ICEBERG_PATH, TOKEN_ENDPOINT_PATH
 from sluicegate.http.health import LIVE, READY, READY_BEFORE
-from sluicegate.protocols.delta_sharing.derived_files.links import SPACE
+from sluicegate.protocols.derived_files.links import SPACE
 from sluicegate.protocols.openapi.parameters import in_header, in_path, in_query
 from sluicegate.protocols.openapi.responses import json_answer, refusal, refusals, request_id
 from sluicegate.protocols.openapi.schemas import (

@@ -10,7 +10,7 @@ from support.gateways.memory_grants import ACME
 from support.gateways.memory_instances import LAKE
 
 from sluicegate.api import CatalogTable, SharedTable
-from sluicegate.protocols.delta_sharing.presigning.signer import Signer
+from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.testing.fakes import FakeLinks
 
 SHARED = SharedTable("1", "sales", "s1", "eu", "orders", "main", "eu.orders")

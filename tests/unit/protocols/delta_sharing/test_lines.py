@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 
 from sluicegate.api import Presigned, TableUnreadable
-from sluicegate.protocols.delta_sharing.encoding import deletion_vectors
 from sluicegate.protocols.delta_sharing.encoding import delta as delta_lines
 from sluicegate.protocols.delta_sharing.encoding import parquet as parquet_lines
 from sluicegate.protocols.delta_sharing.encoding.ndjson import TableTotals, VersionStamp
+from sluicegate.tables.delta import vector_files
 from sluicegate.tables.snapshot import FILE_SCHEMA, TableMetadata
 
 INLINE = {"storageType": "i", "pathOrInlineDv": "^Bg9^0", "sizeInBytes": 34, "cardinality": 1}
@@ -131,7 +131,7 @@ def test_a_file_whose_log_says_no_time_is_answered_with_one() -> None:
 
 
 def test_a_stored_deletion_vector_is_answered_by_its_url() -> None:
-    place = deletion_vectors.location("s3://lake/t", STORED)
+    place = vector_files.location("s3://lake/t", STORED)
     assert place == "s3://lake/t/ab/deletion_vector_d2c639aa-8816-431a-aaf6-d3fe2512ff61.bin"
     lines = delta_lines.files(
         batch(file("a", deletion_vector=STORED)), signed("https://a"), {0: (place, "https://dv")}
@@ -159,7 +159,7 @@ def test_a_stored_deletion_vector_is_answered_by_its_url() -> None:
 )
 def test_where_deletion_vectors_lie(kind: str, path: str, expected: str | None) -> None:
     vector = {"storageType": kind, "pathOrInlineDv": path}
-    assert deletion_vectors.location("s3://lake/t", vector) == expected
+    assert vector_files.location("s3://lake/t", vector) == expected
 
 
 @pytest.mark.parametrize(
@@ -167,4 +167,4 @@ def test_where_deletion_vectors_lie(kind: str, path: str, expected: str | None) 
 )
 def test_broken_deletion_vectors_are_refused(kind: str, path: str) -> None:
     with pytest.raises(TableUnreadable):
-        deletion_vectors.location("s3://lake/t", {"storageType": kind, "pathOrInlineDv": path})
+        vector_files.location("s3://lake/t", {"storageType": kind, "pathOrInlineDv": path})

@@ -10,16 +10,16 @@ from collections.abc import AsyncIterator
 
 from sluicegate.api import Principal, SharedTable
 from sluicegate.protocols.common.resolver import OpenTable, Resolver
+from sluicegate.protocols.common.shared_scope import check_change_feed, check_history
 from sluicegate.protocols.delta_sharing.changes.request import ChangesRequest
 from sluicegate.protocols.delta_sharing.changes.stream import ChangeStream
 from sluicegate.protocols.delta_sharing.changes.version_range import ChangeRanges, Position
 from sluicegate.protocols.delta_sharing.changes.view import view_changes
 from sluicegate.protocols.delta_sharing.encoding.end_stream import end_stream, ended
-from sluicegate.protocols.delta_sharing.presigning.signer import Signer
 from sluicegate.protocols.delta_sharing.request import ResponseOptions
 from sluicegate.protocols.delta_sharing.response import SharingResponse
-from sluicegate.protocols.delta_sharing.shared_scope import check_change_feed, check_history
 from sluicegate.protocols.delta_sharing.view import table_headers
+from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.tables.changes import TableState
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.tables.snapshot import Snapshot

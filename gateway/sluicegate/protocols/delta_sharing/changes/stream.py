@@ -12,9 +12,9 @@ from sluicegate.protocols.delta_sharing.changes.rows import RowGroup, SharedRows
 from sluicegate.protocols.delta_sharing.changes.version_range import Position
 from sluicegate.protocols.delta_sharing.changes.view import ChangeView
 from sluicegate.protocols.delta_sharing.encoding.columns import texts
-from sluicegate.protocols.delta_sharing.presigning.response_urls import Urls
-from sluicegate.protocols.delta_sharing.presigning.signer import Signer
 from sluicegate.protocols.delta_sharing.query.prune import BATCH_ROWS, FIRST_BATCH_ROWS
+from sluicegate.protocols.presigning.response_urls import Urls
+from sluicegate.protocols.presigning.signer import Signer
 
 
 class ChangeStream:

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 
 from sluicegate.api import InvalidRequest, Principal, SharedTable
 from sluicegate.protocols.common.resolver import OpenTable
+from sluicegate.protocols.common.shared_scope import check_version
 from sluicegate.protocols.delta_sharing.changes.request import Bound, ChangesRequest
 from sluicegate.protocols.delta_sharing.query.tokens import bound_to
-from sluicegate.protocols.delta_sharing.shared_scope import check_version
 from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.tables.snapshot import Snapshot

@@ -9,6 +9,7 @@ from itertools import chain, takewhile
 
 from sluicegate.api import Principal, UnsupportedOperation
 from sluicegate.protocols.common.resolver import OpenTable
+from sluicegate.protocols.common.shared_scope import shared_partitions
 from sluicegate.protocols.delta_sharing.capabilities import HEADER
 from sluicegate.protocols.delta_sharing.changes.request import ChangesRequest
 from sluicegate.protocols.delta_sharing.encoding import delta as delta_lines
@@ -16,7 +17,6 @@ from sluicegate.protocols.delta_sharing.encoding import parquet as parquet_lines
 from sluicegate.protocols.delta_sharing.encoding.delta_features import AnsweredFeatures
 from sluicegate.protocols.delta_sharing.negotiation import Agreement, negotiate
 from sluicegate.protocols.delta_sharing.request import ResponseOptions
-from sluicegate.protocols.delta_sharing.shared_scope import shared_partitions
 from sluicegate.tables.changes import Changes, Commit, TableState
 from sluicegate.tables.features import VECTORS, FeatureNeeds, declaring
 from sluicegate.tables.partitions import PartitionValues

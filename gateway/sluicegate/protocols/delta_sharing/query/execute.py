@@ -15,7 +15,6 @@ from sluicegate.api import Principal, SharedTable
 from sluicegate.http.compression.encoded_body import BodyEncoder
 from sluicegate.http.compression.middleware import coded_headers
 from sluicegate.protocols.delta_sharing.encoding.end_stream import end_stream, ended
-from sluicegate.protocols.delta_sharing.presigning.signer import Signer
 from sluicegate.protocols.delta_sharing.query.file_lines import FileLines
 from sluicegate.protocols.delta_sharing.query.prune import pruned
 from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
@@ -30,6 +29,7 @@ from sluicegate.protocols.delta_sharing.query.tokens import Continuation, Contin
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.protocols.delta_sharing.view import View, Viewer
+from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.telemetry import span
 
 

@@ -7,10 +7,10 @@ import pyarrow as pa
 from sluicegate.protocols.delta_sharing.encoding import delta as delta_lines
 from sluicegate.protocols.delta_sharing.encoding import parquet as parquet_lines
 from sluicegate.protocols.delta_sharing.encoding.columns import texts
-from sluicegate.protocols.delta_sharing.presigning.issued_urls import IssuedUrls
-from sluicegate.protocols.delta_sharing.presigning.response_urls import Urls
-from sluicegate.protocols.delta_sharing.presigning.signer import Signer
 from sluicegate.protocols.delta_sharing.view import View
+from sluicegate.protocols.presigning.issued_urls import IssuedUrls
+from sluicegate.protocols.presigning.response_urls import Urls
+from sluicegate.protocols.presigning.signer import Signer
 
 
 class FileLines:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from sluicegate._util.clock import epoch_ms
 from sluicegate._util.lru import LRU
 from sluicegate.http.compression.encoded_body import BodyEnd
-from sluicegate.protocols.delta_sharing.presigning.issued_urls import IssuedUrls
 from sluicegate.protocols.delta_sharing.query.response_cache.key import (
     KeyMaker,
     ResponseKey,
@@ -19,6 +18,7 @@ from sluicegate.protocols.delta_sharing.query.response_cache.key import (
 from sluicegate.protocols.delta_sharing.query.tokens import Continuation
 from sluicegate.protocols.delta_sharing.request import QueryRequest
 from sluicegate.protocols.delta_sharing.view import View
+from sluicegate.protocols.presigning.issued_urls import IssuedUrls
 from sluicegate.tables.snapshot import Snapshot
 from sluicegate.telemetry import count
 from sluicegate.telemetry.metrics import gauge

@@ -15,7 +15,6 @@ from support.gateways.memory_gateway import LIFETIME
 from support.tables.memory_tables import file, snapshot
 
 from sluicegate.http.compression.encoded_body import BodyEnd
-from sluicegate.protocols.delta_sharing.presigning.issued_urls import IssuedUrls
 from sluicegate.protocols.delta_sharing.query.response_cache import cache as module
 from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
     LONGEST_REUSE,
@@ -25,6 +24,7 @@ from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
 )
 from sluicegate.protocols.delta_sharing.query.response_cache.key import ResponseKeys
 from sluicegate.protocols.delta_sharing.query.tokens import Continuation
+from sluicegate.protocols.presigning.issued_urls import IssuedUrls
 from sluicegate.tables.snapshot import Snapshot
 
 BUDGET = 1_000

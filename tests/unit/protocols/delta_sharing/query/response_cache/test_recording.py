@@ -11,7 +11,6 @@ from support.gateways.memory_gateway import LIFETIME
 from support.tables.memory_tables import snapshot
 
 from sluicegate.http.compression.encoded_body import BodyEnd
-from sluicegate.protocols.delta_sharing.presigning.issued_urls import IssuedUrls
 from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
     CachedResponse,
     EncodedFiles,
@@ -19,6 +18,7 @@ from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
 )
 from sluicegate.protocols.delta_sharing.query.response_cache.key import ResponseKeys
 from sluicegate.protocols.delta_sharing.query.response_cache.recording import Recording
+from sluicegate.protocols.presigning.issued_urls import IssuedUrls
 
 EXPIRES = NOW + LIFETIME * 1000
 OUTCOME = EncodedFiles(BodyEnd(None), IssuedUrls(1, EXPIRES, EXPIRES, personal=False), None)

@@ -10,7 +10,7 @@ from support.gateways.memory_gateway import PUBLIC_URL, MemoryGateway, memory_ga
 from support.gateways.memory_instances import EXPIRES, LAKE, url_of
 
 from sluicegate.api import TableUnreadable
-from sluicegate.protocols.delta_sharing.presigning.response_urls import Urls
+from sluicegate.protocols.presigning.response_urls import Urls
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 from sluicegate.tables.snapshot import DELETION_VECTOR
 

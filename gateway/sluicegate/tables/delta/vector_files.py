@@ -1,4 +1,4 @@
-"""Deletion vectors in responses: inline ones unchanged, files as presigned URLs."""
+"""The files that deletion vectors of the Delta log are stored in."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from sluicegate.api import (
     SluicegateError,
     UnsupportedOperation,
 )
-from sluicegate.protocols.delta_sharing.shared_scope import (
+from sluicegate.protocols.common.shared_scope import (
     check_change_feed,
     check_history,
     check_version,

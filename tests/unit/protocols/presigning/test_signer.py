@@ -18,9 +18,9 @@ from support.gateways.memory_instances import EXPIRES, LAKE, SigningStorage, url
 
 from sluicegate.api import StorageError, TemporaryCredentials, UnsupportedOperation
 from sluicegate.protocols.common.resolver import OpenTable
-from sluicegate.protocols.delta_sharing.derived_files.links import DerivedLink, DerivedLinks
-from sluicegate.protocols.delta_sharing.presigning.issued_urls import IssuedUrls
-from sluicegate.protocols.delta_sharing.presigning.signer import Signer
+from sluicegate.protocols.derived_files.links import DerivedLink, DerivedLinks
+from sluicegate.protocols.presigning.issued_urls import IssuedUrls
+from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.tables.derived_files import DerivedFile
 
 ROOT = f"{LAKE}/orders"

@@ -20,8 +20,8 @@ from support.tables.memory_tables import MemoryFormat
 from sluicegate.api import NotFound, PermissionDenied, UnsupportedOperation
 from sluicegate.http.concurrency_limit import ConcurrencyLimit, RequestSlots
 from sluicegate.http.limits import ConcurrencyLimits
-from sluicegate.protocols.delta_sharing.derived_files.endpoint import DerivedFileEndpoint
-from sluicegate.protocols.delta_sharing.derived_files.links import DerivedLink
+from sluicegate.protocols.derived_files.endpoint import DerivedFileEndpoint
+from sluicegate.protocols.derived_files.links import DerivedLink
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.tables.derived_files import DerivedFile
 

@@ -16,8 +16,8 @@ from sluicegate.api.models import join_location
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.location_policy import LocationPolicy
 from sluicegate.protocols.common.resolver import OpenTable
-from sluicegate.protocols.delta_sharing.derived_files.links import DerivedLinks
-from sluicegate.protocols.delta_sharing.presigning.issued_urls import IssuedUrls
+from sluicegate.protocols.derived_files.links import DerivedLinks
+from sluicegate.protocols.presigning.issued_urls import IssuedUrls
 from sluicegate.tables.derived_files import DerivedFile
 from sluicegate.telemetry import count, span
 from sluicegate.vending import Vending

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from sluicegate.api import Presigned
 from sluicegate.protocols.common.resolver import OpenTable
-from sluicegate.protocols.delta_sharing.encoding.deletion_vectors import location as vector_location
-from sluicegate.protocols.delta_sharing.presigning.issued_urls import IssuedUrls
-from sluicegate.protocols.delta_sharing.presigning.signer import Signer
+from sluicegate.protocols.presigning.issued_urls import IssuedUrls
+from sluicegate.protocols.presigning.signer import Signer
+from sluicegate.tables.delta.vector_files import location as vector_location
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 
 

@@ -15,7 +15,7 @@ from sluicegate.api.errors import PermissionDenied, Unauthenticated
 from sluicegate.api.principals import Principal
 from sluicegate.http.concurrency_limit import slots_of
 from sluicegate.protocols.common.resolver import Resolver
-from sluicegate.protocols.delta_sharing.derived_files.links import SPACE, DerivedLink, link_keys
+from sluicegate.protocols.derived_files.links import SPACE, DerivedLink, link_keys
 from sluicegate.protocols.file_links import verify
 from sluicegate.protocols.file_links.conditions import Validators
 from sluicegate.protocols.file_links.responses import respond_bytes

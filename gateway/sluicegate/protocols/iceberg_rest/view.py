@@ -1,0 +1,49 @@
+"""A table at one version as one recipient's Iceberg client sees it, file by file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sluicegate.protocols.common.resolver import OpenTable
+from sluicegate.tables.iceberg.shape import IcebergShape
+from sluicegate.tables.snapshot import FileSet, Snapshot
+
+
+class ViewPaths(Protocol):
+    """Turns paths of a view's files into the `s3://` paths that clients see and request."""
+
+    def of(self, paths: Sequence[str]) -> list[str]:
+        """Paths of files, in their order.
+
+        Args:
+            paths: As a snapshot names them (relative to the table, or absolute locations), or the name
+                of a generated file, which begins with `~/`.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergView:
+    """What planning, metadata and generated files are made of.
+
+    Attributes:
+        files: The files of the snapshot that are shared with the recipient.
+        paths: Names the files for this recipient and version.
+    """
+
+    table: OpenTable
+    snapshot: Snapshot
+    files: FileSet
+    shape: IcebergShape
+    paths: ViewPaths
+
+
+def snapshot_id(version: int) -> int:
+    """The Iceberg snapshot id of a version. Ids are positive, versions start at 0."""
+    return version + 1
+
+
+def version_of(snapshot: int) -> int:
+    """The version of an Iceberg snapshot id."""
+    return snapshot - 1

@@ -1,0 +1,1 @@
+"""Snapshots as Iceberg clients see them: schema, partitions, metadata and manifests."""

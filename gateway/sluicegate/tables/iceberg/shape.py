@@ -1,0 +1,82 @@
+"""The shape of a table for Iceberg clients: schema with field ids, and partition fields.
+
+Source: Iceberg table specification, "Schemas and Data Types" and "Partitioning".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a struct, the element of a list, or the key or value of a map.
+
+    Attributes:
+        id: Unique within the table. The same column has the same id in all versions.
+        name: The name for clients.
+        type: A primitive type by its Iceberg name (`long`, `decimal(10, 2)`), or a nested type.
+        physical_name: The name in data files, partition values and statistics.
+    """
+
+    id: int
+    name: str
+    type: Type
+    physical_name: str
+    required: bool = False
+    doc: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A struct; the schema of a table is one."""
+
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list."""
+
+    element: Field
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """A map."""
+
+    key: Field
+    value: Field
+
+
+Type = str | Struct | ListOf | MapOf
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionField:
+    """A partition field with the transform `identity`.
+
+    Attributes:
+        id: At least 1000, by convention.
+        source: The partition column, a primitive field of the schema.
+        key: The column's key in the partition values of a snapshot.
+    """
+
+    id: int
+    source: Field
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergShape:
+    """A table's schema and partitioning at one version.
+
+    Attributes:
+        last_column_id: The highest id that the table has ever assigned.
+        format_version: The Iceberg format version that its clients must support, 2 or 3.
+    """
+
+    schema: Struct
+    partition_fields: tuple[PartitionField, ...]
+    last_column_id: int
+    format_version: int
