@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluicegate.protocols.delta_sharing.encoding.columns import integers, texts
+from sluicegate.protocols.common.column_values import integers, texts
 
 Chunks = list[list[Any]]
 

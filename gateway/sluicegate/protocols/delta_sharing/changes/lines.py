@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import pyarrow as pa
 
 from sluicegate.api import Presigned
+from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.delta_sharing.encoding import delta as delta_lines
-from sluicegate.protocols.delta_sharing.encoding.columns import integers, texts
 from sluicegate.protocols.delta_sharing.encoding.file_ids import file_ids
 from sluicegate.protocols.delta_sharing.encoding.ndjson import escape, expiration, optional
 

@@ -13,7 +13,7 @@ import orjson
 import pyarrow as pa
 
 from sluicegate.api import Presigned
-from sluicegate.protocols.delta_sharing.encoding.columns import integers, texts
+from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.delta_sharing.encoding.delta_features import answered_properties
 from sluicegate.protocols.delta_sharing.encoding.file_ids import file_ids
 from sluicegate.protocols.delta_sharing.encoding.ndjson import (

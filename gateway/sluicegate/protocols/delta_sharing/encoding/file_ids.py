@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sluicegate.protocols.delta_sharing.encoding.columns import texts
+from sluicegate.protocols.common.column_values import texts
 
 
 def file_ids(batch: pa.Table, hash_name: str) -> list[str]:

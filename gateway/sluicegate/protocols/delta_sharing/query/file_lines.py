@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from sluicegate.protocols.common.column_values import texts
 from sluicegate.protocols.delta_sharing.encoding import delta as delta_lines
 from sluicegate.protocols.delta_sharing.encoding import parquet as parquet_lines
-from sluicegate.protocols.delta_sharing.encoding.columns import texts
 from sluicegate.protocols.delta_sharing.view import View
 from sluicegate.protocols.presigning.issued_urls import IssuedUrls
 from sluicegate.protocols.presigning.response_urls import Urls

@@ -9,7 +9,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sluicegate.protocols.delta_sharing.encoding.columns import texts
+from sluicegate.protocols.common.column_values import texts
 from sluicegate.protocols.delta_sharing.request import QueryRequest
 from sluicegate.tables.predicates import from_hints, prune
 from sluicegate.tables.snapshot import FileSet, TableMetadata
