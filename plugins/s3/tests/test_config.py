@@ -85,11 +85,17 @@ def test_presigned_urls_begin_with_the_host_that_clients_send(
         ({**AWS, "vending": {**ROLE, "tags": {}}}, "tags"),
         ({**AWS, "vending": {**ROLE, "session_tags": {"who": "email"}}}, "session_tags"),
         ({**AWS, "vending": {**ROLE, "session_tags": {"aws:who": "name"}}}, "session_tags"),
+        ({**AWS, "vending": {**ROLE, "session_tags": {"": "name"}}}, "session_tags"),
+        ({**AWS, "vending": {**ROLE, "session_tags": {"é" * 129: "name"}}}, "session_tags"),
+        ({**AWS, "vending": {**ROLE, "session_tags": {"who\n": "name"}}}, "session_tags"),
         ({**AWS, "endpoint": "https://store.example", "vending": ROLE}, "requires sts_endpoint"),
         ({**AWS, "kms_key_arn": "arn:aws:kms:eu-west-1:1:key/*"}, "kms_key_arn"),
         ({**AWS, "kms_key_arn": "alias/lake"}, "kms_key_arn"),
         ({**AWS, **ROLE, "role_session_duration": 60}, "role_session_duration"),
         ({**AWS, **ROLE, "role_session_name": "a name"}, "role_session_name"),
+        ({**AWS, **ROLE, "role_session_name": "é"}, "role_session_name"),
+        ({**AWS, **ROLE, "role_session_name": "é" * 65}, "role_session_name"),
+        ({**AWS, **ROLE, "role_session_name": "name\n"}, "role_session_name"),
         ({**AWS, **ROLE, "endpoint": "https://store.example"}, "requires sts_endpoint"),
         (
             {"prefix": "s3://la.ke/", "region": "eu-west-1", "path_style": False},
@@ -103,6 +109,17 @@ def test_what_cannot_work_is_refused_at_the_start(settings: dict[str, Any], comp
         S3Config(**settings)
 
     assert complaint in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["é=", "é" * 64])
+def test_session_names_have_2_to_64_characters(name: str) -> None:
+    assert S3Config(**AWS, **ROLE, role_session_name=name).role_session_name == name
+
+
+def test_keys_of_session_tags_have_up_to_128_characters() -> None:
+    tags = {"é" * 128: "name", "a b": "id"}
+
+    assert VendingConfig(**ROLE, session_tags=tags).session_tags == tags
 
 
 def test_a_secret_is_not_shown() -> None:

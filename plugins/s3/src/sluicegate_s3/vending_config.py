@@ -12,7 +12,8 @@ from sluicegate_s3.address import canonical_endpoint
 
 RoleArn = Annotated[str, StringConstraints(pattern=r"^arn:[^:]+:iam::[^:]*:role/.+$")]
 ExternalId = Annotated[str, StringConstraints(min_length=2, max_length=1224)]
-TagKey = Annotated[str, StringConstraints(pattern=r"^[\w ./=+\-@]{1,128}$")]
+# The length is not part of the pattern, because `\w{1,128}` takes 10 MB of memory when compiled.
+TagKey = Annotated[str, StringConstraints(max_length=128, pattern=r"^[\w ./=+\-@]+$")]
 TagSource = Annotated[str, StringConstraints(pattern=r"^(id|name|properties\..+)$")]
 
 
