@@ -265,6 +265,11 @@ def add_without_size(folder: DeltaFolder) -> None:
     folder.commit(4, {"add": {"path": "x", "partitionValues": {}}})
 
 
+def add_without_path(folder: DeltaFolder) -> None:
+    commits(folder)
+    folder.commit(4, {"add": {"path": None, "partitionValues": {}, "size": 1}})
+
+
 def size_of_another_type(folder: DeltaFolder) -> None:
     commits(folder)
     folder.commit(4, add("x", size="many"))
@@ -288,6 +293,7 @@ def no_way_around_the_damage(folder: DeltaFolder) -> None:
         (no_start, "no complete checkpoint and lacks commit 0"),
         (torn_commit, f"{3:020}.json is damaged"),
         (add_without_size, "without a path or a size"),
+        (add_without_path, "without a path or a size"),
         (size_of_another_type, f"{4:020}.json is damaged"),
         (no_metadata, "the Delta log has no metadata action"),
         (no_way_around_the_damage, f"{3:020}.checkpoint.parquet is damaged"),

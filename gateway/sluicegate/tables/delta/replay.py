@@ -43,14 +43,27 @@ def reconcile(commits: Sequence[Actions]) -> FileChanges:
     adds = _numbered(actions.adds for actions in commits)
     removes = _numbered(actions.removes for actions in commits)
     touched = pa.concat_tables([_keys(adds), _keys(removes)])
-    newest = touched.group_by("key").aggregate([("line", "max")])
-    kept = adds.filter(pc.is_in(adds.column("line"), value_set=newest.column("line_max")))
+    keys, lines = _newest(touched)
+    kept = adds.filter(pc.is_in(adds.column("line"), value_set=lines))
     files = tuple(as_files(batch, "a commit of the Delta log") for batch in _joined(kept.to_batches()))
     return FileChanges(
         paths=pc.unique(touched.column("path")),
-        keys=newest.column("key").combine_chunks(),
+        keys=keys,
         files=files,
     )
+
+
+def _newest(touched: pa.Table) -> tuple[pa.Array, pa.Array]:
+    """Each distinct key, and the line of its newest action.
+
+    `group_by` does the same, but it needs Arrow's engine for queries: memory, and its threads.
+    """
+    keys = touched.column("key").combine_chunks().dictionary_encode("encode")
+    lines = touched.column("line").combine_chunks()
+    newest_first = pc.array_sort_indices(lines, order="descending")
+    every_key = pa.array(range(len(keys.dictionary)), keys.indices.type)
+    newest = pc.index_in(every_key, value_set=keys.indices.take(newest_first))
+    return keys.dictionary, lines.take(newest_first.take(newest))
 
 
 def repeats_a_file(actions: Actions) -> bool:
