@@ -14,7 +14,7 @@ from benchmarks.support.processes import Begin
 from sluicegate.api.delegation.tasks import TaskProgress
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.database import Store
-from sluicegate.database.tables import tasks
+from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.payloads.task_payload import PURGE, TaskPayload
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.leases import Leases

@@ -20,7 +20,7 @@ from sluicegate.api.errors import ConfigurationError
 from sluicegate.api.models import Share
 from sluicegate.database import Store, connect, locks, migrate
 from sluicegate.database.reads import load_shares, load_token
-from sluicegate.database.tables import metadata
+from sluicegate.database.task_tables import tasks
 
 _START = """
 import asyncio, sys
@@ -42,7 +42,7 @@ _STORED_BEFORE = (
 
 
 def _differences(connection: Connection) -> list[Any]:
-    return list(compare_metadata(MigrationContext.configure(connection), metadata))
+    return list(compare_metadata(MigrationContext.configure(connection), tasks.metadata))
 
 
 async def test_the_migrated_schema_is_the_one_that_the_tables_declare(store: Store) -> None:

@@ -14,7 +14,7 @@ from support.servers.delegation import PURGE, Desk, RunningClock, payload
 
 from sluicegate.api import TaskResult
 from sluicegate.config.delegation import CallbackSettings
-from sluicegate.database.tables import tasks
+from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.callbacks import Callbacks
 
 TOKEN = "a callback token of the tests"

@@ -15,7 +15,7 @@ from sluicegate.api.errors import Unavailable
 from sluicegate.config.delegation import CallbackSettings
 from sluicegate.database import Store
 from sluicegate.database.clock import NOW
-from sluicegate.database.tables import tasks
+from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.delegation.queue.statements import Now
 from sluicegate.delegation.rest.responses import record

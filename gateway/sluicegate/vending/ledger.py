@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 
 from sqlalchemy import delete
-from sqlalchemy.dialects import postgresql, sqlite
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate._util.tasks import cancel_all
@@ -137,7 +136,10 @@ def _row(entry: LedgerEntry) -> dict[str, object]:
 
 async def _upsert(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Insert entries. Existing ones are updated only in the columns that grow as URLs are signed."""
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-    statement = dialect.insert(ledger)
+    if connection.dialect.name == "postgresql":
+        from sqlalchemy.dialects.postgresql import insert  # with SQLite, nothing else imports it
+    else:
+        from sqlalchemy.dialects.sqlite import insert
+    statement = insert(ledger)
     grown = {name: statement.excluded[name] for name in _UPDATED}
     await connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=grown), rows)

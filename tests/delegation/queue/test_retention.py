@@ -8,7 +8,7 @@ from support.servers.delegation import PURGE, Desk, RunningClock, payload
 
 from sluicegate.api import TaskResult
 from sluicegate.api.errors import NotFound
-from sluicegate.database.tables import task_versions
+from sluicegate.database.task_tables import task_versions
 from sluicegate.delegation.queue.retention import Retention
 
 DAY = 86_400

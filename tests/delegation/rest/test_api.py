@@ -25,7 +25,7 @@ from support.servers.delegation import (
 
 from sluicegate.api import TaskFailed
 from sluicegate.database import Store
-from sluicegate.database.tables import task_versions, tasks
+from sluicegate.database.task_tables import task_versions, tasks
 from sluicegate.delegation.queue.decode import open_task
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.http.serving import address_of, bind, serve_app

@@ -2,9 +2,11 @@
 
 from alembic import context
 
-from sluicegate.database.tables import metadata
+from sluicegate.database.task_tables import tasks
 
 context.configure(
-    connection=context.config.attributes["connection"], target_metadata=metadata, render_as_batch=True
+    connection=context.config.attributes["connection"],
+    target_metadata=tasks.metadata,  # with all tables
+    render_as_batch=True,
 )
 context.run_migrations()

@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
-from sluicegate.database.tables import task_versions, tasks
+from sluicegate.database.task_tables import task_versions, tasks
 from sluicegate.delegation.queue.records import TaskVersion
 from sluicegate.delegation.queue.states import LEASED, UNFINISHED
 

@@ -13,7 +13,7 @@ from sluicegate.api.errors import NotFound, SluicegateError
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.clock import NOW
-from sluicegate.database.tables import task_versions, tasks
+from sluicegate.database.task_tables import task_versions, tasks
 from sluicegate.delegation.payloads.task_payload import TaskPayload, subject_of
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.leases import end_cancelled

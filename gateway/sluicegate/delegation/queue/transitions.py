@@ -10,7 +10,7 @@ from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from sluicegate.api.errors import SluicegateError
 from sluicegate.database.async_engine import AsyncConnection
-from sluicegate.database.tables import task_versions
+from sluicegate.database.task_tables import task_versions
 from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.delegation.queue.statements import VERSION, After, Now, change, creation, given
 from sluicegate.delegation.queue.states import ENDED, Status, may_follow
