@@ -254,6 +254,20 @@ class Presigned:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectRequest:
+    """A request that a client sends to the URL of an object.
+
+    Attributes:
+        method: `GET` or `HEAD`.
+        headers: Headers that the client sends and that some stores accept only if the signature covers
+            them (`x-amz-…`). Names are in lower case.
+    """
+
+    method: Literal["GET", "HEAD"] = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Event:
     """An event for audit and metering. It contains names and numbers, but never a secret."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from sluicegate.api.models import ObjectDirectory, Presigned
+from sluicegate.api.models import ObjectDirectory, ObjectRequest, Presigned
 from sluicegate.api.vending import TemporaryCredentials
 
 
@@ -38,6 +38,27 @@ class Storage(ABC):
             PermissionDenied: A location is outside of `prefix`.
             StorageError: No credentials for signing are available.
         """
+
+    async def presign_request(
+        self,
+        request: ObjectRequest,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
+        """URLs that accept one kind of request, such as `HEAD`.
+
+        The default returns what `presign` returns. Override it if your store accepts only the method
+        or headers that were signed. Iceberg clients need it: they send requests to the URLs that they
+        get, with their own methods and headers.
+
+        Args:
+            request: The method, and the headers that the signature must cover.
+            locations: See `presign`, as for all other arguments, and the errors.
+            expires_in: Requested lifetime in seconds.
+            credentials: Credentials to sign with.
+        """
+        return await self.presign(locations, expires_in, credentials)
 
     @abstractmethod
     async def open(

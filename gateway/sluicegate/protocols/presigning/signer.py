@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sluicegate.access.directory_access import directory_obstacle
 from sluicegate.api import (
     ConfigurationError,
+    ObjectRequest,
     Presigned,
     Storage,
     TemporaryCredentials,
@@ -25,6 +26,7 @@ from sluicegate.vending.url_ledger import UrlRecord
 
 # Their secret signs each URL and is never sent; the other clouds' is a token that would be in the URL.
 _KINDS_THAT_SIGN = ("aws", "r2")
+_GET = ObjectRequest()
 
 
 class Signer:
@@ -78,6 +80,12 @@ class Signer:
                 (`LocationPolicy`), or that no configured storage covers.
             StorageError: The store cannot sign now.
         """
+        return await self.presign_request(table, _GET, paths)
+
+    async def presign_request(
+        self, table: OpenTable, request: ObjectRequest, paths: Sequence[str]
+    ) -> Presigned:
+        """URLs that accept one kind of request; see `presign`."""
         count("sluicegate.files.signed", len(paths))
         vended = self._vended(table)
         with span("sign", files=len(paths)):
@@ -85,10 +93,10 @@ class Signer:
             if not any("://" in path or ".." in path for path in paths):
                 prefix = root.rstrip("/") + "/"
                 locations = [prefix + path for path in paths]
-                return await table.storage.presign(locations, self._lifetime, vended)
+                return await self._sign(table.storage, request, locations, vended)
             locations = [join_location(root, path) for path in paths]
             self._reach.check(table.source, locations)
-            return await self._presign_scattered(table, locations, vended)
+            return await self._presign_scattered(table, request, locations, vended)
 
     def presign_derived(self, table: OpenTable, files: Sequence[DerivedFile]) -> Presigned:
         """URLs of the gateway for files that the table's format generates when they are fetched."""
@@ -116,7 +124,11 @@ class Signer:
         )
 
     async def _presign_scattered(
-        self, table: OpenTable, locations: Sequence[str], credentials: TemporaryCredentials | None
+        self,
+        table: OpenTable,
+        request: ObjectRequest,
+        locations: Sequence[str],
+        credentials: TemporaryCredentials | None,
     ) -> Presigned:
         """Sign locations of several storage instances, and return the URLs in the original order."""
         urls, expiries = [""] * len(locations), []
@@ -126,15 +138,23 @@ class Signer:
             vended = credentials is not None and self._reach.in_root(table.source, canonical)
             groups.setdefault((id(storage), vended), (storage, {}))[1][row] = canonical
         for (_, vended), (storage, rows) in groups.items():
-            signed = await storage.presign(
-                list(rows.values()),
-                self._lifetime,
-                credentials if vended else None,
-            )
+            signing = credentials if vended else None
+            signed = await self._sign(storage, request, list(rows.values()), signing)
             expiries.append(signed.expires_at)
             for row, url in zip(rows, signed.urls, strict=True):
                 urls[row] = url
         return Presigned(urls, min(expiries))
+
+    async def _sign(
+        self,
+        storage: Storage,
+        request: ObjectRequest,
+        locations: Sequence[str],
+        credentials: TemporaryCredentials | None,
+    ) -> Presigned:
+        if request == _GET:
+            return await storage.presign(locations, self._lifetime, credentials)
+        return await storage.presign_request(request, locations, self._lifetime, credentials)
 
     def _storage(self, location: str) -> tuple[str, Storage]:
         """The location in its canonical form, and its storage."""

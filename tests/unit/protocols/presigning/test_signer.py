@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -16,7 +17,13 @@ from support.gateways.memory_gateway import (
 )
 from support.gateways.memory_instances import EXPIRES, LAKE, SigningStorage, url_of
 
-from sluicegate.api import StorageError, TemporaryCredentials, UnsupportedOperation
+from sluicegate.api import (
+    ObjectRequest,
+    Presigned,
+    StorageError,
+    TemporaryCredentials,
+    UnsupportedOperation,
+)
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.derived_files.links import DerivedLink, DerivedLinks
 from sluicegate.protocols.presigning.issued_urls import IssuedUrls
@@ -143,6 +150,44 @@ async def test_a_catalogs_token_is_in_a_url_only_for_who_may_have_the_directory(
     vended = TemporaryCredentials(opens, kind, {"sas_token": "sig=x"}, 1)
     await signer(gateway).presign(await opened(gateway, vended, **shared), ["a.parquet"])
     assert gateway.storage.signed == [([f"{ROOT}/a.parquet"], vended if signs else None)]
+
+
+class HeadStorage(SigningStorage):
+    """Signs only requests that are not a plain GET."""
+
+    async def presign_request(
+        self,
+        request: ObjectRequest,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
+        """URLs that end with the method."""
+        signed = await self.presign(locations, expires_in, credentials)
+        return Presigned([f"{url}?{request.method}" for url in signed.urls], signed.expires_at)
+
+
+async def test_urls_are_for_the_request_that_a_client_sends() -> None:
+    pond = HeadStorage("memory://pond/")
+    source = catalog_table(auxiliary_locations=("memory://pond/orders",))
+    gateway = memory_gateway(storage=HeadStorage(), sources=[source], more_storage=[pond])
+    head, elsewhere = ObjectRequest("HEAD"), "memory://pond/orders/b"
+    table = await opened(gateway, SESSION)
+    one = await signer(gateway).presign_request(table, head, ["a"])
+    both = await signer(gateway).presign_request(table, head, ["a", elsewhere])
+    plain = await signer(gateway).presign_request(table, ObjectRequest(), ["a", elsewhere])
+    urls = [url_of(f"{ROOT}/a"), url_of(elsewhere)]
+    assert one.urls == [f"{urls[0]}?HEAD"]
+    assert both.urls == [f"{url}?HEAD" for url in urls]
+    assert plain.urls == urls
+    assert [credentials for _, credentials in gateway.storage.signed] == [SESSION] * 3
+    assert {*gateway.storage.lifetimes, *pond.lifetimes} == {LIFETIME}
+
+
+async def test_a_storage_whose_urls_accept_every_request_has_one_kind(gateway: MemoryGateway) -> None:
+    head = ObjectRequest("HEAD", {"x-amz-checksum-mode": "ENABLED"})
+    signed = await signer(gateway).presign_request(await opened(gateway), head, ["a"])
+    assert signed.urls == [url_of(f"{ROOT}/a")]
 
 
 async def test_derived_files_have_links_of_the_gateway(gateway: MemoryGateway) -> None:
