@@ -1,1 +1,1 @@
-"""Access file by file: paths that carry a proof, and signing of requests for them."""
+"""Access of Iceberg clients to single files: paths that carry a proof, and remote signing."""

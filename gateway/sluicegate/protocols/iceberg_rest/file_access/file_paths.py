@@ -1,0 +1,192 @@
+"""Paths of files for Iceberg clients, each with a proof that the recipient's view has the file.
+
+A client returns a path when it requests a file. Because the path carries its own proof, the gateway
+does not need the table's snapshot to decide: the cost does not depend on the size of the table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import re
+import time
+from binascii import a2b_base64, b2a_base64
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sluicegate.access.partition_filter import PartitionFilter
+from sluicegate.api import CatalogTable, PermissionDenied, Principal, SharedTable
+from sluicegate.protocols.iceberg_rest.file_access.object_keys import (
+    BUCKET,
+    quote_path,
+    unquote_path,
+)
+from sluicegate.signing.keyring import KeyRing
+
+_PURPOSE = "iceberg file paths"
+_TAG = 18  # bytes: more than 128 bits, and no padding in base64
+_ISSUES_PER_LIFETIME = 10
+_KEY = re.compile(
+    r"(?P<version>0|[1-9][0-9]{0,18})-(?P<issued>0|[1-9][0-9]{0,11})-(?P<tag>[A-Za-z0-9_-]{24})"
+    r"/(?P<path>.+)",
+    re.DOTALL,
+)
+_TO_URL_SAFE = bytes.maketrans(b"+/", b"-_")
+_FROM_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_AGAIN = "load the table again, or plan the scan again, and use the paths exactly as they are returned"
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenFile:
+    """A file that is in a recipient's view of a table.
+
+    Attributes:
+        path: As in `ViewPaths.of`: relative to the table, an absolute location, or a generated file.
+        version: The version of the table.
+        issued_at: When the path was issued, epoch seconds.
+    """
+
+    path: str
+    version: int
+    issued_at: int
+
+
+class ProvenPaths:
+    """The paths of one view; see `FilePaths.of_view`.
+
+    Attributes:
+        version: The version of the table.
+        issued_at: Rounded time of issue, epoch seconds. Paths of the same view and time are identical.
+    """
+
+    def __init__(self, state: hmac.HMAC, version: int, issued_at: int) -> None:
+        self.version = version
+        self.issued_at = issued_at
+        self._state = state
+        self._start = f"s3://{BUCKET}/{version}-{issued_at}-"
+
+    def of(self, paths: Sequence[str]) -> list[str]:
+        """Paths of files, in their order; see `ViewPaths`."""
+        copy, tags, quoted = self._state.copy, [], []
+        for path in paths:
+            encoded = path.encode()
+            tag = copy()
+            tag.update(encoded)
+            tags.append(tag.digest()[:_TAG])
+            quoted.append(quote_path(encoded))
+        text = b2a_base64(b"".join(tags), newline=False).translate(_TO_URL_SAFE).decode()
+        start, width = self._start, _TAG * 4 // 3
+        return [
+            f"{start}{text[at : at + width]}/{path}"
+            for at, path in zip(range(0, len(text), width), quoted, strict=True)
+        ]
+
+
+class FilePaths:
+    """Issues and verifies paths.
+
+    A proof is an HMAC over the recipient, the shared table, the table in its catalog, the limits of the
+    share, the version, the time of issue, and the path. A table that was created again, or whose share
+    has other limits, has other proofs.
+
+    Args:
+        keys: The gateway's keys.
+        lifetime: Seconds for which a path is accepted after its time of issue.
+        clock: Seconds since the epoch.
+    """
+
+    def __init__(self, keys: KeyRing, lifetime: int, clock: Callable[[], float] = time.time) -> None:
+        self._keys = keys.derive(_PURPOSE)
+        self._lifetime = lifetime
+        self._step = max(lifetime // _ISSUES_PER_LIFETIME, 1)
+        self._clock = clock
+
+    def of_view(
+        self,
+        principal: Principal,
+        shared: SharedTable,
+        source: CatalogTable,
+        version: int,
+        issued_at: int | None = None,
+    ) -> ProvenPaths:
+        """The paths of a recipient's view of one version.
+
+        Args:
+            principal: The recipient.
+            shared: The table, with the limits of its share.
+            source: The same table in its catalog.
+            version: The version.
+            issued_at: Time of issue of an earlier view, epoch seconds. The default is now, rounded
+                down to a tenth of the lifetime, so that responses can be cached.
+        """
+        if issued_at is None:
+            now = int(self._clock())
+            issued_at = now - now % self._step
+        view = _view(principal, shared, source)
+        return ProvenPaths(_state(self._keys.signing, view, version, issued_at), version, issued_at)
+
+    def verify(
+        self, principal: Principal, shared: SharedTable, source: CatalogTable, key: str
+    ) -> ProvenFile:
+        """Verify a path that a client sent.
+
+        Args:
+            principal: The recipient who sent it.
+            shared: The table that the recipient named.
+            source: The same table in its catalog.
+            key: The path without `s3://sluicegate/`.
+
+        Raises:
+            PermissionDenied: The path was not issued to this recipient for this table with its current
+                limits, or it has expired.
+        """
+        match = _KEY.fullmatch(key)
+        path = None if match is None else unquote_path(match["path"])
+        if match is None or path is None:
+            raise PermissionDenied(f"this is not the path of a file of {shared.full_name}: {_AGAIN}")
+        view, encoded = _view(principal, shared, source), path
+        version, issued_at = int(match["version"]), int(match["issued"])
+
+        def tag(secret: bytes) -> bytes:
+            state = _state(secret, view, version, issued_at)
+            state.update(encoded)
+            return state.digest()[:_TAG]
+
+        if not self._keys.accepts(_decoded(match["tag"]), tag):
+            raise PermissionDenied(
+                f"this path does not give you access to a file of {shared.full_name}, or what is "
+                f"shared has changed: {_AGAIN}"
+            )
+        if self._clock() >= issued_at + self._lifetime:
+            raise PermissionDenied(f"this path of a file of {shared.full_name} has expired: {_AGAIN}")
+        return ProvenFile(path.decode(), version, issued_at)
+
+
+def _decoded(tag: str) -> bytes:
+    return a2b_base64(tag.encode().translate(_FROM_URL_SAFE))
+
+
+def _state(key: bytes, view: bytes, version: int, issued_at: int) -> hmac.HMAC:
+    """The state of a proof before the path. Copying it for each path saves most of the work."""
+    return hmac.new(key, b"%b\n%d\n%d\n" % (view, version, issued_at), hashlib.sha256)
+
+
+def _view(principal: Principal, shared: SharedTable, source: CatalogTable) -> bytes:
+    """Identifies what the recipient can read of a table. JSON contains no line feeds."""
+    limits = (shared.start_version, shared.history, _partitions(principal, shared))
+    names = (principal.id, shared.share_id, shared.id, source.id, source.location)
+    return json.dumps([*names, *limits]).encode()
+
+
+def _partitions(principal: Principal, shared: SharedTable) -> list[tuple[str, str | None]] | None:
+    """The shared partitions by column, with the recipient's properties."""
+    if shared.partition_filter is None:
+        return None
+    return [
+        (
+            term.column,
+            term.value if isinstance(term.value, str) else principal.properties.get(term.value.name),
+        )
+        for term in PartitionFilter.parse(shared.partition_filter).terms
+    ]

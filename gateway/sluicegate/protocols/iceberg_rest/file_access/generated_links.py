@@ -1,0 +1,84 @@
+"""Links of the gateway to the files that it generates for a view of a table.
+
+They have the shape and signature of other file links (`protocols/file_links`). Instead of a path, a
+link contains the recipient, the shared table, the version, the time of issue of the view's paths, and
+the file's name. It contains no credential, and nothing that the recipient does not know.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import astuple, dataclass
+from typing import Final, Self
+
+import orjson
+
+from sluicegate.api import Presigned, Principal, SharedTable
+from sluicegate.protocols.file_links import ContentLinks
+from sluicegate.protocols.iceberg_rest.file_access.file_paths import ProvenFile
+from sluicegate.signing.keyring import KeyRing
+
+# Takes the place of a storage name in other links; no storage can have this name.
+SPACE: Final = "~iceberg"
+_PURPOSE = "iceberg file links"
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedLink:
+    """The contents of a link.
+
+    Attributes:
+        recipient_id: The recipient's id. Another recipient with the same name is rejected.
+        table_id: The shared table's id. Another table with the same name is rejected.
+        issued_at: When the view's paths were issued, epoch seconds.
+    """
+
+    recipient_id: str
+    recipient: str
+    share: str
+    schema: str
+    table: str
+    table_id: str
+    version: int
+    issued_at: int
+    name: str
+
+    @classmethod
+    def of(cls, principal: Principal, shared: SharedTable, file: ProvenFile) -> Self:
+        """The link to a generated file of a recipient's view."""
+        names = (shared.share, shared.schema, shared.name, shared.id)
+        moment = (file.version, file.issued_at)
+        return cls(principal.id, principal.name, *names, *moment, file.path)
+
+    @classmethod
+    def parse(cls, path: str) -> Self:
+        """Parse the output of `path`, which the gateway has signed."""
+        return cls(*orjson.loads(base64.urlsafe_b64decode(path + "=" * (-len(path) % 4))))
+
+    @property
+    def path(self) -> str:
+        """The signed text, which contains only characters that URLs accept unchanged."""
+        return base64.urlsafe_b64encode(orjson.dumps(astuple(self))).decode().rstrip("=")
+
+
+class GeneratedLinks:
+    """Signs links.
+
+    Args:
+        keys: The gateway's keys.
+        base_url: The gateway's public URL.
+        lifetime: Lifetime of links in seconds.
+    """
+
+    def __init__(self, keys: KeyRing, base_url: str, lifetime: int) -> None:
+        self._links = ContentLinks(link_keys(keys).signing, base_url, SPACE)
+        self._lifetime = lifetime
+
+    def sign(self, principal: Principal, shared: SharedTable, file: ProvenFile) -> Presigned:
+        """The link to a generated file for a recipient."""
+        return self._links.sign([GeneratedLink.of(principal, shared, file).path], self._lifetime)
+
+
+def link_keys(keys: KeyRing) -> KeyRing:
+    """The keys for these links, which are not valid for other links."""
+    return keys.derive(_PURPOSE)

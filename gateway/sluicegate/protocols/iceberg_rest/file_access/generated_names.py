@@ -1,0 +1,29 @@
+"""The names of files that the gateway generates for a view of a table."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+MANIFEST_LIST: Final = "~/manifest-list.avro"
+"""The manifest list of the view's snapshot."""
+
+_NUMBER = "(?:0|[1-9][0-9]{0,9})"
+_GENERATED = re.compile(
+    rf"~/(?:manifest-list\.avro|manifest-{_NUMBER}\.avro|vectors-{_NUMBER}\.puffin)"
+)
+
+
+def manifest_name(number: int) -> str:
+    """The name of a manifest."""
+    return f"~/manifest-{number}.avro"
+
+
+def vectors_name(number: int) -> str:
+    """The name of a Puffin file with deletion vectors that the table stores inline."""
+    return f"~/vectors-{number}.puffin"
+
+
+def is_generated(path: str) -> bool:
+    """Whether a path is the name of a generated file, which no store has."""
+    return _GENERATED.fullmatch(path) is not None

@@ -1,0 +1,242 @@
+"""A request for a file of the view gets a URL; everything else is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+import pytest
+from support.gateways.memory_gateway import (
+    KEYS,
+    PUBLIC_URL,
+    MemoryGateway,
+    catalog_table,
+    memory_gateway,
+    shared_table,
+)
+from support.gateways.memory_grants import RIVAL
+from support.gateways.memory_instances import EXPIRES, LAKE, SigningStorage, url_of
+from support.process.clock import Clock
+
+from sluicegate.api import (
+    ObjectRequest,
+    PermissionDenied,
+    Presigned,
+    TemporaryCredentials,
+    UnsupportedOperation,
+)
+from sluicegate.protocols.common.resolver import OpenTable
+from sluicegate.protocols.iceberg_rest.file_access.file_paths import FilePaths
+from sluicegate.protocols.iceberg_rest.file_access.generated_links import (
+    GeneratedLink,
+    GeneratedLinks,
+)
+from sluicegate.protocols.iceberg_rest.file_access.generated_names import (
+    MANIFEST_LIST,
+    manifest_name,
+    vectors_name,
+)
+from sluicegate.protocols.iceberg_rest.file_access.sign_request import store_endpoint
+from sluicegate.protocols.iceberg_rest.file_access.signing import RequestSigner, SignedRequest
+
+NOW = EXPIRES // 1000 - 3600
+ENDPOINT = store_endpoint(PUBLIC_URL)
+
+
+class MethodStorage(SigningStorage):
+    """Its URLs are for one kind of request.
+
+    Attributes:
+        requests: The requests that were signed.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requests: list[ObjectRequest] = []
+
+    async def presign_request(
+        self,
+        request: ObjectRequest,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
+        """Records the request."""
+        self.requests.append(request)
+        return await self.presign(locations, expires_in, credentials)
+
+
+@pytest.fixture
+def storage() -> MethodStorage:
+    return MethodStorage()
+
+
+@pytest.fixture
+def gateway(storage: MethodStorage) -> MemoryGateway:
+    return memory_gateway(storage=storage, absolute_paths=(f"{LAKE}/clones/",))
+
+
+def signer(gateway: MemoryGateway, now: float = NOW) -> RequestSigner:
+    paths, links = FilePaths(KEYS, 86_400, Clock(now)), GeneratedLinks(KEYS, PUBLIC_URL, 3600)
+    return RequestSigner(paths, gateway.signer, links, ENDPOINT, Clock(now))
+
+
+def path_of(table: OpenTable, path: str) -> str:
+    view = FilePaths(KEYS, 86_400, Clock(NOW)).of_view(table.principal, table.shared, table.source, 7)
+    return view.of([path])[0]
+
+
+def request_of(path: str, method: str = "GET", **values: Any) -> dict[str, Any]:
+    uri = f"{ENDPOINT}/{quote(path.removeprefix('s3://'), safe='/~')}"
+    return {"region": "us-east-1", "uri": uri, "method": method, "headers": {}, **values}
+
+
+async def sign(gateway: MemoryGateway, path: str, method: str = "GET", **values: Any) -> SignedRequest:
+    table = await gateway.open(shared_table())
+    body = request_of(path_of(table, path), method, **values)
+    return await signer(gateway).sign(table, body)
+
+
+async def test_a_file_of_the_table_gets_a_url(gateway: MemoryGateway, storage: MethodStorage) -> None:
+    signed = await sign(gateway, "date=1/a b%.parquet")
+    assert signed == SignedRequest(url_of(f"{LAKE}/orders/date=1/a b%.parquet"), reusable=True)
+    assert storage.requests == []  # a plain GET
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_the_url_is_for_the_method_and_headers(
+    gateway: MemoryGateway, storage: MethodStorage, method: str
+) -> None:
+    headers = {"x-amz-checksum-mode": ["ENABLED"], "Range": ["bytes=0-3"]}
+    await sign(gateway, "a", method, headers=headers)
+    (sent,) = storage.requests
+    assert (sent.method, sent.headers) == (method, {"x-amz-checksum-mode": "ENABLED"})
+
+
+async def test_a_head_is_signed_as_one(gateway: MemoryGateway, storage: MethodStorage) -> None:
+    await sign(gateway, f"{LAKE}/clones/a", "HEAD")
+    assert storage.requests == [ObjectRequest("HEAD")]
+    assert storage.signed == [([f"{LAKE}/clones/a"], None)]
+
+
+@pytest.mark.parametrize("path", [f"{LAKE}/customers/a", "../customers/a", "x/../../customers/a"])
+async def test_a_location_that_the_table_may_not_use_is_refused(
+    gateway: MemoryGateway, storage: MethodStorage, path: str
+) -> None:
+    with pytest.raises(UnsupportedOperation, match="outside of its own directories"):
+        await sign(gateway, path)
+    assert storage.signed == []
+
+
+@pytest.mark.parametrize("name", [MANIFEST_LIST, manifest_name(0), manifest_name(12), vectors_name(3)])
+async def test_a_generated_file_gets_a_link_of_the_gateway(
+    gateway: MemoryGateway, storage: MethodStorage, name: str
+) -> None:
+    signed = await sign(gateway, name)
+    assert signed.uri.startswith(f"{PUBLIC_URL}/content/~iceberg/")
+    link = GeneratedLink.parse(unquote(urlsplit(signed.uri).path).rpartition("/")[2])
+    assert (link.recipient_id, link.table_id, link.version, link.name) == ("r1", "t-orders", 7, name)
+    assert link.issued_at == NOW - NOW % 8640
+    assert storage.signed == []
+    assert len(gateway.ledger.noted) == 1
+
+
+@pytest.mark.parametrize("path", ["~/part.parquet", "~/manifest-01.avro", "~/manifest-1.avro/x"])
+async def test_other_files_of_a_directory_of_that_name_are_the_tables(
+    gateway: MemoryGateway, path: str
+) -> None:
+    signed = await sign(gateway, path)
+    assert signed.uri == url_of(f"{LAKE}/orders/{path}")
+
+
+async def test_forged_and_stolen_paths_are_refused(
+    gateway: MemoryGateway, storage: MethodStorage
+) -> None:
+    table = await gateway.open(shared_table())
+    path = path_of(table, "a.parquet")
+    proof = path.removeprefix("s3://sluicegate/").partition("/")[0]
+    senders = [
+        replace(table, principal=RIVAL),
+        replace(table, shared=shared_table("customers")),
+        replace(table, shared=shared_table(partition_filter="c = 'x'")),
+        replace(table, source=catalog_table(id="other")),
+    ]
+    for sender in senders:
+        with pytest.raises(PermissionDenied):
+            await signer(gateway).sign(sender, request_of(path))
+    for forged in (
+        f"s3://sluicegate/{proof}/b.parquet",
+        f"s3://sluicegate/{proof}/",
+        f"s3://sluicegate/{proof}",
+        "s3://sluicegate/a.parquet",
+        f"s3://sluicegate/x/../{proof}/a.parquet",
+        f"s3://sluicegate/{proof}/x/../a.parquet",
+        f"s3://sluicegate/{proof}/%61.parquet",
+        f"s3://sluicegate//{proof}/a.parquet",
+        f"s3://sluicegate/{proof}//a.parquet",
+        f"s3://lake/{proof}/a.parquet",
+    ):
+        with pytest.raises(PermissionDenied):
+            await signer(gateway).sign(table, request_of(forged))
+    with pytest.raises(PermissionDenied, match="expired"):
+        await signer(gateway, NOW + 86_400).sign(table, request_of(path))
+    for method in ("PUT", "POST", "DELETE"):
+        with pytest.raises(PermissionDenied):
+            await signer(gateway).sign(table, request_of(path, method))
+    assert storage.signed == []
+    assert gateway.ledger.noted == []
+
+
+async def test_no_byte_of_a_request_can_be_changed(gateway: MemoryGateway) -> None:
+    table = await gateway.open(shared_table())
+    body = request_of(path_of(table, "d=1/a b.parquet"))
+    uri = body["uri"]
+    expected = (await signer(gateway).sign(table, body)).uri
+    signing = signer(gateway)
+    for at in range(len(uri)):
+        for other in "/.%?#&=-_~A0aZ\\ \n":
+            changed = uri[:at] + other + uri[at + 1 :]
+            if changed == uri:
+                continue
+            try:
+                signed = await signing.sign(table, {**body, "uri": changed})
+            except PermissionDenied:
+                continue
+            assert signed.uri == expected  # another form of the same request
+
+
+@pytest.mark.parametrize(
+    ("left", "cache_control"), [(60, "private"), (59, "private, no-store"), (3600, "private")]
+)
+async def test_a_response_is_used_again_only_if_its_url_outlives_that(
+    gateway: MemoryGateway, left: int, cache_control: str
+) -> None:
+    table = await gateway.open(shared_table())
+    signed = await signer(gateway, EXPIRES // 1000 - left).sign(table, request_of(path_of(table, "a")))
+    response = signed.response()
+    assert response.headers["cache-control"] == cache_control
+    assert response.body == b'{"uri":"%b","headers":{}}' % signed.uri.encode()
+
+
+async def test_signatures_of_a_minute_are_one_entry_of_the_ledger(gateway: MemoryGateway) -> None:
+    table = await gateway.open(shared_table())
+    clock = Clock(NOW - NOW % 60)
+    paths, links = FilePaths(KEYS, 86_400, clock), GeneratedLinks(KEYS, PUBLIC_URL, 3600)
+    signing = RequestSigner(paths, gateway.signer, links, ENDPOINT, clock)
+    body = request_of(path_of(table, "a"))
+    for _ in range(3):
+        await signing.sign(table, body)
+    clock.advance(59)
+    await signing.sign(table, body)
+    assert {entry.id for entry in gateway.ledger.noted} == {gateway.ledger.noted[0].id}
+    assert [entry.files for entry in gateway.ledger.noted] == [1, 2, 3, 4]
+    assert [event.attributes["files"] for event in gateway.events] == [1, 1, 1, 1]
+    clock.advance(1)
+    await signing.sign(table, body)
+    elsewhere = replace(table, principal=replace(table.principal, address="192.0.2.9"))
+    await signing.sign(elsewhere, body)
+    assert [entry.files for entry in gateway.ledger.noted[4:]] == [1, 1]
+    assert len({entry.id for entry in gateway.ledger.noted}) == 3
+    assert gateway.ledger.noted[5].address == "192.0.2.9"
