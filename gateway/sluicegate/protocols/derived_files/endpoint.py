@@ -9,11 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sluicegate.access.authentication.recipient_checks import check_recipient
 from sluicegate.access.grants import Grants
-from sluicegate.api.errors import PermissionDenied, Unauthenticated
-from sluicegate.api.principals import Principal
 from sluicegate.http.concurrency_limit import slots_of
+from sluicegate.protocols.common.link_recipient import link_recipient
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.derived_files.links import SPACE, DerivedLink, link_keys
 from sluicegate.protocols.file_links import verify
@@ -22,8 +20,6 @@ from sluicegate.protocols.file_links.responses import respond_bytes
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.telemetry import name_recipient
-
-_METHOD = "link"
 
 
 class DerivedFileEndpoint:
@@ -66,25 +62,11 @@ class DerivedFileEndpoint:
         if ticket is not None:
             await ticket.enter(None)
         link = DerivedLink.parse(path)
-        principal = await self._principal(link, request.client and request.client.host)
+        address = request.client and request.client.host
+        principal = await link_recipient(self._grants, link.recipient, link.recipient_id, address)
         name_recipient(principal.name)
         shared = await self._resolver.table(principal, link.share, link.schema, link.table)
         table = await self._resolver.open(principal, shared)
         content = await self._reader.derived(table.source, table.directory, link.file)
         validators = Validators(f'"{link.digest}"')
         return respond_bytes(content, validators, request.method, request.headers)
-
-    async def _principal(self, link: DerivedLink, address: str | None) -> Principal:
-        """The recipient, if access is allowed now.
-
-        Raises:
-            PermissionDenied: The recipient was revoked or removed, or is not allowed to call from this
-                address.
-        """
-        record = await self._grants.recipient(link.recipient)
-        if record is None or record.id != link.recipient_id:
-            raise PermissionDenied("the recipient of this link no longer exists")
-        try:
-            return check_recipient(record, _METHOD, address)
-        except Unauthenticated as error:
-            raise PermissionDenied(error.message) from error

@@ -123,7 +123,7 @@ class FilePaths:
         if issued_at is None:
             now = int(self._clock())
             issued_at = now - now % self._step
-        view = _view(principal, shared, source)
+        view = view_identity(principal, shared, source)
         return ProvenPaths(_state(self._keys.signing, view, version, issued_at), version, issued_at)
 
     def verify(
@@ -145,7 +145,7 @@ class FilePaths:
         path = None if match is None else unquote_path(match["path"])
         if match is None or path is None:
             raise PermissionDenied(f"this is not the path of a file of {shared.full_name}: {_AGAIN}")
-        view, encoded = _view(principal, shared, source), path
+        view, encoded = view_identity(principal, shared, source), path
         version, issued_at = int(match["version"]), int(match["issued"])
 
         def tag(secret: bytes) -> bytes:
@@ -172,8 +172,9 @@ def _state(key: bytes, view: bytes, version: int, issued_at: int) -> hmac.HMAC:
     return hmac.new(key, b"%b\n%d\n%d\n" % (view, version, issued_at), hashlib.sha256)
 
 
-def _view(principal: Principal, shared: SharedTable, source: CatalogTable) -> bytes:
-    """Identifies what the recipient can read of a table. JSON contains no line feeds."""
+def view_identity(principal: Principal, shared: SharedTable, source: CatalogTable) -> bytes:
+    """Identifies what a recipient can read of a table: equal if recipient, table and limits are."""
+    # JSON contains no line feeds, which separate it from the rest of what is signed.
     limits = (shared.start_version, shared.history, _partitions(principal, shared))
     names = (principal.id, shared.share_id, shared.id, source.id, source.location)
     return json.dumps([*names, *limits]).encode()

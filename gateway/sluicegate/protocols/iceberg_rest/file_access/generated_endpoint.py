@@ -1,0 +1,98 @@
+"""Serves links to generated files: verifies the recipient and the grant, and builds the view."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sluicegate.access.grants import Grants
+from sluicegate.api import NotFound, Principal, SharedTable
+from sluicegate.http.concurrency_limit import slots_of
+from sluicegate.protocols.common.link_recipient import link_recipient
+from sluicegate.protocols.common.resolver import Resolver
+from sluicegate.protocols.common.shared_scope import check_version
+from sluicegate.protocols.file_links import verify
+from sluicegate.protocols.file_links.conditions import Validators
+from sluicegate.protocols.file_links.responses import respond_bytes
+from sluicegate.protocols.iceberg_rest.file_access.file_paths import view_identity
+from sluicegate.protocols.iceberg_rest.file_access.generated_files import GeneratedFile, GeneratedFiles
+from sluicegate.protocols.iceberg_rest.file_access.generated_links import (
+    SPACE,
+    GeneratedLink,
+    link_keys,
+)
+from sluicegate.protocols.iceberg_rest.view import IcebergView
+from sluicegate.signing.keyring import KeyRing
+from sluicegate.telemetry import name_recipient
+
+ViewAt = Callable[[Principal, SharedTable, int, int], Awaitable[IcebergView]]
+"""Builds a recipient's view of a shared table, at a version, with paths of a time of issue (epoch
+seconds)."""
+
+
+class GeneratedFileEndpoint:
+    """Serves links that `GeneratedLinks` signed. The link is the credential; no token is needed.
+
+    The recipient, the grant and the limits of the share are checked again for each request. A link
+    therefore stops working when one of them is removed, if it has not expired before.
+
+    Args:
+        keys: The gateway's keys.
+        grants: Looks up recipients.
+        resolver: Finds the table.
+        view_at: Builds the view.
+        files: Generates and caches files.
+        clock: Seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        keys: KeyRing,
+        grants: Grants,
+        resolver: Resolver,
+        view_at: ViewAt,
+        files: GeneratedFiles,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._keys = link_keys(keys)
+        self._grants = grants
+        self._resolver = resolver
+        self._view_at = view_at
+        self._files = files
+        self._clock = clock
+
+    def route(self) -> Route:
+        """The route. It must come before the route of file links."""
+        address = f"/content/{SPACE}/{{link}}"
+        return Route(address, self._fetch, methods=["GET", "HEAD"], name="iceberg-file")
+
+    async def _fetch(self, request: Request) -> Response:
+        path = request.path_params["link"]
+        verify(self._keys, SPACE, path, request.url.query, self._clock())
+        slots = slots_of(request.scope)
+        if slots is not None:
+            await slots.enter(None)
+        link = GeneratedLink.parse(path)
+        address = request.client and request.client.host
+        principal = await link_recipient(self._grants, link.recipient, link.recipient_id, address)
+        name_recipient(principal.name)
+        file = await self._file(principal, link)
+        validators = Validators(f'"{file.digest}"')
+        return respond_bytes(file.content, validators, request.method, request.headers)
+
+    async def _file(self, principal: Principal, link: GeneratedLink) -> GeneratedFile:
+        shared = await self._resolver.table(principal, link.share, link.schema, link.table)
+        if shared.id != link.table_id:
+            raise NotFound(f"the table of this link no longer exists: load {shared.full_name} again")
+        check_version(shared, link.version)
+        source = await self._resolver.locate(shared)
+        view = view_identity(principal, shared, source)
+        return await self._files.get(
+            (view, link.version, link.issued_at, link.name),
+            link.name,
+            lambda: self._view_at(principal, shared, link.version, link.issued_at),
+        )

@@ -1,0 +1,26 @@
+"""The address that Iceberg clients take for an object store."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sluicegate.api import PermissionDenied
+from sluicegate.protocols.iceberg_rest.file_access.sign_request import ENDPOINT_PATH
+
+_METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
+
+
+def store_route() -> Route:
+    """A route that refuses requests which clients did not send to be signed first."""
+    return Route(f"{ENDPOINT_PATH}/{{path:path}}", _refuse, methods=_METHODS, name="iceberg-store")
+
+
+async def _refuse(request: Request) -> Response:
+    raise PermissionDenied(
+        "this address is not an object store: your client did not use remote signing "
+        "(s3.remote-signing-enabled for Java, s3.signer for PyIceberg with FsspecFileIO)"
+    )
