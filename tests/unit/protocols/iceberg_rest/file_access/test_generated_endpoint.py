@@ -229,7 +229,7 @@ async def test_files_are_generated_a_few_at_a_time(gateway: MemoryGateway, views
     response = await fetch(gateway, views, link(), files=files)
     assert response.status_code == 503
     going.set()
-    assert await first == CONTENT
+    assert (await first).content == CONTENT
     assert (await fetch(gateway, views, link(), files=files)).status_code == 200
 
 
