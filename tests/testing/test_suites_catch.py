@@ -6,7 +6,14 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 
-from sluicegate.api import CatalogTable, NotFound, ObjectDirectory, Presigned, TemporaryCredentials
+from sluicegate.api import (
+    CatalogTable,
+    NotFound,
+    ObjectDirectory,
+    ObjectRequest,
+    Presigned,
+    TemporaryCredentials,
+)
 from sluicegate.testing.catalog import CatalogBehaviour
 from sluicegate.testing.fakes import FakeLinks, MemoryCatalog, MemoryStorage
 from sluicegate.testing.storage import StorageBehaviour
@@ -59,6 +66,17 @@ class DropsDuplicates(MemoryStorage):
         return await super().presign([*locations[:1000]], expires_in)
 
 
+class IgnoresTheRequest(MemoryStorage):
+    async def presign_request(
+        self,
+        request: ObjectRequest,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
+        return FakeLinks().sign([f"{self.prefix}other" for _ in locations], expires_in)
+
+
 class OpensAnything(MemoryStorage):
     async def open(
         self, location: str, credentials: TemporaryCredentials | None = None
@@ -91,10 +109,23 @@ async def _order(suite: StorageBehaviour, storage: MemoryStorage) -> None:
     await suite.test_presigned_urls_are_in_the_order_asked(storage, storage.put, get)
 
 
+async def _request(suite: StorageBehaviour, storage: MemoryStorage) -> None:
+    async def send(method: str, url: str, headers: object) -> bytes:
+        location = FakeLinks().location_of(url)
+        return b"content" if location.endswith("a b.parquet") else b""
+
+    await suite.test_urls_accept_the_request_they_are_for(storage, storage.put, send, "GET", {})
+
+
 @pytest.mark.parametrize(
     ("kind", "run"),
     [
         (Sorts, _order),
+        (IgnoresTheRequest, _request),
+        (
+            IgnoresTheRequest,
+            lambda suite, it: suite.test_locations_outside_are_refused_for_every_request(it),
+        ),
         (LivesLong, lambda suite, it: suite.test_urls_expire_no_later_than_asked(it, 60)),
         (SignsAnything, lambda suite, it: suite.test_one_location_outside_refuses_the_whole_batch(it)),
         (DropsDuplicates, lambda suite, it: suite.test_thousands_are_presigned_at_once(it)),

@@ -12,25 +12,27 @@ from __future__ import annotations
 import asyncio
 import time
 import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import obstore
 import pytest
 import pytest_asyncio
 from obstore.exceptions import NotFoundError
 
-from sluicegate.api import CredentialVendor, PermissionDenied, Scope, Storage
+from sluicegate.api import CredentialVendor, ObjectRequest, PermissionDenied, Scope, Storage
 from sluicegate.testing.checks.behaviour import InstanceBehaviour, MakeCalls
 from sluicegate.testing.checks.failures import Call, Calls
 from sluicegate.testing.secrets import keep_url_secret
 from sluicegate.testing.vending import PRINCIPAL, VendingBehaviour, outside_of
 
-__all__ = ["AWKWARD_NAMES", "PRINCIPAL", "Get", "Put", "StorageBehaviour"]
+__all__ = ["AWKWARD_NAMES", "PRINCIPAL", "Get", "Method", "Put", "Send", "StorageBehaviour"]
 
 Put = Callable[[str, bytes], Awaitable[None]]
 Get = Callable[[str], Awaitable[bytes]]
+Method = Literal["GET", "HEAD"]
+Send = Callable[[Method, str, Mapping[str, str]], Awaitable[bytes]]
 
 MANY = 5000
 AWKWARD_NAMES = (
@@ -75,6 +77,14 @@ class StorageBehaviour(VendingBehaviour, InstanceBehaviour):
     def get(self) -> Get:
         """Reads a presigned URL as a recipient does. The default is a plain GET."""
         return _http_get
+
+    @pytest.fixture
+    def send(self, get: Get) -> Send:
+        """Sends a request to a presigned URL, and returns the body of the response.
+
+        The default is a plain HTTP request. If `get` is overridden, the default reads the URL with it.
+        """
+        return _http_send if get is _http_get else _sender(get)
 
     @pytest_asyncio.fixture
     async def subject(self, storage: Storage) -> AsyncIterator[Storage]:
@@ -147,6 +157,26 @@ class StorageBehaviour(VendingBehaviour, InstanceBehaviour):
         read = [(await get(url)).decode() for url in presigned.urls]
         assert read == locations
 
+    @pytest.mark.parametrize("method", ["GET", "HEAD"])
+    @pytest.mark.parametrize("headers", [{}, {"x-amz-checksum-mode": "ENABLED"}])
+    async def test_urls_accept_the_request_they_are_for(
+        self, presigning: Storage, put: Put, send: Send, method: Method, headers: Mapping[str, str]
+    ) -> None:
+        location = f"{presigning.prefix}requested/a b.parquet"
+        await put(location, b"content")
+        request = ObjectRequest(method, headers)
+        presigned = await presigning.presign_request(request, [location], 600)
+        keep_url_secret(*presigned.urls)
+        assert time.time() * 1000 < presigned.expires_at <= (time.time() + 600) * 1000
+        assert await send(method, presigned.urls[0], headers) == (
+            b"content" if method == "GET" else b""
+        )
+
+    async def test_locations_outside_are_refused_for_every_request(self, presigning: Storage) -> None:
+        for outside in outside_of(presigning.prefix):
+            with pytest.raises(PermissionDenied):
+                await presigning.presign_request(ObjectRequest("HEAD"), [outside], 600)
+
     async def test_thousands_are_presigned_at_once(self, presigning: Storage) -> None:
         locations = [f"{presigning.prefix}many/part-{index:05}.parquet" for index in range(MANY)]
         presigned = await presigning.presign(locations, 600)
@@ -212,3 +242,20 @@ async def _http_get(url: str) -> bytes:
             return bytes(answer.read())
 
     return await asyncio.to_thread(read)
+
+
+def _sender(get: Get) -> Send:
+    async def send(method: Method, url: str, headers: Mapping[str, str]) -> bytes:
+        content = await get(url)
+        return content if method == "GET" else b""
+
+    return send
+
+
+async def _http_send(method: Method, url: str, headers: Mapping[str, str]) -> bytes:
+    def sent() -> bytes:
+        request = urllib.request.Request(url, headers=dict(headers), method=method)  # noqa: S310 - as above
+        with urllib.request.urlopen(request) as answer:  # noqa: S310
+            return bytes(answer.read())
+
+    return await asyncio.to_thread(sent)

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from typing import Literal
 
 import pytest
 from google.cloud import storage
 from google.cloud.storage import _signing
 from google.oauth2.service_account import Credentials
 
+from sluicegate.api import ObjectRequest
 from sluicegate.testing.object_names import NAMES_TO_SIGN
 from sluicegate.testing.servers.google.fake_gcs import FakeGCS
 from sluicegate_gcs.canonical import SignedUrls
@@ -19,8 +21,13 @@ AT = 1_767_225_600
 
 @pytest.mark.parametrize("name", NAMES_TO_SIGN)
 @pytest.mark.parametrize("endpoint", ["https://storage.googleapis.com", "http://emulator:4443"])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
 async def test_urls_equal_those_of_googles_own_library(
-    server: FakeGCS, monkeypatch: pytest.MonkeyPatch, name: str, endpoint: str
+    server: FakeGCS,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    endpoint: str,
+    method: Literal["GET", "HEAD"],
 ) -> None:
     key = json.loads(server.service_account_key)
     credentials = Credentials.from_service_account_info(key)
@@ -30,7 +37,10 @@ async def test_urls_equal_those_of_googles_own_library(
         client.bucket("under_score.d")
         .blob(name)
         .generate_signed_url(
-            version="v4", expiration=timedelta(seconds=900), api_access_endpoint=endpoint
+            version="v4",
+            expiration=timedelta(seconds=900),
+            api_access_endpoint=endpoint,
+            method=method,
         )
     )
 
@@ -39,7 +49,12 @@ async def test_urls_equal_those_of_googles_own_library(
         endpoint=endpoint,
         service_account_key=server.service_account_key,
     )
-    signed = await GCSStorage(config, lambda: AT).presign([f"gs://under_score.d/{name}"], 900)
+    storage_of_bucket = GCSStorage(config, lambda: AT)
+    signed = await storage_of_bucket.presign_request(
+        ObjectRequest(method), [f"gs://under_score.d/{name}"], 900
+    )
+    if method == "GET":
+        assert signed == await storage_of_bucket.presign([f"gs://under_score.d/{name}"], 900)
 
     assert signed.urls == [expected]
     assert signed.expires_at == (AT + 900) * 1000

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 import botocore.auth
 import botocore.session
@@ -14,7 +15,7 @@ from botocore.utils import percent_encode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluicegate.api import quote_keys
+from sluicegate.api import ObjectRequest, quote_keys
 from sluicegate.testing.object_names import NAMES_TO_SIGN
 from sluicegate_s3.address import BucketAddress
 from sluicegate_s3.config import S3Config
@@ -39,7 +40,13 @@ def fixed_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def signed_by_botocore(
-    address: BucketAddress, region: str, credentials: Credentials, key: str, expires_in: int
+    address: BucketAddress,
+    region: str,
+    credentials: Credentials,
+    key: str,
+    expires_in: int,
+    method: str = "GET",
+    headers: Mapping[str, str] | None = None,
 ) -> str:
     signer: Any = S3SigV4QueryAuth(
         BotocoreCredentials(
@@ -50,7 +57,9 @@ def signed_by_botocore(
         expires=expires_in,
     )
     request: Any = AWSRequest(
-        method="GET", url=f"{address.origin}{address.path}{percent_encode(key, safe='/~')}"
+        method=method,
+        headers=headers,
+        url=f"{address.origin}{address.path}{percent_encode(key, safe='/~')}",
     )
     signer.add_auth(request)
     return str(request.url)
@@ -75,6 +84,23 @@ def test_any_keys_are_signed_as_botocore_signs_them(keys: list[str]) -> None:
     assert urls == [
         signed_by_botocore(VIRTUAL_HOST, "eu-west-1", SESSION, key, 604_800) for key in keys
     ]
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("credentials", [STATIC, SESSION])
+def test_a_url_for_a_request_equals_botocores(
+    method: Literal["GET", "HEAD"], credentials: Credentials
+) -> None:
+    headers = {
+        "x-amz-request-payer": "requester",
+        "x-amz-checksum-mode": "ENABLED",
+        "range": "bytes=0-",
+    }
+    request = ObjectRequest(method, headers)
+    (url,) = Presigner(VIRTUAL_HOST, "eu-west-1", credentials).sign(["a b"], AT, 900, request)
+
+    signed = {name: value for name, value in headers.items() if name.startswith("x-amz-")}
+    assert url == signed_by_botocore(VIRTUAL_HOST, "eu-west-1", credentials, "a b", 900, method, signed)
 
 
 def test_a_batch_keeps_its_order_and_quotes_each_key_for_itself() -> None:

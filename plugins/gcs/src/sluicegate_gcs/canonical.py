@@ -20,7 +20,7 @@ MAX_EXPIRES_IN: Final = 604_800
 
 @dataclass(frozen=True, slots=True)
 class SignedUrls:
-    """GET URLs of one bucket, for one time and one signer, before they are signed.
+    """URLs of one bucket, for one time, one method and one signer, before they are signed.
 
     Attributes:
         origin: Scheme, host and port for recipients.
@@ -29,6 +29,7 @@ class SignedUrls:
         principal: The signer: a service account's address, or an access id.
         at: Time of signing, epoch seconds.
         expires_in: Lifetime in seconds from `at`, 1 to 604,800.
+        method: `GET` or `HEAD`.
     """
 
     origin: str
@@ -37,6 +38,7 @@ class SignedUrls:
     principal: str
     at: int
     expires_in: int
+    method: str = "GET"
 
     @property
     def day(self) -> str:
@@ -46,7 +48,7 @@ class SignedUrls:
     def strings_to_sign(self, keys: Sequence[str]) -> list[bytes]:
         """Return the strings to sign, one per key (percent-encoded)."""
         host = self.origin.partition("://")[2]
-        begin = sha256(f"GET\n/{self.bucket}/".encode())
+        begin = sha256(f"{self.method}\n/{self.bucket}/".encode())
         end = f"\n{self._query}\nhost:{host}\n\nhost\nUNSIGNED-PAYLOAD".encode()
         head = f"{self.algorithm}\n{self._stamp}\n{self._scope}\n"
         strings = []

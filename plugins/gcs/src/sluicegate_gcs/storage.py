@@ -10,6 +10,7 @@ from sluicegate.api import (
     EndedSessions,
     ObjectDirectory,
     ObjectKeys,
+    ObjectRequest,
     PluginContext,
     Presigned,
     Principal,
@@ -76,6 +77,16 @@ class GCSStorage(Storage, CredentialVendor):
             TableUnreadable: A location is not valid Unicode.
             UnsupportedOperation: `credentials` are set: an OAuth token can't sign.
         """
+        return await self.presign_request(ObjectRequest(), locations, expires_in, credentials)
+
+    async def presign_request(
+        self,
+        request: ObjectRequest,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
+        """Return signed URLs for one method; see `presign`. Clients can add any other headers."""
         if credentials is not None:
             raise UnsupportedOperation(
                 "the token that the table's catalog vends cannot sign URLs; read the table with "
@@ -92,6 +103,7 @@ class GCSStorage(Storage, CredentialVendor):
             principal=signer.principal,
             at=at,
             expires_in=lifetime,
+            method=request.method,
         )
         urls: list[str] = []
         async for some in batches(keys):

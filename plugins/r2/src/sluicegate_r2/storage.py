@@ -11,6 +11,7 @@ from sluicegate.api import (
     EndedSessions,
     ObjectDirectory,
     ObjectKeys,
+    ObjectRequest,
     PluginContext,
     Presigned,
     Principal,
@@ -85,6 +86,17 @@ class R2Storage(Storage, CredentialVendor):
             TableUnreadable: A location is not valid Unicode.
         """
         return await self._s3.presign(self._as_s3(locations), expires_in, _as_aws(credentials))
+
+    async def presign_request(
+        self,
+        request: ObjectRequest,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
+        """Return presigned URLs for one kind of request; see `S3Storage.presign_request`."""
+        aws, s3_locations = _as_aws(credentials), self._as_s3(locations)
+        return await self._s3.presign_request(request, s3_locations, expires_in, aws)
 
     async def open(
         self, location: str, credentials: TemporaryCredentials | None = None

@@ -15,7 +15,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from sluicegate.api import quote_keys
+from sluicegate.api import ObjectRequest, quote_keys
 from sluicegate_s3.address import BucketAddress
 from sluicegate_s3.credentials import Credentials
 
@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 MAX_EXPIRES_IN: Final = 604_800
 """Maximum lifetime of a presigned URL, in seconds (seven days)."""
 
+GET: Final = ObjectRequest()
+"""A plain GET."""
+
 _HMAC_BLOCK: Final = 64
 
 
 class Presigner:
-    """Signs GET URLs of one bucket with one set of credentials."""
+    """Signs URLs of one bucket with one set of credentials."""
 
     def __init__(self, address: BucketAddress, region: str, credentials: Credentials) -> None:
         self._address = address
@@ -37,28 +40,38 @@ class Presigner:
         self._credentials = credentials
         self._key: tuple[str, bytes] = ("", b"")
 
-    def sign(self, keys: Sequence[str], at: int, expires_in: int) -> list[str]:
+    def sign(
+        self,
+        keys: Sequence[str],
+        at: int,
+        expires_in: int,
+        request: ObjectRequest = GET,
+    ) -> list[str]:
         """Return URLs, each of which reads one key.
 
         Args:
             keys: Keys, not percent-encoded.
             at: Time of signing, epoch seconds.
             expires_in: Lifetime in seconds from `at`, 1 to 604,800.
+            request: The method, and the headers that clients send and that S3 requires to be signed.
 
         Raises:
             TableUnreadable: A key contains half of a surrogate pair, so it has no UTF-8 form.
         """
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at))
         scope = f"{stamp[:8]}/{self._region}/s3/aws4_request"
-        canonical, query = self._queries(stamp, scope, expires_in)
-        rest = f"\n{canonical}\nhost:{self._address.host}\n\nhost\nUNSIGNED-PAYLOAD".encode()
-        request = sha256(f"GET\n{self._address.path}".encode())
+        headers = {"host": self._address.host, **_signed_headers(request)}
+        names = ";".join(headers)
+        canonical, query = self._queries(stamp, scope, expires_in, names)
+        lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
+        rest = f"\n{canonical}\n{lines}\n{names}\nUNSIGNED-PAYLOAD".encode()
+        start_of_request = sha256(f"{request.method}\n{self._address.path}".encode())
         inner, outer = _hmac_states(self._signing_key(stamp[:8]))
         inner.update(f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n".encode())
 
         start = self._address.origin + self._address.path
         end = f"?{query}&X-Amz-Signature="
-        copy_request, copy_inner, copy_outer = request.copy, inner.copy, outer.copy
+        copy_request, copy_inner, copy_outer = start_of_request.copy, inner.copy, outer.copy
         urls = []
         for key in quote_keys(keys):
             hashed = copy_request()
@@ -71,14 +84,14 @@ class Presigner:
             urls.append(f"{start}{key}{end}{signature.hexdigest()}")
         return urls
 
-    def _queries(self, stamp: str, scope: str, expires_in: int) -> tuple[str, str]:
+    def _queries(self, stamp: str, scope: str, expires_in: int, signed: str) -> tuple[str, str]:
         """Return the query in canonical order, and in botocore's order."""
         first = (
             "X-Amz-Algorithm=AWS4-HMAC-SHA256"
             f"&X-Amz-Credential={quote(f'{self._credentials.access_key_id}/{scope}', safe='')}"
             f"&X-Amz-Date={stamp}&X-Amz-Expires={expires_in}"
         )
-        headers = "&X-Amz-SignedHeaders=host"
+        headers = f"&X-Amz-SignedHeaders={quote(signed, safe='')}"
         if self._credentials.session_token is None:
             return first + headers, first + headers
         token = f"&X-Amz-Security-Token={quote(self._credentials.session_token, safe='')}"
@@ -91,6 +104,15 @@ class Presigner:
                 key = hmac.digest(key, part.encode(), "sha256")
             self._key = (day, key)
         return self._key[1]
+
+
+def _signed_headers(request: ObjectRequest) -> dict[str, str]:
+    """Return the headers that S3 accepts only if they are signed, in canonical order."""
+    return {
+        name: " ".join(request.headers[name].split())
+        for name in sorted(request.headers)
+        if name.startswith("x-amz-")
+    }
 
 
 def _hmac_states(key: bytes) -> tuple[_Hash, _Hash]:

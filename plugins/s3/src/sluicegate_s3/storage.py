@@ -11,6 +11,7 @@ from sluicegate.api import (
     EndedSessions,
     ObjectDirectory,
     ObjectKeys,
+    ObjectRequest,
     PluginContext,
     Presigned,
     Principal,
@@ -27,7 +28,7 @@ from sluicegate_s3.address import with_canonical_scheme
 from sluicegate_s3.aws import import_botocore
 from sluicegate_s3.config import S3Config
 from sluicegate_s3.credentials import Credentials, parse_vended_credentials
-from sluicegate_s3.signer import MAX_EXPIRES_IN, Presigner
+from sluicegate_s3.signer import GET, MAX_EXPIRES_IN, Presigner
 from sluicegate_s3.stores import Stores
 from sluicegate_s3.vending.bindings import Binding, FullBinding, RoleBinding, SessionBinding
 from sluicegate_s3.vending.vendor import Vendor
@@ -90,6 +91,19 @@ class S3Storage(Storage, CredentialVendor):
         Raises:
             TableUnreadable: A location is not valid Unicode.
         """
+        return await self.presign_request(GET, locations, expires_in, credentials)
+
+    async def presign_request(
+        self,
+        request: ObjectRequest,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
+        """Return presigned URLs for one kind of request; see `presign`.
+
+        The signature covers the headers of the request that start with `x-amz-`.
+        """
         keys = self._keys.of(locations)
         signing = (
             await self._credentials.get()
@@ -101,7 +115,7 @@ class S3Storage(Storage, CredentialVendor):
         lifetime = signed_lifetime(at, expires_in, MAX_EXPIRES_IN, signing.expires_at)
         urls: list[str] = []
         async for some in batches(keys):
-            urls += presigner.sign(some, at, lifetime)
+            urls += presigner.sign(some, at, lifetime, request)
         return Presigned(urls, (at + lifetime) * 1000)
 
     async def open(
