@@ -1,0 +1,1 @@
+"""Server-side planning of scans (Iceberg REST specification, "planTableScan")."""

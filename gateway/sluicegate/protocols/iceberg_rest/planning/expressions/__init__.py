@@ -1,0 +1,1 @@
+"""Filters as expression JSON: parsed, decided for partitions, and written as residuals."""

@@ -1,0 +1,171 @@
+"""Decides the tests of partition columns, once for each distinct partition.
+
+Comparisons with null are not true, as in SQL. Expressions have no negations, so that a null result has
+the same effect as a false one.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from sluicegate.api.errors import InvalidRequest
+from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Column, Columns
+from sluicegate.protocols.iceberg_rest.planning.expressions.tree import (
+    SETS,
+    UNARY,
+    And,
+    Expression,
+    Op,
+    Or,
+    TermTest,
+    all_of,
+    any_of,
+)
+from sluicegate.protocols.iceberg_rest.planning.expressions.values import kind_of
+
+_COMPARISONS: Mapping[Op, Callable[[Any, Any], bool]] = {
+    Op.LESS: operator.lt,
+    Op.LESS_OR_EQUAL: operator.le,
+    Op.GREATER: operator.gt,
+    Op.GREATER_OR_EQUAL: operator.ge,
+    Op.EQUAL: operator.eq,
+    Op.NOT_EQUAL: operator.ne,
+}
+_TEXTS = (Op.STARTS_WITH, Op.NOT_STARTS_WITH)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """A test of a partition column: its place, and whether it is true for a value."""
+
+    place: int
+    holds: Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _All:
+    children: tuple[_Bound, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Any:
+    children: tuple[_Bound, ...]
+
+
+_Bound: TypeAlias = bool | TermTest | _Decided | _All | _Any
+
+
+class Decisions:
+    """A filter whose tests of partition columns are ready to be decided.
+
+    Args:
+        expression: The filter.
+        columns: The table's columns.
+
+    Attributes:
+        places: The places of the partition columns that it tests, ascending.
+        tests: Number of its tests of partition columns.
+
+    Raises:
+        InvalidRequest: It names a column that the table does not have, or compares a partition column
+            with something else than a value of its type.
+    """
+
+    def __init__(self, expression: Expression, columns: Columns) -> None:
+        self._decided: list[_Decided] = []
+        self._columns = columns
+        self._bound = self._bind(expression)
+        self._known: dict[tuple[bool, ...], Expression] = {}
+        self.places = sorted({test.place for test in self._decided})
+        self.tests = len(self._decided)
+
+    def residual(self, values: Mapping[int, Any]) -> Expression:
+        """What is left of the filter in a partition. `False` if it is true for no row there.
+
+        Args:
+            values: The values of the partition columns in `places`. `None` for null.
+        """
+        decided = tuple(test.holds(values[test.place]) for test in self._decided)
+        if decided not in self._known:
+            results = dict(zip(map(id, self._decided), decided, strict=True))
+            self._known[decided] = _simplified(self._bound, results)
+        return self._known[decided]
+
+    def _bind(self, expression: Expression) -> _Bound:
+        match expression:
+            case bool():
+                return expression
+            case And(children):
+                return _All(tuple(map(self._bind, children)))
+            case Or(children):
+                return _Any(tuple(map(self._bind, children)))
+            case TermTest():
+                return self._bind_test(expression)
+
+    def _bind_test(self, test: TermTest) -> _Bound:
+        column = self._columns.find(test.term.name, "filter")
+        kind = None if column.primitive is None else kind_of(column.primitive)
+        if test.term.transform is not None or column.place is None or kind is None:
+            return test
+        decided = _Decided(column.place, _holds(test, column, kind.of_literal))
+        self._decided.append(decided)
+        return decided
+
+
+def _holds(test: TermTest, column: Column, of_literal: Callable[[Any], Any]) -> Callable[[Any], bool]:
+    if test.op in UNARY:
+        return _UNARY[test.op]
+    try:
+        literals = [of_literal(literal) for literal in test.literals]
+    except ValueError as error:
+        raise InvalidRequest(
+            f"filter compares {test.term.name!r} with a literal that is {error}: the column's type is "
+            f"{column.primitive}"
+        ) from None
+    if test.op in SETS:
+        return _in_set(frozenset(literals), inside=test.op is Op.IN)
+    if test.op in _TEXTS:
+        return _with_prefix(test, column, literals[0])
+    compare, (literal,) = _COMPARISONS[test.op], literals
+    return lambda value: value is not None and compare(value, literal)
+
+
+def _in_set(members: frozenset[Any], *, inside: bool) -> Callable[[Any], bool]:
+    return lambda value: value is not None and (value in members) is inside
+
+
+def _with_prefix(test: TermTest, column: Column, prefix: Any) -> Callable[[Any], bool]:
+    if not isinstance(prefix, str | bytes):
+        raise InvalidRequest(
+            f"filter has '{test.op.value}' of {test.term.name!r}, whose type is {column.primitive}"
+        )
+    wanted = test.op is Op.STARTS_WITH
+    return lambda value: value is not None and value.startswith(prefix) is wanted
+
+
+_UNARY: Mapping[Op, Callable[[Any], bool]] = {
+    Op.IS_NULL: lambda value: value is None,
+    Op.NOT_NULL: lambda value: value is not None,
+    # Partition values are never NaN: JSON has no such number, so that no plan could name them.
+    Op.IS_NAN: lambda value: False,
+    Op.NOT_NAN: lambda value: True,
+}
+
+
+def _simplified(bound: _Bound, results: Mapping[int, bool]) -> Expression:
+    match bound:
+        case _Decided():
+            return results[id(bound)]
+        case _All(children):
+            return all_of(_each(children, results))
+        case _Any(children):
+            return any_of(_each(children, results))
+        case _:
+            return bound
+
+
+def _each(children: Sequence[_Bound], results: Mapping[int, bool]) -> list[Expression]:
+    return [_simplified(child, results) for child in children]
