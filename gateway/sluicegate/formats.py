@@ -17,6 +17,7 @@ from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 from sluicegate.tables.file_paths import plain_paths
 from sluicegate.tables.parquet.batches import check_parquet_footer, parquet_batches
+from sluicegate.tables.refs import no_such_ref
 from sluicegate.tables.snapshot import (
     DELETION_VECTOR,
     FILE_SCHEMA,
@@ -46,6 +47,7 @@ __all__ = [
     "TableProtocol",
     "TableState",
     "check_parquet_footer",
+    "no_such_ref",
     "parquet_batches",
     "plain_paths",
 ]

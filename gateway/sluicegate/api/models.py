@@ -131,6 +131,7 @@ class SharedTable:
         start_version: The first version that recipients can read.
         partition_filter: Only files whose partition values satisfy it are shared.
         access_modes: Allowed access: presigned URLs, temporary directory credentials, or both.
+        ref: Name of the branch or tag that is shared; `None` for the table's main branch.
     """
 
     id: str
@@ -146,6 +147,7 @@ class SharedTable:
     start_version: int = 0
     partition_filter: str | None = None
     access_modes: tuple[AccessMode, ...] = ("url",)
+    ref: str | None = None
 
     @property
     def full_name(self) -> str:
@@ -210,6 +212,8 @@ class CatalogTable:
         commits: Commits that the catalog has ratified (catalog-managed Delta), ascending.
         latest_version: Later versions in the store are ignored (catalog-managed Delta).
         vendor: Vends credentials for the table; `None` for the storage plugin of its location.
+        refs: Names of its branches and tags; `None` if the catalog does not report them (Iceberg).
+        ref: The branch or tag to read; `None` for the main branch. The gateway sets it.
     """
 
     id: str
@@ -221,6 +225,8 @@ class CatalogTable:
     latest_version: int | None = None
     vendor: CredentialVendor | None = None
     metadata_tag: str | None = None
+    refs: frozenset[str] | None = None
+    ref: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

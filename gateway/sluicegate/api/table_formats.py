@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 
 
 class TableFormat(ABC):
-    """Reads tables of one format into snapshots and changes."""
+    """Reads tables of one format into snapshots and changes.
+
+    Attributes:
+        reads_refs: Whether the format has branches and tags, and reads the one in `CatalogTable.ref`.
+            Its versions, timestamps and changes are then those of that branch or tag.
+    """
+
+    reads_refs: bool = False
 
     @abstractmethod
     async def latest(

@@ -158,6 +158,7 @@ async def load_tables(connection: AsyncConnection, schema: Schema) -> list[Share
             start_version=row.start_version,
             partition_filter=row.partition_filter,
             access_modes=tuple(row.access_modes),
+            ref=row.ref,
         )
         for row in _sorted(found)
     ]

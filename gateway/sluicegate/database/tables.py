@@ -78,6 +78,7 @@ shared_tables = Table(
     Column("start_version", BigInteger, nullable=False),
     Column("partition_filter", Text),
     Column("access_modes", JSON, nullable=False),
+    Column("ref", Text),
     UniqueConstraint("schema_id", "key"),
 )
 

@@ -92,6 +92,15 @@ async def test_a_dry_run_shows_the_same_and_changes_nothing(apply: Apply, store:
         ("orders:", "Orders:", ["~ table sales.eu.Orders", "    name: orders → Orders"]),
         ("history: true", "history: false", ["~ table sales.eu.orders", "    history: true → false"]),
         (", access_modes: [dir, url]", ", access_modes: [url, dir]", ["nothing to change"]),
+        (
+            ", access_modes: [dir, url]",
+            ", ref: audit",
+            [
+                "~ table sales.eu.orders",
+                '    access_modes: ["url", "dir"] → ["url"]',
+                "    ref: none → audit",
+            ],
+        ),
         ("90d", "36h", ["~ recipient acme", "    token_lifetime: 90d → 36h"]),
         ("shares: [sales]", "shares: [SALES]", ["nothing to change"]),
         ("shares: [sales]", "shares: []", ["- grant sales to acme"]),

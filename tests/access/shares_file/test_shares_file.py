@@ -150,6 +150,14 @@ BAD_FILES = [
         ],
     ),
     (
+        _table("table: x, ref: audit, access_modes: [url, dir]"),
+        [
+            f"6:14: {IN_TABLE}: a ref cannot be enforced with access mode dir, which exposes all "
+            "branches and tags"
+        ],
+    ),
+    (_table("table: x, ref: ''"), [f"6:44: {IN_TABLE}.ref: string should have at least 1 character"]),
+    (
         _recipient("allow_from: [203.0.113.1/24]"),
         [f"2:23: recipients.acme.allow_from.0: {NETWORK}"],
     ),

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
 
@@ -281,3 +282,23 @@ async def test_what_was_kept_for_a_moment_is_forgotten(
     assert kept.get("t") is small
     await asyncio.sleep(0.01)  # the loop calls what was due before
     assert kept.get("t") is None
+
+
+async def test_a_branch_is_refused_by_formats_that_do_not_read_branches(
+    reader: TableReader, format: SlowFormat, table: DeltaFolder
+) -> None:
+    with pytest.raises(UnsupportedOperation, match="shared at a branch or tag"):
+        await reader.latest(replace(table.table(), ref="audit"), table.directory)
+    assert format.loads == []
+
+
+async def test_branches_of_a_table_have_their_own_snapshots(
+    reader: TableReader, format: SlowFormat, table: DeltaFolder
+) -> None:
+    format.reads_refs = True
+    format.gate.set()
+    for ref in (None, "audit", "main"):
+        await reader.latest(replace(table.table(), ref=ref), table.directory)
+        await reader.at_version(replace(table.table(), ref=ref), table.directory, 1)
+    first = ["latest", "advance 2", "version 1"]
+    assert format.loads == 3 * first

@@ -18,6 +18,7 @@ from sluicegate.api import (
     SluicegateError,
 )
 from sluicegate.config.yaml import Location
+from sluicegate.tables.refs import at_ref
 
 _PATTERN = "*"
 
@@ -68,7 +69,7 @@ async def _message(source: Source, catalogs: Callable[[str], Catalog]) -> str | 
     try:
         catalog = catalogs(source.catalog)
         if isinstance(source, TableEntry):
-            await catalog.load_table(source.table)
+            at_ref(await catalog.load_table(source.table), source.ref)
             return None
         if isinstance(source, CatalogSourceEntry):
             return await _catalog_message(source, catalog)

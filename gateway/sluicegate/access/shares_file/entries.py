@@ -62,6 +62,7 @@ _COLUMNS: dict[Kind, tuple[str, ...]] = {
         "start_version",
         "partition_filter",
         "access_modes",
+        "ref",
     ),
     "recipient": ("comment", "token_lifetime", "allow_from", "properties"),
     "grant": (),

@@ -12,7 +12,7 @@ from typing import Annotated, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from sluicegate.access.directory_access import directory_obstacle
+from sluicegate.access.directory_access import options_obstacle, ref_obstacle
 from sluicegate.access.partition_filter import PartitionFilter
 from sluicegate.api.models import AccessMode
 from sluicegate.config.model import TokenLifetime
@@ -101,7 +101,7 @@ class TableOptions(_Entry):
     def _can_be_honoured(self) -> Self:
         if self.change_feed and not self.history:
             raise ValueError("change_feed needs history: true")
-        if "dir" in self.access_modes and (obstacle := directory_obstacle(self)):
+        if "dir" in self.access_modes and (obstacle := options_obstacle(self)):
             raise ValueError(obstacle)
         return self
 
@@ -111,6 +111,16 @@ class TableEntry(TableOptions):
 
     catalog: CatalogName
     table: Required = Field(description="The table's name in that catalog; for `paths` its location.")
+    ref: Required | None = Field(
+        default=None,
+        description="Branch or tag of an Iceberg table to share. Default: the main branch.",
+    )
+
+    @model_validator(mode="after")
+    def _ref_can_be_enforced(self) -> Self:
+        if "dir" in self.access_modes and (obstacle := ref_obstacle(self.ref)):
+            raise ValueError(obstacle)
+        return self
 
 
 class SchemaSourceEntry(TableOptions):

@@ -26,6 +26,8 @@ class IcebergOffers:
         """Why a table is not offered, for the recipient to read. `None` if it is offered."""
         if source.metadata_location is None:
             return "it has no Iceberg metadata"
+        if shared.ref is not None:
+            return "one branch or tag is shared, but credentials for its directory would expose all"
         if "dir" not in shared.access_modes:
             return "it is not shared with directory access (dir)"
         if directory_obstacle(shared) is not None:

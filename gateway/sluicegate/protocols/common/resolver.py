@@ -27,6 +27,7 @@ from sluicegate.plugins import Instances
 from sluicegate.protocols.common.all_tables import tables_of_all
 from sluicegate.protocols.common.schema_tables import SchemaTables
 from sluicegate.protocols.common.share_schemas import ShareSchemas
+from sluicegate.tables.refs import at_ref
 from sluicegate.telemetry import span
 from sluicegate.vending import Vending
 
@@ -146,12 +147,13 @@ class Resolver:
         """Look up the table's location in its catalog.
 
         Raises:
-            NotFound: The catalog no longer has the table.
+            NotFound: The catalog no longer has the table, or the branch or tag that is shared.
+            UnsupportedOperation: A branch or tag of a Delta table is shared.
             Unavailable: The catalog cannot be used now.
         """
         with span("resolve", catalog=shared.catalog), _told_of(shared):
             try:
-                return await self._instances.catalog(shared.catalog).load_table(shared.identifier)
+                source = await self._instances.catalog(shared.catalog).load_table(shared.identifier)
             except (PermissionDenied, Unauthenticated) as error:
                 # The catalog does not know the recipient, so this is no 403 or 401.
                 raise Unavailable(
@@ -159,6 +161,7 @@ class Resolver:
                     "the provider",
                     detail=error.for_operators,
                 ) from error
+        return at_ref(source, shared.ref)
 
     async def open(self, principal: Principal, shared: SharedTable) -> OpenTable:
         """Look up the table in its catalog, and open it, with vended credentials if there are any.

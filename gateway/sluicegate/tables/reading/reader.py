@@ -16,6 +16,7 @@ from sluicegate.tables.derived_files import DerivedFile, DerivedFiles
 from sluicegate.tables.reading.failures import Failures
 from sluicegate.tables.reading.lingering import Lingering
 from sluicegate.tables.reading.tracebacks import release_locals
+from sluicegate.tables.refs import without_refs
 from sluicegate.telemetry import count
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class TableReader:
             UnsupportedOperation: No plugin reads the table's format.
             Unavailable: The store does not respond.
         """
-        key = (table.id, table.location)
+        key = _key(table)
         read = self._format(table).latest
 
         async def advance() -> Snapshot:
@@ -91,7 +92,7 @@ class TableReader:
         newest = await self.latest(table, directory)
         if newest.version == version:
             return newest
-        key = (table.id, table.location, newest.metadata.id, version)
+        key = (*_key(table), newest.metadata.id, version)
         read = self._format(table).at_version
 
         async def load() -> Snapshot:
@@ -147,7 +148,7 @@ class TableReader:
             UnsupportedOperation: Tables of this format do not report their changes.
             Unavailable: The store does not respond.
         """
-        key = (table.id, table.location, latest.metadata.id, start, end)
+        key = (*_key(table), latest.metadata.id, start, end)
         read = self._format(table).changes
         return await self._change_flights.run(
             key,
@@ -170,7 +171,7 @@ class TableReader:
             Unavailable: The store does not respond, or too many other files are being generated.
         """
         make = self._format(table).derived
-        key = (table.id, table.location)
+        key = _key(table)
         return await self._derived.get(
             key,
             file,
@@ -206,12 +207,18 @@ class TableReader:
                 raise
 
     def _format(self, table: CatalogTable) -> TableFormat:
-        try:
-            return self._formats[table.format]
-        except KeyError:
+        found = self._formats.get(table.format)
+        if found is None:
             raise UnsupportedOperation(
                 f"tables of format '{table.format}' cannot be read: no enabled plugin reads them"
-            ) from None
+            )
+        if table.ref is not None and not found.reads_refs:
+            raise without_refs(table.format)
+        return found
+
+
+def _key(table: CatalogTable) -> tuple[str | None, ...]:
+    return table.id, table.location, table.ref
 
 
 def _outcome(previous: Snapshot | None, snapshot: Snapshot) -> str:

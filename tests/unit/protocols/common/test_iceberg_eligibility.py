@@ -55,6 +55,8 @@ def test_offered(shared: dict[str, Any], source: dict[str, Any]) -> None:
         ({"access_modes": ("url",)}, {}, "not shared with directory access"),
         ({"partition_filter": "country = 'DE'"}, {}, "only a part of it is shared"),
         ({"start_version": 1}, {}, "only a part of it is shared"),
+        ({"ref": "audit"}, {}, "one branch or tag is shared"),
+        ({"ref": "audit", "access_modes": ("url",)}, {}, "one branch or tag is shared"),
         ({}, {"metadata_location": f"{LAKE}/t2/v1.metadata.json"}, "outside its directory"),
         ({}, {"metadata_location": f"{LAKE}/t/../t2/v1.metadata.json"}, "outside its directory"),
         (

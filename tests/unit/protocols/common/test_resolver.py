@@ -24,6 +24,7 @@ from sluicegate.api import (
     SluicegateError,
     Unauthenticated,
     Unavailable,
+    UnsupportedOperation,
 )
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.testing.fakes import MemoryVendor
@@ -106,6 +107,31 @@ async def test_an_opened_table_has_its_storage_and_directory() -> None:
     assert (opened.principal, opened.shared, opened.source) == (ACME, ORDERS, located("orders"))
     assert (opened.storage, opened.directory.prefix) == (made.storage, "orders")
     assert opened.credentials is None
+
+
+async def test_a_table_is_opened_at_the_branch_that_is_shared() -> None:
+    table = located("orders", format="iceberg", refs=frozenset(("audit", "main")))
+    opened = await gateway(table).resolver.open(ACME, replace(ORDERS, ref="audit"))
+    assert opened.source == replace(table, ref="audit")
+    assert (await gateway(table).resolver.open(ACME, ORDERS)).source == table
+
+
+@pytest.mark.parametrize(
+    ("source", "expected", "message"),
+    [
+        (located("orders"), UnsupportedOperation, "tables of format 'delta' have none"),
+        (
+            located("orders", format="iceberg", refs=frozenset(("main",))),
+            NotFound,
+            "the branch or tag at which the table is shared does not exist",
+        ),
+    ],
+)
+async def test_a_branch_that_the_table_does_not_have_is_refused(
+    source: CatalogTable, expected: type[SluicegateError], message: str
+) -> None:
+    with pytest.raises(expected, match=message):
+        await gateway(source).resolver.locate(replace(ORDERS, ref="audit"))
 
 
 @pytest.mark.parametrize("location", ["mem://lake/orders", "mem://lake/orders/", f"{LAKE}/orders/"])
