@@ -221,3 +221,26 @@ async def test_two_catalogs_stand_side_by_side(polaris: Polaris, connect: Connec
         tables = await asyncio.gather(*(each.load_table("ns0.t0") for each in catalogs))
     assert [table.location for table in tables] == [LOCATION, "s3://pond/t0"]
     assert tables[0].vendor != tables[1].vendor
+
+
+@pytest.mark.parametrize("version", ["1.4", "1.7"])
+async def test_branches_and_tags_are_those_of_the_last_commit(
+    polaris: Polaris, connect: Connect, version: PolarisVersion
+) -> None:
+    polaris.version = version
+    polaris.add(("ns0",), "tagged", "s3://lake/tagged", tags=("v1",))
+    polaris.add(("ns0",), "empty", "s3://lake/empty", snapshots=0)
+    catalog = connect()
+    for _ in range(2):
+        assert (await catalog.load_table("ns0.tagged")).refs == {"main", "v1"}
+    assert (await catalog.load_table("ns0.empty")).refs == {"main"}
+    polaris.add(("ns0",), "tagged", "s3://lake/tagged", tags=("v1", "v2"))
+    polaris.commit(("ns0",), "tagged")
+    assert (await catalog.load_table("ns0.tagged")).refs == {"main", "v1", "v2"}
+
+
+async def test_a_catalog_need_not_report_branches(polaris: Polaris, connect: Connect) -> None:
+    metadata = {"location": "s3://lake/wh/ns0/t0"}
+    reply = {"metadata-location": "s3://lake/wh/ns0/t0/metadata/1.json", "metadata": metadata}
+    polaris.tell(LOAD, Reply(200, reply))
+    assert (await connect().load_table("ns0.t0")).refs is None

@@ -13,6 +13,7 @@ from sluicegate.access.shares_file.catalog_check import empty_schema
 from sluicegate.api import ListedTable, SharedSchemaSource
 from sluicegate.cli.main import run
 from sluicegate.testing.fakes import MemoryCatalog
+from sluicegate.testing.servers.polaris import Polaris
 from sluicegate.testing.servers.unity_catalog.unity import UnityReply, UnityServer, table_info
 
 Command = Callable[..., tuple[int, str, list[str]]]
@@ -134,6 +135,45 @@ def test_a_schema_without_a_name_for_any_table_says_why() -> None:
     message = empty_schema(selected, 2, MemoryCatalog({}))
     assert message is not None
     assert message.startswith("0 tables: 2 are left out; a table's name cannot contain a space")
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("table: ns0.t0, ref: v1", None),
+        ("table: ns0.t0, ref: main", None),
+        ("table: ns0.t0, ref: audit", "at which the table is shared does not exist"),
+        ("table: ns0.clicks, ref: audit", "tables of format 'delta' have none"),
+    ],
+)
+def test_apply_warns_of_branches_that_do_not_exist(
+    command: Command,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    source: str,
+    told: str | None,
+) -> None:
+    with Polaris.start() as polaris:
+        polaris.add(("ns0",), "t0", "s3://lake/wh/ns0/t0", tags=("v1",))
+        polaris.add_generic(("ns0",), "clicks", "delta", "s3://lake/clicks")
+        monkeypatch.setenv("POLARIS_SECRET", polaris.client_secret)
+        lake = {
+            "type": "iceberg",
+            "uri": polaris.uri,
+            "warehouse": polaris.warehouse,
+            "oauth2": {
+                "client_id": polaris.client_id,
+                "client_secret": {"env": "POLARIS_SECRET"},
+                "scope": polaris.scope,
+            },
+        }
+        settings = {"public_url": "https://share.example.com", "catalogs": {"lake": lake}}
+        (tmp_path / "gateway.yaml").write_text(json.dumps(settings))
+        share(tmp_path, f"eu: {{tables: {{t: {{catalog: lake, {source}}}}}}}")
+        code, shown, errors = command("apply", "shares.yaml", "--dry-run")
+    assert (code, "+ share sales" in shown) == (0, True)
+    assert len(errors) == (0 if told is None else 1)
+    assert told is None or told in errors[0]
 
 
 def test_apply_asks_for_each_source_once(unity: UnityServer, command: Command, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from support.gateways.gateway import RunningGateway, running_gateway, write_conf
 from support.process.installed import Site
 
 SHARE, SCHEMA = "lake", "full"
+# Each is also a schema, with every table at the branch or tag of this name.
+REFS = ("audit", "v1", "main")
 _TABLES = 200
 # Stands in for what a REST catalog says: the newest metadata file of a table's folder is its state.
 _CATALOG = """
@@ -47,6 +49,10 @@ class IcebergSharing:
     catalog: SqlCatalog
     folder: Path
     _names: Iterator[str] = field(repr=False)
+
+    def at(self, ref: str) -> Recipient:
+        """The recipient, who reads each table at a branch or tag, one of `REFS`."""
+        return replace(self.recipient, schema=ref)
 
     def unwritten(self) -> tuple[str, Path]:
         """A name in the share that no table has, and the folder where it would be."""
@@ -86,6 +92,9 @@ def iceberg_sharing(
     names = [f"t{number}" for number in range(_TABLES)]
     options = {"history": True, "change_feed": True}
     tables = {name: {"catalog": "ice", "table": f"file://{lake}/{name}", **options} for name in names}
+    at_refs = {
+        ref: {"tables": {name: {**table, "ref": ref} for name, table in tables.items()}} for ref in REFS
+    }
     write_configuration(
         folder,
         {
@@ -95,7 +104,7 @@ def iceberg_sharing(
             **(settings or {}),
         },
         {
-            "shares": {SHARE: {"schemas": {SCHEMA: {"tables": tables}}}},
+            "shares": {SHARE: {"schemas": {SCHEMA: {"tables": tables}, **at_refs}}},
             "recipients": {"acme": {"shares": [SHARE]}, "leaving": {"shares": [SHARE]}},
         },
     )

@@ -151,6 +151,7 @@ class IcebergCatalog(Catalog):
             location=location,
             metadata_location=loaded.metadata_location,
             vendor=self._vendor(name, table_id, loaded),
+            refs=loaded.metadata.refs,
         )
 
     def _vendor(self, name: TableName, table_id: str, loaded: LoadedTable) -> TableVendor | None:

@@ -15,17 +15,19 @@ _FILTERED_MS: Final = 1_796_000_000_000
 
 @dataclass(frozen=True)
 class PolarisTable:
-    """One state of an Iceberg table whose only ref is the branch `main`.
+    """One state of an Iceberg table.
 
     Attributes:
         location: Location without a trailing slash.
         snapshots: Number of snapshots. The last one is current, and no ref names the others.
         id: The `table-uuid`.
+        tags: Names of the current snapshot, in addition to the branch `main`.
     """
 
     location: str
     snapshots: int
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    tags: tuple[str, ...] = ()
 
     @property
     def metadata_location(self) -> str:
@@ -64,6 +66,7 @@ class PolarisTable:
     def _metadata(self, kept: range) -> dict[str, Any]:
         current = self.snapshots
         refs = {"main": {"snapshot-id": current, "type": "branch"}} if current else {}
+        refs |= {name: {"snapshot-id": current, "type": "tag"} for name in self.tags}
         return {
             "format-version": 2,
             "table-uuid": self.id,

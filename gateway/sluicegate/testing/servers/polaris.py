@@ -102,10 +102,17 @@ class Polaris:
         with serve(at):
             yield catalog
 
-    def add(self, namespace: Levels, name: str, location: str, snapshots: int = 3) -> None:
+    def add(
+        self,
+        namespace: Levels,
+        name: str,
+        location: str,
+        snapshots: int = 3,
+        tags: tuple[str, ...] = (),
+    ) -> None:
         """Create an Iceberg table, and the namespaces that hold it."""
         self._add_namespaces(namespace)
-        self.tables[namespace, name] = PolarisTable(location, snapshots)
+        self.tables[namespace, name] = PolarisTable(location, snapshots, tags=tags)
 
     def commit(self, namespace: Levels, name: str) -> None:
         """Add a snapshot to an Iceberg table."""

@@ -58,7 +58,8 @@ async def changes_between(
     Raises:
         InvalidRequest: The range contains no version, the version before it has expired, or the table
             was rolled back from an earlier version.
-        UnsupportedOperation: Columns were renamed, but readers of changes resolve columns by name.
+        UnsupportedOperation: Columns were renamed, but readers of changes resolve columns by name. Or
+            the table is shared at a tag.
         TableUnreadable: Metadata is broken or missing.
         StorageError: The store doesn't respond or denies access.
     """
@@ -122,6 +123,11 @@ async def _step(snapshots: Snapshots, before: Version | None, version: Version) 
 
 def _run(lineage: Lineage, start: int, end: int) -> tuple[Version | None, Sequence[Version]]:
     """Return the version before a range, if there is any, and the versions in it."""
+    if lineage.is_tag:
+        raise UnsupportedOperation(
+            "the Iceberg table is shared at a tag, which is a single version without changes: read the "
+            "table instead"
+        )
     versions = [version for version in lineage.versions if start <= version.number <= end]
     if not versions:
         raise InvalidRequest(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_BYTES: Final = 64 << 20
 # Fields that every commit changes.
-_MOVING: Final = frozenset(("last_updated", "snapshots", "current_snapshot_id", "were_current"))
+_MOVING: Final = frozenset(("last_updated", "snapshots", "current_snapshot_id", "were_current", "refs"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,12 @@
-"""Maps snapshots of the main branch to versions.
+"""Maps snapshots of a branch or tag to versions.
 
 A version is the snapshot's sequence number, which is not reused after expiry or rollback. Format
 version 1 has no sequence numbers; there, it is the snapshot's timestamp in milliseconds. Numbers have
 gaps, because snapshots of other branches and rolled back snapshots also have numbers. Of the
 snapshots that a table had before it was upgraded from version 1, only the newest can be addressed, as
 version 0. A table without a snapshot has version 0.
+
+The versions of a branch are its snapshot and the ancestors of that. A tag has one version.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from dataclasses import dataclass
 
 from sluicegate.api import InvalidRequest
 from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata, IcebergSnapshot
+from sluicegate_iceberg.format.metadata.references import Head, head_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +33,22 @@ class Lineage:
 
     Args:
         metadata: The newest metadata file.
+        ref: Name of a branch or tag; `None` for the main branch.
+
+    Raises:
+        NotFound: The branch or tag does not exist.
+
+    Attributes:
+        is_tag: Whether there is only the version that a tag names.
+        schema: The schema with which the latest version is read.
     """
 
-    def __init__(self, metadata: IcebergMetadata) -> None:
-        self.versions = tuple(_versions(metadata))[::-1]
-        self._abandoned = frozenset(_abandoned(metadata))
+    def __init__(self, metadata: IcebergMetadata, ref: str | None = None) -> None:
+        head = head_of(metadata, ref)
+        self.is_tag = head.is_tag
+        self.schema = head.schema(metadata)
+        self.versions = tuple(_versions(metadata, head))[::-1]
+        self._abandoned = frozenset(_abandoned(metadata, head))
 
     @property
     def latest(self) -> Version:
@@ -103,39 +117,66 @@ class Lineage:
         )
 
 
-def _versions(metadata: IcebergMetadata) -> Iterator[Version]:
+def _versions(metadata: IcebergMetadata, head: Head) -> Iterator[Version]:
     """Return versions from newest to oldest."""
-    if metadata.current is None:
+    if head.snapshot is None:
         yield Version(0, metadata.last_updated, None)
     below: int | None = None
-    for snapshot in _ancestors(metadata):
+    for snapshot in _line(metadata, head):
         number = _number(metadata, snapshot)
         if below is None or number < below:
             yield Version(number, snapshot.timestamp, snapshot)
             below = number
 
 
-def _ancestors(metadata: IcebergMetadata) -> Iterator[IcebergSnapshot]:
-    """Return the current snapshot and its ancestors."""
-    snapshot, seen = metadata.current, set[int]()
+def _line(metadata: IcebergMetadata, head: Head) -> Iterator[IcebergSnapshot]:
+    """Return the snapshots that are versions, from newest to oldest."""
+    if head.is_tag:
+        return iter(() if head.snapshot is None else (head.snapshot,))
+    return _ancestors(metadata, head.snapshot, set())
+
+
+def _ancestors(
+    metadata: IcebergMetadata, snapshot: IcebergSnapshot | None, seen: set[int]
+) -> Iterator[IcebergSnapshot]:
+    """Return a snapshot and its ancestors, up to the first one in `seen`, and add them to it."""
     while snapshot is not None and snapshot.id not in seen:
         yield snapshot
         seen.add(snapshot.id)  # a broken table might name a snapshot as its own ancestor
         snapshot = None if snapshot.parent is None else metadata.snapshots.get(snapshot.parent)
 
 
-def _abandoned(metadata: IcebergMetadata) -> Iterator[int]:
-    """Return numbers of versions that are not ancestors of the current one."""
-    ancestors = {snapshot.id: snapshot for snapshot in _ancestors(metadata)}
+def _abandoned(metadata: IcebergMetadata, head: Head) -> Iterator[int]:
+    """Return numbers of versions that might have been the newest one, but are not ancestors of it."""
+    ancestors = {snapshot.id: snapshot for snapshot in _line(metadata, head)}
     first = next(reversed(ancestors.values()), None)
     # Replacing a table starts a new line of versions, and drops earlier current ones.
     begins = _number(metadata, first) if first is not None and first.parent is None else 0
+    were_newest = metadata.were_current if head.is_main else _unreferenced(metadata)
     for snapshot in metadata.snapshots.values():
         number = _number(metadata, snapshot)
-        if snapshot.id not in ancestors and (snapshot.id in metadata.were_current or number < begins):
+        replaced = head.is_main and number < begins
+        if snapshot.id not in ancestors and (snapshot.id in were_newest or replaced):
             yield number
     if metadata.format_version > 1 and begins > 1:
         yield 1  # might have expired, as others might
+
+
+def _unreferenced(metadata: IcebergMetadata) -> frozenset[int]:
+    """Return ids of snapshots that no branch or tag leads to.
+
+    Metadata has a log of the main branch only. If another branch is replaced, its own snapshots remain
+    without a reference until they expire.
+    """
+    seen: set[int] = set()
+    heads = [
+        metadata.current,
+        *(metadata.snapshots.get(ref.snapshot_id) for ref in metadata.refs.values()),
+    ]
+    for head in heads:
+        for _ in _ancestors(metadata, head, seen):
+            pass
+    return frozenset(metadata.snapshots.keys() - seen)
 
 
 def _number(metadata: IcebergMetadata, snapshot: IcebergSnapshot) -> int:

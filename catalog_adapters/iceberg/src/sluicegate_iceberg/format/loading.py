@@ -62,7 +62,7 @@ class Loaded:
         numbered: Paths of manifests whose files are known to contain field ids.
     """
 
-    metadata: tuple[str | None, str | None]
+    metadata: tuple[str | None, ...]
     versions: frozenset[int]
     shape: Shape
     required: Mapping[int, str]
@@ -265,9 +265,9 @@ class Loader:
         )
 
 
-def metadata_of(table: CatalogTable) -> tuple[str | None, str | None]:
-    """Return a key that identifies the current metadata file, even among files of the same name."""
-    return table.metadata_location, table.metadata_tag
+def metadata_of(table: CatalogTable) -> tuple[str | None, ...]:
+    """Return a key of the branch or tag, and the metadata file, even among files of the same name."""
+    return table.metadata_location, table.metadata_tag, table.ref
 
 
 def _way_of_reading(shape: Shape, required: Mapping[int, str]) -> tuple[object, ...]:

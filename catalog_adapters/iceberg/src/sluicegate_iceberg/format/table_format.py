@@ -25,6 +25,8 @@ class IcebergFormat(TableFormat):
     manifests.
     """
 
+    reads_refs = True
+
     def __init__(self) -> None:
         self._steps = KnownSteps()
 
@@ -36,7 +38,7 @@ class IcebergFormat(TableFormat):
     async def latest(
         self, table: CatalogTable, directory: ObjectDirectory, previous: Snapshot | None
     ) -> Snapshot:
-        """See `TableFormat.latest`. The schema is the table's current one."""
+        """See `TableFormat.latest`. The schema is the table's current one, except at a tag."""
         from sluicegate_iceberg.format.loading import Loaded, metadata_of
 
         kept = previous.state if previous else None
@@ -45,9 +47,8 @@ class IcebergFormat(TableFormat):
                 return previous
         else:
             kept = None
-        metadata, lineage, loader = await _opened(table, directory)
-        schema = metadata.schemas[metadata.current_schema_id]
-        return await loader.load(lineage.latest, schema, kept)
+        _, lineage, loader = await _opened(table, directory)
+        return await loader.load(lineage.latest, lineage.schema, kept)
 
     async def at_version(
         self, table: CatalogTable, directory: ObjectDirectory, version: int
@@ -112,7 +113,7 @@ async def _opened(
 
     def parsed(data: bytes, location: str) -> tuple[IcebergMetadata, Lineage]:
         metadata = parse_metadata(data, objects.budget, named("metadata file", location))
-        return metadata, Lineage(metadata)
+        return metadata, Lineage(metadata, table.ref)
 
     if table.metadata_location is None:
         raise TableUnreadable(

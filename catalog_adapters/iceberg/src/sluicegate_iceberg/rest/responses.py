@@ -33,6 +33,11 @@ def _last_logged(log: object) -> object:
     return last.get("metadata-file") if isinstance(last, Mapping) else None
 
 
+def _names(refs: object) -> object:
+    """Return the names of branches and tags. The main branch exists even without a snapshot."""
+    return frozenset(("main", *refs)) if isinstance(refs, Mapping) else refs
+
+
 Properties = Annotated[Mapping[str, str], BeforeValidator(_as_texts)]
 
 
@@ -84,6 +89,7 @@ class TableMetadata(CatalogResponse):
     last_logged: Annotated[str | None, BeforeValidator(_last_logged)] = Field(
         default=None, alias="metadata-log"
     )
+    refs: Annotated[frozenset[str] | None, BeforeValidator(_names)] = None
 
     @property
     def state(self) -> str | None:
@@ -121,7 +127,8 @@ class LoadedTable(CatalogResponse):
     def length(self) -> int:
         """Return the number of characters in its content, except credentials."""
         texts = (self.metadata.location, self.metadata.table_uuid, self.metadata_location)
-        return sum(map(len, filter(None, (*texts, *self.config, *self.config.values()))))
+        names = self.metadata.refs or ()
+        return sum(map(len, filter(None, (*texts, *names, *self.config, *self.config.values()))))
 
 
 class LoadedCredentials(CatalogResponse):

@@ -47,6 +47,14 @@ class IcebergSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """A branch or tag, and the snapshot that it names (Iceberg specification, "Snapshot Retention")."""
+
+    snapshot_id: int
+    is_tag: bool
+
+
+@dataclass(frozen=True, slots=True)
 class IcebergMetadata:
     """The parts of a metadata file that readers need.
 
@@ -55,6 +63,7 @@ class IcebergMetadata:
         all_schemas: Whether every schema that the table ever had is present, judging by the ids.
         were_current: Ids of snapshots that were current on the main branch since it was last
             replaced.
+        refs: Branches and tags by name. The main branch can be missing.
         name_mapping: Whether files without field ids are read with a name mapping.
         mapped_names: Names of fields in the name mapping, by id.
         partitioned_by: Ids of fields that were ever used for identity partitioning.
@@ -69,6 +78,7 @@ class IcebergMetadata:
     snapshots: Mapping[int, IcebergSnapshot]
     current_snapshot_id: int | None
     were_current: frozenset[int]
+    refs: Mapping[str, Reference]
     name_mapping: bool
     mapped_names: Mapping[int, tuple[str, ...]]
     partitioned_by: frozenset[int]
@@ -149,6 +159,7 @@ def _parse(version: int, value: Mapping[str, Any], budget: Budget, what: str) ->
         snapshots=snapshots,
         current_snapshot_id=current,
         were_current=frozenset(whole(each["snapshot-id"]) for each in value.get("snapshot-log") or ()),
+        refs={name: _reference(each) for name, each in (value.get("refs") or {}).items()},
         name_mapping=mapping is not None,
         mapped_names=dict(_mapped_names(orjson.loads(mapping or b"[]"))),
         partitioned_by=frozenset(
@@ -184,6 +195,13 @@ def _snapshot(value: Mapping[str, Any]) -> IcebergSnapshot:
         and added is not None
         and added == summary.get("total-data-files"),
     )
+
+
+def _reference(value: Mapping[str, Any]) -> Reference:
+    kind = value["type"]
+    if kind not in ("branch", "tag"):
+        raise ValueError("type")
+    return Reference(whole(value["snapshot-id"]), is_tag=kind == "tag")
 
 
 def _time(value: object) -> int:
