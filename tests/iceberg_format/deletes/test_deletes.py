@@ -83,7 +83,9 @@ def test_equality_deletes_are_refused_while_they_apply(lake: IcebergSharing, old
             400,
             "UNSUPPORTED_OPERATION",
             "rows of the Iceberg table are deleted by equality deletes, which recipients cannot apply: "
-            "compact the table (rewrite_data_files with delete-file-threshold=1)",
+            "the provider must compact the table (sluicegate tasks submit, with the operation "
+            "TABLE_COMPACTION and the property delete-file-threshold=1; or rewrite_data_files with the "
+            "same option)",
         )
     else:
         table.overwrite(rows(7, 9))

@@ -26,6 +26,11 @@ from sluicegate_iceberg.format.manifests.data_files import DataFiles
 from sluicegate_iceberg.format.manifests.manifest_files import Entry, Manifest, entries_of
 
 _EQUALITY = 2
+# The operation of the delegation service that removes all delete files, and Iceberg's own procedure.
+_COMPACT = (
+    "the provider must compact the table (sluicegate tasks submit, with the operation TABLE_COMPACTION "
+    "and the property delete-file-threshold=1; or rewrite_data_files with the same option)"
+)
 _LONGEST_VECTOR = 2**31 - 1  # bytes (Delta protocol, "Deletion Vector Descriptor Schema")
 _PATH_ID = 2147483546  # field id of the column `file_path` in position delete files
 _VECTOR_COLUMN = PLAIN_SCHEMA.get_field_index("deletion_vector")
@@ -108,8 +113,7 @@ def deletes_among(entries: Iterable[Entry], oldest: int | None) -> Iterator[Dele
             if oldest is not None and oldest < entry.sequence_number:
                 raise UnsupportedOperation(
                     "rows of the Iceberg table are deleted by equality deletes, which recipients "
-                    "cannot apply: compact the table (rewrite_data_files with "
-                    "delete-file-threshold=1)"
+                    f"cannot apply: {_COMPACT}"
                 )
             continue
         yield _delete_file(entry, file)
@@ -129,7 +133,7 @@ def _delete_file(entry: Entry, file: Mapping[str, Any]) -> DeleteFile:
         return DeleteFile(file["file_path"], entry.sequence_number, first=first, last=last)
     raise UnsupportedOperation(
         "deleted rows of the Iceberg table are stored in encrypted files or in the format "
-        f"{kind.lower()}: compact the table (rewrite_data_files with delete-file-threshold=1)"
+        f"{kind.lower()}: {_COMPACT}"
     )
 
 
