@@ -212,7 +212,8 @@ class CatalogTable:
         commits: Commits that the catalog has ratified (catalog-managed Delta), ascending.
         latest_version: Later versions in the store are ignored (catalog-managed Delta).
         vendor: Vends credentials for the table; `None` for the storage plugin of its location.
-        refs: Names of its branches and tags; `None` if the catalog does not report them (Iceberg).
+        refs: Names of its branches and tags; `None` if the catalog does not report them (Iceberg). They
+            are not compared, because a table is read in the same way when another branch is added.
         ref: The branch or tag to read; `None` for the main branch. The gateway sets it.
     """
 
@@ -225,7 +226,7 @@ class CatalogTable:
     latest_version: int | None = None
     vendor: CredentialVendor | None = None
     metadata_tag: str | None = None
-    refs: frozenset[str] | None = None
+    refs: frozenset[str] | None = field(default=None, compare=False)
     ref: str | None = None
 
 
