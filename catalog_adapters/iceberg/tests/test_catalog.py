@@ -244,3 +244,48 @@ async def test_a_catalog_need_not_report_branches(polaris: Polaris, connect: Con
     reply = {"metadata-location": "s3://lake/wh/ns0/t0/metadata/1.json", "metadata": metadata}
     polaris.tell(LOAD, Reply(200, reply))
     assert (await connect().load_table("ns0.t0")).refs is None
+
+
+async def test_views_are_not_listed_and_loading_one_says_what_it_is(
+    polaris: Polaris, connect: Connect
+) -> None:
+    polaris.add_view(("ns0",), "report")
+    catalog = connect()
+    assert await catalog.list_tables("ns0") == ["t0"]
+    with pytest.raises(UnsupportedOperation, match="it is a view in its catalog") as refused:
+        await catalog.load_table("ns0.report")
+    assert (refused.value.detail, "ns0" in refused.value.message) == ("ns0.report", False)
+    with pytest.raises(NotFound, match=r"has no table 'ns0\.gone'"):
+        await catalog.load_table("ns0.gone")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [Reply(404, b""), Reply.error(403, "ForbiddenException", "no"), Reply.error(500, "Error", "no")],
+)
+async def test_a_view_that_cannot_be_loaded_is_a_missing_table(
+    polaris: Polaris, connect: Connect, reply: Reply
+) -> None:
+    polaris.add_view(("ns0",), "report")
+    polaris.tell("/views/report", reply)
+    with pytest.raises(NotFound):
+        await connect().load_table("ns0.report")
+
+
+@pytest.mark.parametrize(
+    ("config", "found"),
+    [
+        ({}, False),
+        ({"defaults": {"view-endpoints-supported": "true"}}, True),
+        ({"defaults": {"view-endpoints-supported": "true"}, "endpoints": ["GET /v1/config"]}, False),
+        ({"endpoints": ["GET v1/{prefix}/namespaces/{namespace}/views/{view}"]}, True),
+    ],
+)
+async def test_views_are_looked_up_where_the_catalog_has_them(
+    polaris: Polaris, connect: Connect, config: dict[str, object], found: bool
+) -> None:
+    polaris.add_view(("ns0",), "report")
+    polaris.tell("/v1/config", Reply(200, {"overrides": {"prefix": "lake"}, **config}))
+    with pytest.raises(UnsupportedOperation if found else NotFound):
+        await connect().load_table("ns0.report")
+    assert len(polaris.requests_to("/namespaces/ns0/views/report")) == found

@@ -25,6 +25,10 @@ from sluicegate_iceberg.vendor import Delegation, TableVendor
 
 _MOST_NAMESPACES = 100_000
 _DEEPEST = 50  # levels
+_IS_VIEW = (
+    "the table cannot be shared: it is a view in its catalog, which has no files; the provider must "
+    "write its rows to a table, and share that table"
+)
 
 
 class IcebergCatalog(Catalog):
@@ -103,7 +107,7 @@ class IcebergCatalog(Catalog):
 
         Raises:
             TableUnreadable: The catalog doesn't provide the location of the metadata.
-            UnsupportedOperation: The table's format is not supported.
+            UnsupportedOperation: The table's format is not supported, or it is a view.
         """
         try:
             name = TableName.parse(identifier)
@@ -115,9 +119,11 @@ class IcebergCatalog(Catalog):
             if not refused.says_missing:
                 raise
             generic = await self._generic.find(name)
-            if generic is None:
-                raise self._no_table(identifier, refused.detail) from refused
-            return self._delta_table(name, generic)
+            if generic is not None:
+                return self._delta_table(name, generic)
+            if await self._client.has_view(name):
+                raise UnsupportedOperation(_IS_VIEW, detail=str(name)) from refused
+            raise self._no_table(identifier, refused.detail) from refused
 
     def preload(self) -> None:
         """Import the library for HTTP requests."""

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 from urllib.parse import unquote
+from uuid import NAMESPACE_URL, uuid5
 
 from sluicegate.testing.servers._polaris_tables import PolarisTable, PolarisVersion
 from sluicegate.testing.servers.catalog_http import Reply, Request, serve
@@ -47,12 +48,14 @@ class Polaris:
         namespaces: All of them, nested ones with their parents.
         tables: Iceberg tables, by namespace and name.
         generic: Generic tables: namespace and name to format and location.
+        views: Views, by namespace and name.
         closed: Namespaces that the principal is not allowed to list.
         properties: Additional entries in `config` of each loaded table.
         page_size: Names on a page; `None` is one page for all.
         has_endpoint: Whether it has the credentials endpoint.
         has_etags: Whether responses that name the table's metadata file have entity tags.
         may_load: Whether the principal has TABLE_READ_PROPERTIES.
+        may_load_views: Whether the principal has VIEW_READ_PROPERTIES.
         may_delegate: Whether the principal has TABLE_READ_DATA, which credentials require.
         assumes_role: Whether the cloud's STS issues sessions to the server.
         lifetime: Lifetime of credentials in seconds.
@@ -73,12 +76,14 @@ class Polaris:
     namespaces: set[Levels] = field(default_factory=set)
     tables: dict[tuple[Levels, str], PolarisTable] = field(default_factory=dict)
     generic: dict[tuple[Levels, str], tuple[str, str]] = field(default_factory=dict)
+    views: set[tuple[Levels, str]] = field(default_factory=set)
     closed: set[Levels] = field(default_factory=set)
     properties: dict[str, str] = field(default_factory=dict)
     page_size: int | None = None
     has_endpoint: bool = True
     has_etags: bool = True
     may_load: bool = True
+    may_load_views: bool = True
     may_delegate: bool = True
     assumes_role: bool = True
     lifetime: int = 3600
@@ -123,6 +128,11 @@ class Polaris:
         """Create a generic table, and the namespaces that hold it."""
         self._add_namespaces(namespace)
         self.generic[namespace, name] = (kind, location)
+
+    def add_view(self, namespace: Levels, name: str) -> None:
+        """Create a view, and the namespaces that hold it."""
+        self._add_namespaces(namespace)
+        self.views.add((namespace, name))
 
     def tell(self, suffix: str, *replies: Reply) -> None:
         """Set the next responses for paths that end with a suffix. The last one is repeated forever."""
@@ -194,6 +204,7 @@ class Polaris:
                 "overrides": {"prefix": self.warehouse},
                 "endpoints": [
                     "GET /v1/{prefix}/namespaces",
+                    "GET /v1/{prefix}/namespaces/{namespace}/views/{view}",
                     "GET polaris/v1/{prefix}/namespaces/{namespace}/generic-tables",
                 ],
             },
@@ -209,6 +220,8 @@ class Polaris:
                 return self._load(request, (_levels(namespace), name))
             case ("v1", self.warehouse, "namespaces", namespace, "tables", name, "credentials"):
                 return self._credentials((_levels(namespace), name))
+            case ("v1", self.warehouse, "namespaces", namespace, "views", name):
+                return self._load_view((_levels(namespace), name))
             case ("polaris", "v1", self.warehouse, "namespaces", namespace, "generic-tables"):
                 return self._list(request, _levels(namespace), self.generic)
             case ("polaris", "v1", self.warehouse, "namespaces", namespace, "generic-tables", name):
@@ -301,6 +314,14 @@ class Polaris:
             "s3.session-token-expires-at-ms": expires_at,
         }
         return {"prefix": location, "config": config}
+
+    def _load_view(self, key: tuple[Levels, str]) -> Reply:
+        if key not in self.views:
+            return Reply.error(404, "NoSuchViewException", f"View does not exist: {key}")
+        if not self.may_load_views:
+            return self._forbidden("read properties of views")
+        metadata = {"view-uuid": str(uuid5(NAMESPACE_URL, repr(key))), "format-version": 1}
+        return Reply(200, {"metadata-location": f"s3://lake/{key[1]}.json", "metadata": metadata})
 
     def _load_generic(self, key: tuple[Levels, str]) -> Reply:
         if key not in self.generic:

@@ -153,6 +153,21 @@ class IcebergClient:
             return None
         return (await self.rest.ask(settings.generic_table(table), LoadedGenericTable)).table
 
+    async def has_view(self, name: TableName) -> bool:
+        """Return whether the catalog has a view with a name, as far as the gateway can see views.
+
+        Raises:
+            Unavailable: The catalog does not respond.
+        """
+        settings = await self.settings()
+        if not settings.views:
+            return False
+        try:
+            await self.rest.get(settings.view(name))
+        except Refused:
+            return False
+        return True
+
     async def commit(
         self,
         table: TableName,

@@ -16,6 +16,9 @@ from sluicegate_iceberg.rest.responses import ConfigResponse
 _SEPARATOR = "%1F"
 # Prefixes are percent-encoded. Characters that are not allowed in a URL are encoded.
 _URL_SAFE = "/%+~!$&'()*,;=:@"
+_VIEW = "v1/{prefix}/namespaces/{namespace}/views/{view}"
+# For servers that do not list their endpoints.
+_HAS_VIEWS = "view-endpoints-supported"
 _GENERIC_TABLES = "polaris/v1/{prefix}/namespaces/{namespace}/generic-tables"
 
 
@@ -29,6 +32,7 @@ class Settings:
         separator: Separator of namespace levels, percent-encoded.
         properties: Storage properties that apply to all tables.
         generic_tables: Whether it supports Polaris' generic tables.
+        views: Whether it has views.
     """
 
     uri: str
@@ -36,6 +40,7 @@ class Settings:
     separator: str
     properties: Mapping[str, str] = field(repr=False)
     generic_tables: bool
+    views: bool
 
     @classmethod
     def of(cls, uri: str, response: ConfigResponse) -> Self:
@@ -48,6 +53,8 @@ class Settings:
             separator=quote(unquote(properties.get("namespace-separator", _SEPARATOR)), safe=""),
             properties=properties,
             generic_tables=f"GET {_GENERIC_TABLES}" in routes,
+            views=f"GET {_VIEW}" in routes
+            or (not routes and properties.get(_HAS_VIEWS, "").lower() == "true"),
         )
 
     def namespaces(self) -> str:
@@ -65,6 +72,11 @@ class Settings:
     def table(self, table: TableName) -> str:
         """Return the URL of a table."""
         return f"{self.tables(table.namespace)}/{segment((table.name,), '')}"
+
+    def view(self, name: TableName) -> str:
+        """Return the URL of a view."""
+        namespace = segment(name.namespace, self.separator)
+        return f"{self.namespaces()}/{namespace}/views/{segment((name.name,), '')}"
 
     def credentials(self, table: TableName, advertised: str | None) -> str:
         """Return the URL of a table's credentials.
