@@ -28,6 +28,7 @@ from sluicegate.api import (
     SluicegateError,
     Unauthenticated,
     Unavailable,
+    UnsupportedOperation,
 )
 from sluicegate.database.names import name_key
 from sluicegate.plugins import Instances
@@ -95,7 +96,8 @@ class SchemaTables:
         """The table with a name, which is case-insensitive. `None` if there is none.
 
         Catalogs that support it are queried for this table only, because listing a large schema is
-        slow.
+        slow. If the catalog has the name, but not as a table that the gateway can read, such as a view,
+        the result is a table that is not listed. Requests for it get the catalog's reason.
 
         Raises:
             NotFound: The catalog no longer has the schema.
@@ -106,7 +108,8 @@ class SchemaTables:
         found = await self._by_name(schema, source, listed.name if listed else name, listed)
         if found is not None:
             return found
-        return (await self.tables(schema, source)).by_key.get(name_key(name))
+        listing = await self.tables(schema, source)
+        return listing.by_key.get(name_key(name)) or await self._unreadable(schema, source, name)
 
     async def _by_name(
         self, schema: Schema, source: SharedSchemaSource, name: str, listed: SharedTable | None
@@ -132,6 +135,22 @@ class SchemaTables:
                 detail=error.for_operators,
             ) from error
         return _shared_table(schema, source, name, ListedTable(name, table.id), identifier)
+
+    async def _unreadable(
+        self, schema: Schema, source: SharedSchemaSource, name: str
+    ) -> SharedTable | None:
+        """The table with exactly this name, if its catalog rejects it with a reason for recipients."""
+        if not select_tables([ListedTable(name)], source).shared:
+            return None
+        try:
+            catalog = self._instances.catalog(source.catalog)
+            identifier = catalog.identifier(source.schema, name)
+            await catalog.load_table(identifier)
+        except UnsupportedOperation:
+            return _shared_table(schema, source, name, ListedTable(name), identifier)
+        except SluicegateError:
+            return None
+        return None
 
 
 def _listing(

@@ -15,6 +15,7 @@ from sluicegate.api import (
     Principal,
     SharedTable,
     TemporaryCredentials,
+    UnsupportedOperation,
 )
 from sluicegate.protocols.common.iceberg_eligibility import IcebergOffers
 from sluicegate.protocols.common.resolver import Resolver
@@ -82,11 +83,15 @@ class TableLoader:
         """The location of a table, and its metadata file.
 
         Raises:
-            NoSuchTable: This catalog does not offer it, or its own catalog no longer has it.
+            NoSuchTable: This catalog does not offer it, or its own catalog no longer has it, or has a
+                view of that name.
             Unavailable: Its catalog does not respond.
         """
-        with missing_is(NoSuchTable):
-            source = await self._resolver.locate(shared)
+        try:
+            with missing_is(NoSuchTable):
+                source = await self._resolver.locate(shared)
+        except UnsupportedOperation as error:
+            raise NoSuchTable(error.message, detail=error.detail) from error
         obstacle = self._offers.obstacle(shared, source)
         if obstacle is not None or source.metadata_location is None:
             raise NoSuchTable(

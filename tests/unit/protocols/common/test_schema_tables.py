@@ -22,6 +22,7 @@ from sluicegate.api import (
     SluicegateError,
     Unauthenticated,
     Unavailable,
+    UnsupportedOperation,
 )
 from sluicegate.protocols.common.schema_tables import SchemaTables
 
@@ -216,6 +217,45 @@ async def test_failures_of_a_listing(
     with pytest.raises(expected, match=message) as error:
         await listed(whole(catalog))
     assert WORDS in (error.value.detail or "")
+
+
+class WithView(ListedCatalog):
+    """A catalog whose schema `eu` also has the view `report`."""
+
+    async def load_table(self, identifier: str) -> CatalogTable:
+        loaded = await super().load_table(identifier)
+        if identifier == "eu.report":
+            raise UnsupportedOperation("it is a view")
+        return loaded
+
+    async def list_tables(self, schema: str) -> list[str]:
+        return [name for name in await super().list_tables(schema) if name != "report"]
+
+
+async def test_a_view_is_not_listed_and_is_found_for_its_reason() -> None:
+    schemas = whole(of("orders", "report", kind=WithView))
+    assert [each.name for each in await listed(schemas)] == ["orders"]
+    view = await found(schemas, "report")
+    assert (view and view.identifier) == "eu.report"
+    assert await found(schemas, "gone") is None
+
+
+@pytest.mark.parametrize("options", [{"exclude": ("r*",)}, {"include": ("orders",)}])
+async def test_a_view_that_the_patterns_do_not_choose_is_not_looked_up(options: dict[str, Any]) -> None:
+    catalog = of("orders", "report", kind=WithView)
+    assert await found(whole(catalog), "report", **options) is None
+    assert catalog.lookups == []
+
+
+@pytest.mark.parametrize("kind", [Unavailable, PermissionDenied, NotFound])
+async def test_a_name_that_is_not_listed_and_cannot_be_looked_up_is_missing(
+    kind: type[SluicegateError],
+) -> None:
+    class Failing(ListedCatalog):
+        async def load_table(self, identifier: str) -> CatalogTable:
+            raise kind("no")
+
+    assert await found(whole(of("orders", kind=Failing)), "report") is None
 
 
 async def test_a_schema_of_a_catalog_that_is_not_configured_any_more_is_gone() -> None:
