@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from functools import partial
 
 import pyarrow as pa
@@ -11,7 +12,13 @@ from pyiceberg.table import Table
 from pyiceberg.types import StringType
 from support.clients.recipient import Recipient, Refusal, refusal_of
 from support.gateways.iceberg_sharing import IcebergSharing
-from support.tables.iceberg_deletes import change_metadata
+from support.tables.iceberg_deletes import (
+    change_metadata,
+    data_files,
+    delete_by_vectors,
+    delete_positions,
+)
+from support.tables.large_vectors import FITS, SCHEMA, fill, left, scattered, vectors
 from support.tables.rows import assert_same_rows
 
 pytestmark = [
@@ -203,6 +210,36 @@ def test_broken_refs_are_refused(lake: IcebergSharing, ref: dict[str, object], t
     change_metadata(table, lambda metadata: metadata["refs"].update(audit=ref))
     refused = refusal_of(lambda: lake.at("audit").read(name))
     assert (refused.status, told in refused.message) == (400, True)
+
+
+@pytest.mark.parametrize("delete", [delete_positions, delete_by_vectors])
+def test_deletes_in_separate_files_are_those_of_the_branch(
+    lake: IcebergSharing, delete: Callable[[Table, dict[str, list[int]]], None]
+) -> None:
+    name, table = lake.table(rows(1).schema)
+    table.append(rows(1, 2, 3))
+    first = snapshot_id(table, "main")
+    (file,) = data_files(table)
+    delete(table, {file: [0]})
+    second = snapshot_id(table, "main")
+    table.manage_snapshots().create_branch(second, "audit").create_tag(first, "v1").commit()
+    delete(table, {file: [0, 1]})
+    found = {ref: sorted(lake.at(ref).read(name)["id"]) for ref in ("main", "audit", "v1")}
+    assert found == {"main": [3], "audit": [2, 3], "v1": [1, 2, 3]}
+
+
+def test_links_to_large_vectors_of_a_branch_serve_its_rows(lake: IcebergSharing) -> None:
+    deleted = scattered(8)
+    name, table = lake.table(SCHEMA)
+    file = fill(table)
+    delete_positions(table, {file: deleted})
+    head = snapshot_id(table, "main")
+    table.manage_snapshots().create_branch(head, "audit").commit()
+    table.delete("id >= 0")
+    assert lake.at("main").read(name).empty
+    (vector,) = vectors(lake.at("audit"), name)
+    assert vector["sizeInBytes"] > FITS
+    assert sorted(lake.at("audit").read(name)["id"]) == left(deleted)
 
 
 @pytest.mark.parametrize("seed", range(4))

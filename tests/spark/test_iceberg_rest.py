@@ -46,14 +46,19 @@ def iceberg(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergLake]:
         yield running
 
 
-def orders(spark: SparkSession, lake: IcebergLake, **settings: str) -> DataFrame:
-    """Return the table, in a separate catalog that is configured as documented."""
+def catalog(spark: SparkSession, lake: IcebergLake, **settings: str) -> str:
+    """Return the name of a separate catalog that is configured as documented."""
     name = f"share_{uuid4().hex}"
     told = {"type": "rest", "uri": lake.uri, "warehouse": SHARE, **HTTP_CLIENT, **settings}
     spark.conf.set(f"spark.sql.catalog.{name}", CATALOG)
     for key, value in told.items():
         spark.conf.set(f"spark.sql.catalog.{name}.{key}", value)
-    return spark.table(f"{name}.{SCHEMA}.orders")
+    return name
+
+
+def orders(spark: SparkSession, lake: IcebergLake, **settings: str) -> DataFrame:
+    """Return the table, in a separate catalog."""
+    return spark.table(f"{catalog(spark, lake, **settings)}.{SCHEMA}.orders")
 
 
 def read_slowly(table: DataFrame) -> list[int]:
@@ -96,3 +101,20 @@ def test_a_client_proves_itself_by_its_secret(spark: SparkSession, iceberg: Iceb
         "oauth2-server-uri": f"{iceberg.uri}/v1/oauth/tokens",
     }
     assert sorted(row["id"] for row in orders(spark, iceberg, **credential).collect()) == IDS
+
+
+def test_a_schema_has_tables_and_no_views(spark: SparkSession, iceberg: IcebergLake) -> None:
+    name = catalog(spark, iceberg, **with_token(iceberg))
+    tables = spark.sql(f"SHOW TABLES IN {name}.{SCHEMA}").collect()
+    assert [row["tableName"] for row in tables] == ["orders"]
+    jvm: Any = spark.sparkContext._jvm
+    settings = jvm.java.util.HashMap()
+    for key, value in {"uri": iceberg.uri, "warehouse": SHARE, **with_token(iceberg)}.items():
+        settings.put(key, value)
+    library = jvm.org.apache.iceberg.rest.RESTCatalog()
+    library.initialize("share", settings)
+    namespace = library.listNamespaces().get(0)
+    assert str(namespace) == SCHEMA
+    assert library.listViews(namespace).size() == 0
+    library.close()
+    assert "/views" not in iceberg.gateway.log
