@@ -37,8 +37,8 @@ def run(options: argparse.Namespace) -> Report:
         bare_server() as bare,
     ):
         targets = [
-            _Target(served.pid, served.address, served.request("GET", "/shares")),
-            _Target(bare.pid, bare.address, encode("GET", bare.address + PATH)),
+            _Target((served.pid,), served.address, served.request("GET", "/shares")),
+            _Target(bare.pids, bare.address, encode("GET", bare.address + PATH)),
         ]
         for _ in range(options.rounds + 1):
             for target in targets:
@@ -52,19 +52,19 @@ def run(options: argparse.Namespace) -> Report:
 class _Target:
     """A server, the request that it is asked, and what was measured; the first round warms it up."""
 
-    pid: int
+    pids: tuple[int, ...]
     address: str
     request: bytes
     cpu: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
 
     def measure(self, connections: int, requests: int) -> None:
-        with spent(self.pid) as used:
-            seconds = ask_concurrently(
+        with spent(*self.pids) as used:
+            load = ask_concurrently(
                 self.address, [self.request], connections=connections, requests=requests
             )
         self.cpu.append(used.cpu_seconds / requests)
-        self.wall.append(seconds / requests)
+        self.wall.append(load.seconds / requests)
 
     def figures(self) -> Figures:
         return {

@@ -1,4 +1,4 @@
-"""A bare Starlette route under uvicorn, run as a process: `python -m benchmarks.peers.bare_route FD`.
+"""A bare Starlette route under uvicorn, run by processes: `python -m benchmarks.peers.bare_route FD`.
 
 It is what any server built on these two pays at least; the gateway's own share comes on top.
 """
@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import uvicorn
@@ -25,26 +25,30 @@ PATH = "/shares"
 
 @dataclass(frozen=True)
 class BareServer:
-    """The process, and where it answers."""
+    """The processes, and where they answer."""
 
-    pid: int
+    pids: tuple[int, ...]
     address: str
 
 
 @contextmanager
-def bare_server() -> Iterator[BareServer]:
+def bare_server(processes: int = 1) -> Iterator[BareServer]:
     """Serve the route on a free port until the block ends; connections wait until it is ready."""
-    with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.peers.bare_route", str(listener.fileno())],
-            pass_fds=[listener.fileno()],
-        )
-        address = "http://{}:{}".format(*listener.getsockname())
-    try:
-        yield BareServer(process.pid, address)
-    finally:
-        process.terminate()
-        process.wait()
+    with ExitStack() as stack:
+        with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
+            started = [_started(listener, stack) for _ in range(processes)]
+            address = "http://{}:{}".format(*listener.getsockname())
+        yield BareServer(tuple(process.pid for process in started), address)
+
+
+def _started(listener: socket.socket, stack: ExitStack) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.peers.bare_route", str(listener.fileno())],
+        pass_fds=[listener.fileno()],
+    )
+    stack.callback(process.wait)
+    stack.callback(process.terminate)
+    return process
 
 
 async def _shares(request: Request) -> JSONResponse:

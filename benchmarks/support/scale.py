@@ -8,6 +8,7 @@ from collections.abc import Callable
 from hashlib import sha256
 
 SHA256 = "sha256_per_cpu_second"
+_PLAIN_SECONDS = 0.5
 
 
 def bare_hashes(count: int) -> Callable[[], None]:
@@ -47,6 +48,17 @@ def plain_join_seconds(lines: int) -> float:
         ).encode()
 
     return _median_seconds(work)
+
+
+async def plain_python(_url: str, _number: int, begin: Callable[[], None]) -> int:
+    """Rounds of plain Python in a fixed time, for `rate`: what processes do that share nothing."""
+    begin()
+    rounds, until = 0, time.monotonic() + _PLAIN_SECONDS
+    while time.monotonic() < until:
+        values = {str(number): [number, f"{number:08d}"] for number in range(500)}
+        "".join(f"{key}={value[1]}" for key, value in values.items()).encode()
+        rounds += 1
+    return rounds
 
 
 def _median_seconds(work: Callable[[], None], rounds: int = 9) -> float:

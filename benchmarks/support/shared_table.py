@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks.support.counting import CountingProxy, counting_proxy
 from benchmarks.support.gateway import ServedGateway, gateway
+from benchmarks.support.replaying import replaying_proxy
 from benchmarks.support.table import SyntheticTable
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
@@ -24,6 +25,7 @@ class SharedTable:
 
     Attributes:
         folder: The gateway's configuration.
+        store: What counts the requests; none are counted if they are replayed.
         write: Puts a file into the table's log, by its name below `_delta_log/`.
     """
 
@@ -34,26 +36,34 @@ class SharedTable:
 
 
 def shared_table(files: int, **settings: Any) -> AbstractContextManager[SharedTable]:
-    """A table of so many live files; `settings` are further sections of `gateway.yaml`."""
+    """A table of so many live files; `settings` are those of `shared_log`."""
     return shared_log(SyntheticTable(files).log(), {}, **settings)
 
 
 @contextmanager
 def shared_log(
-    log: Iterable[tuple[str, bytes]], options: Mapping[str, Any], **settings: Any
+    log: Iterable[tuple[str, bytes]],
+    options: Mapping[str, Any],
+    *,
+    replayed: bool = False,
+    **settings: Any,
 ) -> Iterator[SharedTable]:
     """Write a table's log into a fresh SeaweedFS and share it, until the block ends.
 
     Args:
         log: Names below `_delta_log/` and their content.
         options: How the table is shared, as in `shares.yaml`.
+        replayed: Whether the store's responses are replayed, and so need hardly any CPU.
         settings: Further sections of `gateway.yaml`.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sluicegate-bench-")))
         store = stack.enter_context(SeaweedFS.start(folder / "store"))
         write = write_log(store, _KEY, log)
-        proxy = stack.enter_context(counting_proxy(store.endpoint))
+        if replayed:
+            proxy = CountingProxy(stack.enter_context(replaying_proxy(store.endpoint)))
+        else:
+            proxy = stack.enter_context(counting_proxy(store.endpoint))
         storage = storage_of(store) | {"endpoint": proxy.endpoint}
         orders = {"catalog": "raw", "table": f"{storage['prefix']}{_KEY}", **options}
         shares = {"sales": {"schemas": {"eu": {"tables": {"orders": orders}}}}}

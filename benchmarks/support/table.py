@@ -46,6 +46,10 @@ class SyntheticTable:
 
     files: int
 
+    def rows(self) -> Iterable[int]:
+        """Numbers of the live files of the newest version, as `partition_date` takes them."""
+        return (row for row in range(self.files + _COMMITS) if not 1 <= row <= _COMMITS)
+
     def next_commits(self, count: int) -> Iterable[tuple[str, bytes]]:
         """Commits behind the log, each of which adds one file and removes one."""
         first, row = _CHECKPOINT + _COMMITS + 1, self.files + _COMMITS

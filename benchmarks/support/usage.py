@@ -17,18 +17,18 @@ _CPUCLOCK_SCHED = 2  # of all threads of a process, in the kernel's <posix-timer
 
 @dataclass
 class Spent:
-    """CPU seconds (user and system) of the process during a block; set when the block ends."""
+    """CPU seconds (user and system) of processes during a block; set when the block ends."""
 
     cpu_seconds: float = 0.0
 
 
 @contextmanager
-def spent(pid: int) -> Iterator[Spent]:
-    """Measure a process during a block."""
+def spent(*pids: int) -> Iterator[Spent]:
+    """Measure processes, together, during a block."""
     result = Spent()
-    before = cpu_seconds(pid)
+    before = sum(map(cpu_seconds, pids))
     yield result
-    result.cpu_seconds = cpu_seconds(pid) - before
+    result.cpu_seconds = sum(map(cpu_seconds, pids)) - before
 
 
 def cpu_seconds(pid: int) -> float:
