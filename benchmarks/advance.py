@@ -25,9 +25,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> Report:
     """Load the table once, then commit and ask in turn."""
-    table, cache = SyntheticTable(options.files), {"cache": {"snapshots": options.snapshots}}
+    table = SyntheticTable(options.files)
     with (
-        shared_log(table.log(), {}, **cache) as shared,
+        shared_log(table.log(), {}, cache={"snapshots": options.snapshots}) as shared,
         Connection(shared.gateway.address) as connection,
     ):
         request = shared.gateway.request("GET", f"{TABLE}/metadata")
