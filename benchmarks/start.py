@@ -84,7 +84,7 @@ def _bare() -> _Measured:
     with bare_server() as bare, Connection(bare.address) as connection:
         connection.ask(encode("GET", bare.address + PATH))
         ready = time.perf_counter() - began
-        return ready, cpu_seconds(bare.pids[0]), rss_mb(bare.pid)
+        return ready, cpu_seconds(bare.pids[0]), rss_mb(bare.pids[0])
 
 
 def _longest_livez(folder: Path, env: Mapping[str, str]) -> float:
