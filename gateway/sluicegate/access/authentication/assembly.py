@@ -49,9 +49,7 @@ class Access:
         verified = VerifiedTokens()
 
         def verifiers() -> TokenVerifiers:
-            from sluicegate.access.authentication.verifiers import (
-                make_verifiers,  # loads cryptography
-            )
+            from sluicegate.access.authentication.verifiers import make_verifiers
 
             return make_verifiers(settings, keys, grants, verified.forget)
 

@@ -1,8 +1,7 @@
-"""Verifies the signature and claims of JSON Web Tokens (RFC 7519, RFC 7515). Imports PyJWT."""
+"""Verifies the JSON Web Tokens of other issuers (RFC 7519, RFC 7515). Imports PyJWT."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import jwt
 from jwt.algorithms import AllowedPublicKeys
 
 from sluicegate.access.authentication.jwt import WebToken
-from sluicegate.api.errors import Unauthenticated
+from sluicegate.access.authentication.jwt_claims import expiry, invalid_token
 
 _REASONS: Mapping[type[jwt.PyJWTError], str] = {
     jwt.InvalidAlgorithmError: "it is not signed by an accepted algorithm",
@@ -41,7 +40,7 @@ class Expectations:
 
 def verify_claims(
     token: WebToken,
-    key: AllowedPublicKeys | bytes,
+    key: AllowedPublicKeys,
     algorithms: Iterable[str],
     expected: Expectations,
     now: float,
@@ -75,20 +74,5 @@ def verify_claims(
             },
         )
     except jwt.PyJWTError as error:
-        reason = _REASONS.get(type(error), "it is malformed")
-        raise Unauthenticated(f"the access token is not valid: {reason}") from None
-    return claims, _expiry(claims, expected.leeway, now)
-
-
-def _expiry(claims: Mapping[str, Any], leeway: int, now: float) -> float:
-    if _time(claims, "nbf", now) > now + leeway:
-        raise Unauthenticated("the access token is not valid: it is not yet valid")
-    return _time(claims, "exp", 0) + leeway
-
-
-def _time(claims: Mapping[str, Any], claim: str, default: float) -> float:
-    """A NumericDate (RFC 7519, section 2)."""
-    value = claims.get(claim, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise Unauthenticated(f"the access token is not valid: its claim {claim} is not a time")
-    return value
+        raise invalid_token(_REASONS.get(type(error), "it is malformed")) from None
+    return claims, expiry(claims, now, expected.leeway)

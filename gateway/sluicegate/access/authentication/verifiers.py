@@ -1,4 +1,4 @@
-"""The verifiers of JWTs: the gateway's own, and one for each issuer. Imports PyJWT."""
+"""The verifiers of JWTs: the gateway's own, and one for each issuer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def make_verifiers(
     own = AccessTokenIssuer(keys, grants, settings.recipients.access_token_lifetime)
     if not settings.authentication.oidc:
         return TokenVerifiers(own)
-    from sluicegate.access.authentication.oidc.issuer import OidcIssuer  # loads aiohttp
+    from sluicegate.access.authentication.oidc.issuer import OidcIssuer  # loads PyJWT and aiohttp
 
     return TokenVerifiers(
         own,

@@ -7,17 +7,16 @@ import time
 from collections.abc import Callable
 from uuid import uuid4
 
-import jwt
 from starlette.requests import Request
 from starlette.responses import Response
 
 from sluicegate.access.authentication.jwt import WebToken
-from sluicegate.access.authentication.jwt_signatures import Expectations, verify_claims
 from sluicegate.access.authentication.oauth.endpoint import (
     granted_response,
     refusal_response,
 )
 from sluicegate.access.authentication.oauth.failed_login_throttle import FailedLoginThrottle
+from sluicegate.access.authentication.oauth.own_tokens import sign_token, verify_token
 from sluicegate.access.authentication.oauth.requests import OAuthError, TokenRequest
 from sluicegate.access.authentication.oauth.signing import PeriodicKeys
 from sluicegate.api.errors import Unauthenticated
@@ -26,7 +25,6 @@ from sluicegate.delegation.rest.responses import SCOPE
 from sluicegate.http.bodies import read_body
 from sluicegate.signing.keyring import KeyRing
 
-_ALGORITHM = "HS256"
 _ISSUER = "sluicegate-delegation"
 _PURPOSE = "delegation service access tokens"
 
@@ -67,7 +65,7 @@ class ServiceTokens:
             "jti": str(uuid4()),
         }
         key_id, key = self._keys.signing(now)
-        return jwt.encode(claims, key, _ALGORITHM, headers={"kid": key_id, "typ": "at+jwt"})
+        return sign_token(claims, key_id, key)
 
     def verify(self, token: WebToken) -> str | None:
         """Return the client of a token, or `None` if another issuer issued it.
@@ -81,8 +79,7 @@ class ServiceTokens:
         key = self._keys.find(str(key_id), now)
         if key is None:
             raise Unauthenticated("the access token is signed with a key that is no longer used")
-        expected = Expectations(_ISSUER, required=("sub",))
-        claims, expires_at = verify_claims(token, key, [_ALGORITHM], expected, now)
+        claims, expires_at = verify_token(token, key, issuer=_ISSUER, required=("sub",), now=now)
         if expires_at <= now:
             raise Unauthenticated("the access token has expired; get a new one")
         return str(claims["sub"])

@@ -217,6 +217,40 @@ async def test_forged_tokens_are_refused(
     assert re.match("the access token is (not valid|signed with a key)", str(refusal))
 
 
+async def test_tokens_are_jwts_in_the_profile_for_access_tokens(
+    gateway: Replica, recipients: Recipients, clock: Clock
+) -> None:
+    client = await new_client(recipients)
+    token = await gateway.issue(client)
+    name, key = PeriodicKeys(KeyRing((OLD,))).signing(clock() / SECOND)
+    claims = jwt.decode(token, key, ["HS256"], options={"verify_exp": False, "verify_iat": False})
+    assert claims["client_id"] == client
+    assert jwt.get_unverified_header(token) == {"alg": "HS256", "typ": "at+jwt", "kid": name}
+
+
+@pytest.mark.filterwarnings("ignore:The HMAC key is 32 bytes long")
+@pytest.mark.parametrize(
+    ("algorithm", "header", "reason"),
+    [
+        ("HS512", {}, "not signed by an accepted algorithm"),
+        ("HS256", {"crit": ["own"], "own": 1}, "malformed"),
+    ],
+)
+async def test_well_signed_tokens_with_another_header_are_refused(
+    gateway: Replica,
+    recipients: Recipients,
+    clock: Clock,
+    algorithm: str,
+    header: dict[str, Any],
+    reason: str,
+) -> None:
+    token = await gateway.issue(await new_client(recipients))
+    claims = jwt.decode(token, options={"verify_signature": False})
+    name, key = PeriodicKeys(KeyRing((OLD,))).signing(clock() / SECOND)
+    signed = jwt.encode(claims, key, algorithm, headers={"kid": name, **header})
+    assert reason in str(await gateway.refusal(signed))
+
+
 @pytest.mark.parametrize(
     ("claims", "reason"),
     [

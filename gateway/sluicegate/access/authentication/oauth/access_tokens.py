@@ -10,10 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-import jwt
-
 from sluicegate.access.authentication.jwt import TokenVerifier, Verified, WebToken
-from sluicegate.access.authentication.jwt_signatures import Expectations, verify_claims
+from sluicegate.access.authentication.oauth.own_tokens import sign_token, verify_token
 from sluicegate.access.authentication.oauth.signing import PeriodicKeys
 from sluicegate.access.authentication.recipient_checks import check_credential
 from sluicegate.access.grants import Grants
@@ -21,9 +19,8 @@ from sluicegate.api.errors import Unauthenticated
 from sluicegate.database.reads import CredentialRecord, RecipientRecord
 from sluicegate.signing.keyring import KeyRing
 
-_ALGORITHM = "HS256"
 _ISSUER = "sluicegate"
-_EXPECTED = Expectations(_ISSUER, required=("client_id",))
+_REQUIRED = ("sub", "client_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +75,7 @@ class AccessTokenIssuer(TokenVerifier):
             "jti": str(uuid4()),
         }
         key_id, key = self._keys.signing(now)
-        text = jwt.encode(claims, key, _ALGORITHM, headers={"kid": key_id, "typ": "at+jwt"})
-        return IssuedAccessToken(text, expires_at - now)
+        return IssuedAccessToken(sign_token(claims, key_id, key), expires_at - now)
 
     async def verify(self, token: WebToken) -> Verified | None:
         """Return the client of a token that names one of the gateway's keys.
@@ -96,7 +92,7 @@ class AccessTokenIssuer(TokenVerifier):
             raise Unauthenticated(
                 "the access token is signed with a key that is no longer used; get a new one"
             )
-        claims, expires_at = verify_claims(token, key, [_ALGORITHM], _EXPECTED, now)
+        claims, expires_at = verify_token(token, key, issuer=_ISSUER, required=_REQUIRED, now=now)
         return Verified(self, str(claims["client_id"]), expires_at)
 
     async def recipient(self, verified: Verified) -> RecipientRecord:

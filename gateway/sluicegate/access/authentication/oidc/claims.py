@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from sluicegate.access.authentication.jwt import WebToken
+from sluicegate.access.authentication.jwt_claims import invalid_token
 from sluicegate.access.authentication.jwt_signatures import Expectations, verify_claims
 from sluicegate.access.authentication.oidc.source import KeySource
-from sluicegate.api.errors import Unauthenticated
 from sluicegate.config import OidcSettings
 
 
@@ -44,13 +44,9 @@ class IssuerClaims:
         algorithm = token.header.get("alg")
         # Checked before keys are requested, so that forged tokens cause no requests to the issuer.
         if algorithm not in self._settings.algorithms:
-            raise _invalid("it is not signed by an accepted algorithm")
+            raise invalid_token("it is not signed by an accepted algorithm")
         key = await self._keys.find(token.header.get("kid"), algorithm)
         if key is None:
-            raise _invalid("it is signed by a key that its issuer does not publish")
+            raise invalid_token("it is signed by a key that its issuer does not publish")
         accepted = key.algorithms & set(self._settings.algorithms)
         return verify_claims(token, key.key, accepted, self._expected, self._clock())
-
-
-def _invalid(reason: str) -> Unauthenticated:
-    return Unauthenticated(f"the access token is not valid: {reason}")
