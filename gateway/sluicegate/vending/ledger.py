@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from sqlalchemy import delete
 
@@ -17,6 +18,9 @@ from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.tables import ledger
 from sluicegate.vending.entries import LedgerEntry
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
 
 log = logging.getLogger(__name__)
 
@@ -136,10 +140,17 @@ def _row(entry: LedgerEntry) -> dict[str, object]:
 
 async def _upsert(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Insert entries. Existing ones are updated only in the columns that grow as URLs are signed."""
-    if connection.dialect.name == "postgresql":
-        from sqlalchemy.dialects.postgresql import insert  # with SQLite, nothing else imports it
-    else:
-        from sqlalchemy.dialects.sqlite import insert
-    statement = insert(ledger)
+    statement = _insert(connection.dialect.name)
     grown = {name: statement.excluded[name] for name in _UPDATED}
     await connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=grown), rows)
+
+
+def _insert(dialect: str) -> postgresql.Insert | sqlite.Insert:
+    """An insert in the database's own dialect. The modules of the other one are never loaded."""
+    if dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
+        return postgresql.insert(ledger)
+    from sqlalchemy.dialects import sqlite
+
+    return sqlite.insert(ledger)
