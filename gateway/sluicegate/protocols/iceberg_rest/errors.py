@@ -27,6 +27,14 @@ class NoSuchTable(errors.NotFound):
     """The table does not exist, was not granted, or this catalog does not offer it."""
 
 
+class NoSuchPlanId(errors.NotFound):
+    """The plan does not exist, or belongs to another recipient or table."""
+
+
+class NoSuchPlanTask(errors.NotFound):
+    """The plan task does not exist, or belongs to another recipient or table."""
+
+
 # Clients depend on these names, which are names of exceptions in Iceberg's Java library.
 _TYPES: Mapping[type[errors.SluicegateError], str] = {
     errors.SluicegateError: "InternalServerError",
@@ -41,6 +49,8 @@ _TYPES: Mapping[type[errors.SluicegateError], str] = {
     NoSuchWarehouse: "NoSuchWarehouseException",
     NoSuchNamespace: "NoSuchNamespaceException",
     NoSuchTable: "NoSuchTableException",
+    NoSuchPlanId: "NoSuchPlanIdException",
+    NoSuchPlanTask: "NoSuchPlanTaskException",
 }
 
 

@@ -76,7 +76,7 @@ def test_values_are_equal_in_all_forms(
 def test_other_texts_of_partitions_are_no_values(kind: str, text: str) -> None:
     found = kind_of(kind)
     assert found is not None
-    with pytest.raises(ValueError, match="^not "):
+    with pytest.raises(ValueError, match=r"^not "):
         found.of_partition(text)
 
 
@@ -101,7 +101,7 @@ def test_other_texts_of_partitions_are_no_values(kind: str, text: str) -> None:
 def test_other_literals_are_no_values(kind: str, literal: Any) -> None:
     found = kind_of(kind)
     assert found is not None
-    with pytest.raises(ValueError, match="^not "):
+    with pytest.raises(ValueError, match=r"^not "):
         found.of_literal(literal)
 
 
@@ -111,7 +111,7 @@ def test_other_literals_are_no_values(kind: str, literal: Any) -> None:
 def test_values_that_json_cannot_express_are_refused(kind: str, text: str) -> None:
     found = kind_of(kind)
     assert found is not None
-    with pytest.raises(ValueError, match="^not "):
+    with pytest.raises(ValueError, match=r"^not "):
         found.single_value(found.of_partition(text))
 
 

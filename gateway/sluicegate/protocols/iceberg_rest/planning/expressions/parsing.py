@@ -1,7 +1,7 @@
 """Parses filters from expression JSON, in the forms of all client versions.
 
-Sources: Iceberg expressions specification, "Appendix B: JSON serialization"; the forms with `term`
-are what Java's `ExpressionParser` and PyIceberg write.
+Source: Iceberg expressions specification, "Appendix B: JSON serialization". The forms with `term` are
+deprecated there, but are those that Java clients up to 1.12 and PyIceberg write.
 """
 
 from __future__ import annotations

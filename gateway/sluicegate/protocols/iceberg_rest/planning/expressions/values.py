@@ -1,6 +1,6 @@
 """Values of primitive types: texts of partitions, literals of clients, and JSON single values.
 
-Sources: Delta protocol, "Partition Value Serialization"; Iceberg table specification, "JSON
+Sources: Delta protocol, "Partition Value Serialization"; Iceberg specification, "JSON
 single-value serialization".
 """
 

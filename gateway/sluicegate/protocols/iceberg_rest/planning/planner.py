@@ -1,0 +1,154 @@
+"""Plans scans: from a request and a view to a response."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import anyio
+import anyio.to_thread
+import orjson
+
+from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanTask
+from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
+from sluicegate.protocols.iceberg_rest.planning.incremental import appended_files
+from sluicegate.protocols.iceberg_rest.planning.pages import (
+    EVERYTHING,
+    Page,
+    on_page,
+    page_size,
+    pages,
+)
+from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
+from sluicegate.protocols.iceberg_rest.planning.selection import Selection, select
+from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
+from sluicegate.protocols.iceberg_rest.planning.tasks import TaskEncoder
+from sluicegate.protocols.iceberg_rest.planning.tokens import PinnedPlan, PlanTokens
+from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs
+from sluicegate.protocols.iceberg_rest.view import IcebergView
+from sluicegate.tables.reading.reader import TableReader
+from sluicegate.tables.snapshot import FileSet
+from sluicegate.telemetry import span
+
+_BATCH_FILES = 256  # larger batches outgrow the CPU cache, and block the event loop for longer
+# Above this size of all tokens together, a page names only the next one.
+_TOKENS_BYTES = 1 << 20
+_TOKEN_BYTES = 500
+
+
+class ScanPlanner:
+    """Plans scans of views. Responses are complete: no plan is continued in the background.
+
+    Args:
+        reader: Reads the changes of incremental scans.
+        tokens: Issues plan ids and plan tasks.
+        blobs: Finds deletion vectors. `None` if no format has any that Iceberg clients can read.
+    """
+
+    def __init__(
+        self, reader: TableReader, tokens: PlanTokens, blobs: VectorBlobs | None = None
+    ) -> None:
+        self._reader = reader
+        self._tokens = tokens
+        self._blobs = blobs
+
+    async def plan(self, view: IcebergView, request: PlanRequest) -> AsyncIterator[bytes]:
+        """A CompletedPlanningResult, in parts. Errors are raised before the first part.
+
+        Args:
+            view: The table at `request.version`.
+            request: The request.
+
+        Raises:
+            InvalidRequest: A field does not match the table.
+            TableUnreadable: The table's metadata is damaged.
+            UnsupportedOperation: Iceberg clients cannot read a part of the table, or the scan is
+                incremental and the changes are not only appends.
+            Unavailable: The store does not respond.
+        """
+        plan_id = orjson.dumps(self._tokens.plan_id(view, request))
+        head = b'{"status":"completed","plan-id":%b,"file-scan-tasks":[' % plan_id
+        return await self._page(view, request, EVERYTHING, head)
+
+    async def tasks(self, view: IcebergView, task: PinnedPlan) -> AsyncIterator[bytes]:
+        """A FetchScanTasksResult, in parts; raises as `plan` does.
+
+        Args:
+            view: The table at `task.request.version`.
+            task: The plan task.
+
+        Raises:
+            NoSuchPlanTask: The table was replaced by another one.
+        """
+        if not task.belongs_to(view):
+            raise NoSuchPlanTask("plan-task: the table was replaced since it was planned: plan again")
+        return await self._page(view, task.request, task.page, b'{"file-scan-tasks":[')
+
+    async def _page(
+        self, view: IcebergView, request: PlanRequest, page: Page, head: bytes
+    ) -> AsyncIterator[bytes]:
+        with span("plan"):
+            files = view.files
+            if request.start_version is not None:
+                files = await appended_files(self._reader, view, request.start_version)
+            selection, rest = await _select(view, files, request, page)
+        columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
+        statistics = Statistics(view.snapshot.metadata, columns, request.stats_fields)
+        encoder = TaskEncoder(view, selection, statistics, self._blobs)
+        parts = self._parts(view, request, selection, encoder, rest)
+        first = await anext(parts)
+        return _joined(head, first, parts)
+
+    async def _parts(
+        self,
+        view: IcebergView,
+        request: PlanRequest,
+        selection: Selection,
+        encoder: TaskEncoder,
+        rest: list[Page],
+    ) -> AsyncIterator[bytes]:
+        """The tasks, and what follows them, which is the last part."""
+        left, separator = request.min_rows, b""
+        for batch in selection.files.batches(_BATCH_FILES):
+            encoded = await encoder.encode(batch)
+            yield separator + encoded.tasks
+            separator = b","
+            left = None if left is None else left - encoded.rows
+            if left is not None and left <= 0:
+                rest = []
+                break
+            await anyio.lowlevel.checkpoint()  # a long plan must not starve short requests
+        tokens = [self._tokens.plan_task(view, request, page) for page in _named(request, rest)]
+        yield b'],"delete-files":[%b],"plan-tasks":%b}' % (
+            b",".join(encoder.delete_files),
+            orjson.dumps(tokens),
+        )
+
+
+async def _joined(head: bytes, first: bytes, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield head + first
+    async for part in parts:
+        yield part
+
+
+async def _select(
+    view: IcebergView, files: FileSet, request: PlanRequest, page: Page
+) -> tuple[Selection, list[Page]]:
+    """The files of the first page of a range, and the other pages."""
+    if request.filter is True and len(files) <= page_size(0) and page == EVERYTHING:
+        return Selection(files, {}), []
+    return await anyio.to_thread.run_sync(_select_page, view, files, request, page)
+
+
+def _select_page(
+    view: IcebergView, files: FileSet, request: PlanRequest, page: Page
+) -> tuple[Selection, list[Page]]:
+    selection = select(view, on_page(files, page), request)
+    first, *rest = pages(selection.files, page, page_size(selection.longest))
+    return selection.only(on_page(selection.files, first)), rest
+
+
+def _named(request: PlanRequest, rest: list[Page]) -> list[Page]:
+    """The pages to name: all of them, or all as one that is split later."""
+    if len(rest) * (_TOKEN_BYTES + 2 * len(request.source)) <= _TOKENS_BYTES or not rest:
+        return rest
+    return [Page(rest[0].after, rest[-1].until)]

@@ -1,0 +1,113 @@
+"""Selects the files of a plan: partitions are decided exactly, the rest is pruned by statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sluicegate.api.errors import InvalidRequest
+from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns, columns_of
+from sluicegate.protocols.iceberg_rest.planning.expressions.decisions import Decisions
+from sluicegate.protocols.iceberg_rest.planning.expressions.pruning import predicate_of
+from sluicegate.protocols.iceberg_rest.planning.expressions.tree import Expression
+from sluicegate.protocols.iceberg_rest.planning.expressions.writing import expression_json
+from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
+from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
+from sluicegate.protocols.iceberg_rest.view import IcebergView
+from sluicegate.tables.predicates import prune
+from sluicegate.tables.snapshot import FileSet
+
+# About one second of work. Partitions must be decided exactly, so that larger filters are refused.
+MAX_DECISIONS = 2_000_000
+NOTHING_LEFT = b"true"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The files of a plan.
+
+    Attributes:
+        files: Those that can have rows for which the filter is true.
+        residuals: What is left of the filter, by the text of a partition, if it is not `default`.
+        default: What is left of the filter in all other partitions.
+    """
+
+    files: FileSet
+    residuals: Mapping[str, bytes]
+    default: bytes = NOTHING_LEFT
+
+    def residual(self, partition: str) -> bytes:
+        """What is left of the filter in a partition, as JSON."""
+        return self.residuals.get(partition, self.default)
+
+    def only(self, files: FileSet) -> Selection:
+        """The selection of some of its files."""
+        return Selection(files, self.residuals, self.default)
+
+    @property
+    def longest(self) -> int:
+        """Bytes of the longest residual."""
+        return max(map(len, self.residuals.values()), default=len(self.default))
+
+
+def select(view: IcebergView, files: FileSet, request: PlanRequest) -> Selection:
+    """Select the files that a request needs. Takes too long for the event loop if there is a filter.
+
+    Args:
+        view: Their table.
+        files: The files that the recipient can see.
+        request: The filter, and how it names columns.
+
+    Raises:
+        InvalidRequest: The filter does not match the table, or is too large for its partitions.
+    """
+    if request.filter is True:
+        return Selection(files, {})
+    columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
+    decisions = Decisions(request.filter, columns)
+    if decisions.places:
+        return _decided(view, files, decisions, columns, request.filter)
+    left = _prune(view, files, request.filter, columns)
+    return Selection(left, {}, expression_json(request.filter))
+
+
+def _decided(
+    view: IcebergView,
+    files: FileSet,
+    decisions: Decisions,
+    columns: Columns,
+    expression: Expression,
+) -> Selection:
+    """Decide each distinct partition. Hidden ones are decided, too, which nobody can notice."""
+    chunks = files.table.column("partition_values").chunks
+    texts = {text for chunk in chunks for text in chunk.dictionary.to_pylist()}
+    if decisions.tests * len(texts) > MAX_DECISIONS:
+        raise InvalidRequest(
+            f"filter has {decisions.tests} tests of partition columns, too many for the table's "
+            f"{len(texts)} partitions: use 'in' for many values"
+        )
+    reader = PartitionReader(view.shape)
+    left = {text: decisions.residual(reader.values(text, decisions.places)) for text in texts}
+    masks = [_mask(chunk, left) for chunk in chunks]
+    kept = files.where(pa.chunked_array(masks, pa.bool_()).combine_chunks())
+    distinct = {id(residual): residual for residual in left.values() if residual is not False}
+    written = {key: expression_json(residual) for key, residual in distinct.items()}
+    residuals = {text: written[id(each)] for text, each in left.items() if each is not False}
+    if any(residual is not True for residual in distinct.values()):
+        (only, *others) = distinct.values()
+        kept = _prune(view, kept, expression if others else only, columns)
+    return Selection(kept, residuals)
+
+
+def _mask(chunk: pa.DictionaryArray, left: Mapping[str, Expression]) -> pa.BooleanArray:
+    wanted = [left[text] is not False for text in chunk.dictionary.to_pylist()]
+    return pa.array(wanted, pa.bool_()).take(chunk.indices)
+
+
+def _prune(view: IcebergView, files: FileSet, expression: Expression, columns: Columns) -> FileSet:
+    if expression is False:
+        return files.where(pa.repeat(False, files.table.num_rows))
+    predicate = predicate_of(expression, columns)
+    return files if predicate is None else prune(files, view.snapshot.metadata, predicate)

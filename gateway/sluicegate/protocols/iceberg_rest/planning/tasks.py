@@ -1,0 +1,169 @@
+"""Encodes file scan tasks, from columns to JSON (Iceberg REST specification, "FileScanTask")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sluicegate.api.errors import UnsupportedOperation
+from sluicegate.protocols.common.column_values import integers, texts
+from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
+from sluicegate.protocols.iceberg_rest.planning.selection import NOTHING_LEFT, Selection
+from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
+from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs, delete_file
+from sluicegate.protocols.iceberg_rest.view import IcebergView
+from sluicegate.tables.iceberg.shape import IcebergShape
+
+_RECORDS = re.compile(r'\{"numRecords":(\d{1,18})[,}]')
+UNKNOWN_RECORDS = -1
+"""The number of records if there are no statistics, which Java takes for unknown, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A batch of tasks.
+
+    Attributes:
+        tasks: JSON objects, separated by commas.
+        rows: Rows that certainly match the filter.
+    """
+
+    tasks: bytes
+    rows: int
+
+
+class TaskEncoder:
+    """Encodes the tasks of one response, batch by batch.
+
+    Args:
+        view: The table.
+        selection: The files and residuals.
+        statistics: Encodes the statistics that the client requests.
+        blobs: Finds deletion vectors. `None` if the format has none.
+
+    Attributes:
+        delete_files: The delete files that the tasks so far refer to.
+    """
+
+    def __init__(
+        self,
+        view: IcebergView,
+        selection: Selection,
+        statistics: Statistics,
+        blobs: VectorBlobs | None,
+    ) -> None:
+        self.delete_files: list[bytes] = []
+        self._view = view
+        self._selection = selection
+        self._statistics = statistics
+        self._blobs = blobs
+        self._partitions = PartitionReader(view.shape)
+        self._members: dict[str, bytes] = {}
+        self._templates: dict[str, tuple[str, str, bool]] = {}
+        self._uncounted = _always_true(view.shape)
+
+    async def encode(self, files: pa.Table) -> Encoded:
+        """The tasks of a batch of files (rows of `FILE_SCHEMA`).
+
+        Raises:
+            TableUnreadable: The descriptor of a deletion vector is malformed.
+            UnsupportedOperation: Iceberg clients cannot read a partition value or deletion vector.
+        """
+        paths = self._view.paths.of(texts(files.column("path")))
+        partitions = texts(files.column("partition_values"))
+        references, deleted = await self._references(files, paths, partitions)
+        stats = files.column("stats").to_pylist()
+        bounds = self._statistics.members(stats)
+        rows, tasks = 0, []
+        for row, (path, partition, size, text) in enumerate(
+            zip(_quoted(paths), partitions, integers(files.column("size")), stats, strict=True)
+        ):
+            head, residual, decided = self._template(partition)
+            records = number_of_records(text)
+            if decided and records == UNKNOWN_RECORDS:
+                residual = self._uncounted
+            elif decided:
+                rows += records - deleted[row]
+            tasks.append(
+                f'{head}{path},"file-size-in-bytes":{size},"record-count":{records}{bounds[row]}}}'
+                f'{references[row]},"residual-filter":{residual}}}'
+            )
+        return Encoded(",".join(tasks).encode(), rows)
+
+    def _template(self, partition: str) -> tuple[str, str, bool]:
+        """The start of a task, its residual, and whether nothing is left of the filter."""
+        found = self._templates.get(partition)
+        if found is None:
+            members, residual = self._of_partition(partition), self._selection.residual(partition)
+            head = f'{{"data-file":{{"content":"data",{members.decode()},"file-format":"parquet"'
+            found = head + ',"file-path":', residual.decode(), residual == NOTHING_LEFT
+            self._templates[partition] = found
+        return found
+
+    def _of_partition(self, partition: str) -> bytes:
+        if partition not in self._members:
+            self._members[partition] = self._partitions.members(partition)
+        return self._members[partition]
+
+    async def _references(
+        self, files: pa.Table, paths: Sequence[str], partitions: Sequence[str]
+    ) -> tuple[list[str], list[int]]:
+        """For each file, the member that refers to its delete file, and its deleted rows."""
+        references, deleted = [""] * files.num_rows, [0] * files.num_rows
+        vectors = files.column("deletion_vector")
+        if vectors.null_count == len(vectors):
+            return references, deleted
+        if self._blobs is None:
+            raise UnsupportedOperation(
+                "the table has deletion vectors that Iceberg clients cannot read: use another protocol"
+            )
+        blobs = await self._blobs.of(self._view, files)
+        found = [(row, blob) for row, blob in enumerate(blobs) if blob is not None]
+        places = self._view.paths.of([blob.path for _, blob in found])
+        for (row, blob), place in zip(found, places, strict=True):
+            references[row] = f',"delete-file-references":[{len(self.delete_files)}]'
+            deleted[row] = blob.cardinality
+            members = self._of_partition(partitions[row])
+            self.delete_files.append(delete_file(blob, place, paths[row], members))
+        if len(found) < pc.sum(vectors.is_valid()).as_py():
+            raise UnsupportedOperation("a deletion vector of the table cannot be read")
+        return references, deleted
+
+
+def number_of_records(stats: str | None) -> int:
+    """The number of records of a file by its statistics, deleted ones included."""
+    if stats is None:
+        return UNKNOWN_RECORDS
+    if found := _RECORDS.match(stats):
+        return int(found[1])
+    try:
+        value = orjson.loads(stats).get("numRecords")
+    except (orjson.JSONDecodeError, AttributeError):
+        return UNKNOWN_RECORDS
+    return value if type(value) is int and value >= 0 else UNKNOWN_RECORDS
+
+
+def _quoted(paths: Sequence[str]) -> list[str]:
+    """Each path as a JSON string. Most have nothing to escape."""
+    if '"' not in (joined := "".join(paths)) and "\\" not in joined and joined.isprintable():
+        return [f'"{path}"' for path in paths]
+    return [orjson.dumps(path).decode() for path in paths]
+
+
+def _always_true(shape: IcebergShape) -> str:
+    """A residual that is true for all rows, but not the constant.
+
+    For the constant, PyIceberg counts rows by `record-count` instead of reading the file.
+    """
+    partitions = {part.source.id for part in shape.partition_fields}
+    names = [field.name for field in shape.schema.fields if field.id not in partitions]
+    if not names:
+        return NOTHING_LEFT.decode()
+    term = names[0]
+    tests = [{"type": kind, "term": term} for kind in ("is-null", "not-null")]
+    return orjson.dumps({"type": "or", "left": tests[0], "right": tests[1]}).decode()

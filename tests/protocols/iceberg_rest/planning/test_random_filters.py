@@ -1,0 +1,88 @@
+"""Whatever the rows and the filter: plans drop no file with a match, and decide partitions exactly."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.gateways.memory_gateway import KEYS
+from support.tables.filesets import kept
+from support.tables.iceberg_views import body, iceberg_filter, iceberg_view, paths
+from support.tables.predicate_tables import Table, tables, trees
+from support.tables.predicate_trees import Semantics, Tree, json_hint
+
+from sluicegate.api import UnsupportedOperation
+from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
+from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
+from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
+from sluicegate.signing.opaque_tokens import TokenSigner
+from sluicegate.tables.reading.reader import TableReader
+
+# Types whose partition values are exact in the log, and that Iceberg clients can read in a plan.
+EXACT = (
+    "boolean",
+    "byte",
+    "short",
+    "integer",
+    "long",
+    "decimal(9,2)",
+    "decimal(18,4)",
+    "decimal(38,10)",
+    "string",
+    "date",
+    "timestamp_ntz",
+)
+generously = settings(
+    max_examples=300,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+async def planned(table: Table, tree: Tree) -> dict[str, Any]:
+    view = await iceberg_view(table.metadata, table.files)
+    planner = ScanPlanner(TableReader({}, 0), PlanTokens(TokenSigner(KEYS, 60)))
+    fields = {"filter": iceberg_filter(tree), "case-sensitive": False}
+    return await body(await planner.plan(view, PlanRequest.parse(orjson.dumps(fields))))
+
+
+def expressible(tree: Any) -> bool:
+    """Whether JSON has all literals of a filter, which it lacks for NaN and infinity."""
+    try:
+        json.dumps(iceberg_filter(tree), allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
+def without_ambiguous_partitions(table: Table) -> bool:
+    """Writers can omit the zone of a timestamp from the log. Iceberg has no such values."""
+    return all(named.kind.delta != "timestamp" for named in table.partitions)
+
+
+@given(data=st.data())
+@generously
+async def test_no_file_with_a_matching_row_is_dropped(data: st.DataObject) -> None:
+    table = data.draw(tables().filter(without_ambiguous_partitions))
+    columns = [*table.columns, *table.partitions]
+    tree = data.draw(trees(table, columns, casts=False).filter(expressible))
+    try:
+        answered = set(map(int, paths(await planned(table, tree))))
+    except UnsupportedOperation:  # a partition of NaN or infinity
+        return
+    for nan_is_largest in (True, False):
+        assert table.matching(tree, Semantics(nan_is_largest, table.zone)) <= answered
+    assert answered <= kept(table.files, table.metadata, json_hint=json_hint(tree))
+
+
+@given(data=st.data())
+@generously
+async def test_filters_of_partition_columns_are_decided_exactly(data: st.DataObject) -> None:
+    table = data.draw(tables(partitions_only=True, kinds=EXACT))
+    tree = data.draw(trees(table, table.partitions, casts=False))
+    response = await planned(table, tree)
+    assert set(map(int, paths(response))) == table.matching(tree, Semantics(True, table.zone))
+    assert all(task["residual-filter"] is True for task in response["file-scan-tasks"])
