@@ -8,10 +8,14 @@ from typing import Any
 import orjson
 
 from sluicegate.api.errors import UnsupportedOperation
+from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.values import Kind, kind_of
+from sluicegate.protocols.iceberg_rest.planning.specs import spec_without
 from sluicegate.tables.iceberg.shape import IcebergShape, PartitionField
 
-SPEC_ID = 0
+_AS_THEY_ARE = frozenset(
+    ("boolean", "int", "long", "string", "double", "date", "timestamp", "timestamptz")
+)
 
 
 class PartitionReader:
@@ -19,9 +23,11 @@ class PartitionReader:
 
     Args:
         shape: The shape of the table at the snapshot's version.
+        dialect: How the client reads partition values.
     """
 
-    def __init__(self, shape: IcebergShape) -> None:
+    def __init__(self, shape: IcebergShape, dialect: Dialect = Dialect.STANDARD) -> None:
+        self._dialect = dialect
         self._fields: Sequence[tuple[PartitionField, Kind | None]] = [
             (field, kind_of(str(field.source.type))) for field in shape.partition_fields
         ]
@@ -37,9 +43,13 @@ class PartitionReader:
 
     def members(self, text: str) -> bytes:
         """The members `spec-id` and `partition` of the files in a partition; raises as `values`."""
-        partition = orjson.loads(text)
-        values = [self._single_value(partition, place) for place in range(len(self._fields))]
-        return b'"spec-id":%d,"partition":%b' % (SPEC_ID, orjson.dumps(values))
+        partition, spec = orjson.loads(text), 0
+        values = [self._json_value(partition, place) for place in range(len(self._fields))]
+        if self._dialect is Dialect.PYICEBERG and None in values:
+            missing = [place for place, value in enumerate(values) if value is None]
+            spec = spec_without(missing, len(values))
+            values = [value for value in values if value is not None]
+        return b'"spec-id":%d,"partition":%b' % (spec, orjson.dumps(values))
 
     def _value(self, partition: dict[str, str | None], place: int) -> tuple[Any, Kind]:
         field, kind = self._fields[place]
@@ -53,18 +63,34 @@ class PartitionReader:
         except ValueError:
             raise _inexpressible(field, text) from None
 
-    def _single_value(self, partition: dict[str, str | None], place: int) -> Any:
+    def _json_value(self, partition: dict[str, str | None], place: int) -> Any:
         value, kind = self._value(partition, place)
+        if value is None:
+            return None
+        field = self._fields[place][0]
         try:
-            return None if value is None else kind.single_value(value)
+            written = kind.single_value(value)
+            if self._dialect is Dialect.PYICEBERG:
+                return _unconverted(str(field.source.type), value, written)
+            return written
         except ValueError:
-            field = self._fields[place][0]
             raise _inexpressible(field, partition.get(field.key)) from None
+
+
+def _unconverted(kind: str, value: Any, written: Any) -> Any:
+    """A JSON value that is the value of the column in PyIceberg without a conversion."""
+    if kind in _AS_THEY_ARE:
+        return value
+    if kind == "float":
+        return written
+    if kind.startswith("decimal") and value == int(value):
+        return int(value)
+    raise ValueError("PyIceberg would need a conversion")
 
 
 def _inexpressible(field: PartitionField, text: str | None) -> UnsupportedOperation:
     return UnsupportedOperation(
-        f"the table has a partition whose value of {field.source.name!r} Iceberg clients cannot read "
-        f"as {field.source.type}: use another protocol",
+        f"the table has a partition whose value of {field.source.name!r} this Iceberg client cannot "
+        f"read as {field.source.type}: use another client or protocol",
         detail=repr(text),
     )

@@ -93,7 +93,7 @@ class ScanPlanner:
             selection, rest = await _select(view, files, request, page)
         columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
         statistics = Statistics(view.snapshot.metadata, columns, request.stats_fields)
-        encoder = TaskEncoder(view, selection, statistics, self._blobs)
+        encoder = TaskEncoder(view, selection, statistics, self._blobs, request.dialect)
         parts = self._parts(view, request, selection, encoder, rest)
         first = await anext(parts)
         return _joined(head, first, parts)

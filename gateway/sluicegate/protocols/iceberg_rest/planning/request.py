@@ -10,6 +10,7 @@ import orjson
 
 from sluicegate.api.errors import InvalidRequest, MalformedRequest
 from sluicegate.protocols.common.parameters import integer
+from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.parsing import parse_filter
 from sluicegate.protocols.iceberg_rest.planning.expressions.tree import Expression
 from sluicegate.protocols.iceberg_rest.view import version_of
@@ -30,6 +31,7 @@ class PlanRequest:
         snapshot_schema: Whether names refer to the schema of the snapshot, not of the table.
         stats_fields: Full names of the columns whose statistics are requested.
         min_rows: Sufficient number of rows.
+        dialect: How the client reads partition values.
         source: The members of the request that matter, as JSON, for tokens.
     """
 
@@ -41,20 +43,25 @@ class PlanRequest:
     snapshot_schema: bool
     stats_fields: tuple[str, ...]
     min_rows: int | None
+    dialect: Dialect
     source: bytes
 
     @classmethod
-    def parse(cls, body: bytes) -> Self:
+    def parse(cls, body: bytes, dialect: Dialect = Dialect.STANDARD) -> Self:
         """Parse a body. An empty one requests the latest snapshot.
+
+        Args:
+            body: A PlanTableScanRequest.
+            dialect: How the client reads partition values.
 
         Raises:
             InvalidRequest: A field has an invalid value. The message names it.
             MalformedRequest: The body is not a JSON object.
         """
-        return cls.of(_object(body))
+        return cls.of(_object(body), dialect)
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any]) -> Self:
+    def of(cls, fields: Mapping[str, Any], dialect: Dialect) -> Self:
         """Read the fields of a body; raises as `parse`."""
         snapshot, after, end = (_snapshot(fields, name) for name in _SNAPSHOTS)
         if snapshot is not None and (after is not None or end is not None):
@@ -73,6 +80,7 @@ class PlanRequest:
             snapshot_schema=_boolean(fields, "use-snapshot-schema", default=False),
             stats_fields=_names(fields, "stats-fields"),
             min_rows=integer("min-rows-requested", _number(fields, "min-rows-requested")),
+            dialect=dialect,
             source=orjson.dumps(kept),
         )
 

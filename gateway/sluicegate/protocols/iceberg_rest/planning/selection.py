@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sluicegate.api.errors import InvalidRequest
+from sluicegate.api.errors import InvalidRequest, UnsupportedOperation
+from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns, columns_of
 from sluicegate.protocols.iceberg_rest.planning.expressions.decisions import Decisions
 from sluicegate.protocols.iceberg_rest.planning.expressions.pruning import predicate_of
-from sluicegate.protocols.iceberg_rest.planning.expressions.tree import Expression
+from sluicegate.protocols.iceberg_rest.planning.expressions.tree import Expression, column_tests
 from sluicegate.protocols.iceberg_rest.planning.expressions.writing import expression_json
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
@@ -68,9 +69,30 @@ def select(view: IcebergView, files: FileSet, request: PlanRequest) -> Selection
     columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
     decisions = Decisions(request.filter, columns)
     if decisions.places:
-        return _decided(view, files, decisions, columns, request.filter)
+        selection = _decided(view, files, decisions, columns, request.filter)
+        if len(selection.files):
+            _check_selected(view, request, columns)
+        return selection
     left = _prune(view, files, request.filter, columns)
     return Selection(left, {}, expression_json(request.filter))
+
+
+def _check_selected(view: IcebergView, request: PlanRequest, columns: Columns) -> None:
+    """Refuse what PyIceberg reads wrongly: it takes partition columns that are not selected for null.
+
+    Data files of Delta tables do not contain partition columns, those of Iceberg tables do.
+    """
+    whole = not request.select or view.table.source.format == "iceberg"
+    if request.dialect is not Dialect.PYICEBERG or whole:
+        return
+    selected = {columns.find(name, "select").fields[0].id for name in request.select}
+    for test in column_tests(request.filter):
+        column = columns.find(test.term.name, "filter")
+        if column.place is not None and column.field.id not in selected:
+            raise UnsupportedOperation(
+                f"PyIceberg cannot filter by {test.term.name!r} without reading it: add the column to "
+                "selected_fields"
+            )
 
 
 def _decided(

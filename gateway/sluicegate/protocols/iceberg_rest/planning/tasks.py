@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.protocols.common.column_values import integers, texts
+from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
 from sluicegate.protocols.iceberg_rest.planning.selection import NOTHING_LEFT, Selection
 from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
@@ -45,6 +46,7 @@ class TaskEncoder:
         selection: The files and residuals.
         statistics: Encodes the statistics that the client requests.
         blobs: Finds deletion vectors. `None` if the format has none.
+        dialect: How the client reads partition values.
 
     Attributes:
         delete_files: The delete files that the tasks so far refer to.
@@ -56,13 +58,14 @@ class TaskEncoder:
         selection: Selection,
         statistics: Statistics,
         blobs: VectorBlobs | None,
+        dialect: Dialect,
     ) -> None:
         self.delete_files: list[bytes] = []
         self._view = view
         self._selection = selection
         self._statistics = statistics
         self._blobs = blobs
-        self._partitions = PartitionReader(view.shape)
+        self._partitions = PartitionReader(view.shape, dialect)
         self._members: dict[str, bytes] = {}
         self._templates: dict[str, tuple[str, str, bool]] = {}
         self._uncounted = _always_true(view.shape)

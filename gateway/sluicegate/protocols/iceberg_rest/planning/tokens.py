@@ -15,6 +15,7 @@ import orjson
 
 from sluicegate.api import InvalidRequest, Principal, SharedTable
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
+from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.pages import Page
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
 from sluicegate.protocols.iceberg_rest.view import IcebergView, snapshot_id
@@ -116,6 +117,7 @@ def _state(view: IcebergView, request: PlanRequest) -> dict[str, Any]:
         "table": view.snapshot.metadata.id,
         "start": request.after,
         "request": compressed,
+        "dialect": request.dialect.value,
     }
 
 
@@ -128,7 +130,7 @@ def _pinned(state: dict[str, Any]) -> PinnedPlan:
     else:
         fields |= {"start-snapshot-id": state["start"], "end-snapshot-id": snapshot}
     page = Page(state.get("after"), state.get("until"))
-    return PinnedPlan(PlanRequest.of(fields), state["table"], page)
+    return PinnedPlan(PlanRequest.of(fields, Dialect(state["dialect"])), state["table"], page)
 
 
 def _bound_to(kind: str, principal: Principal, shared: SharedTable) -> str:

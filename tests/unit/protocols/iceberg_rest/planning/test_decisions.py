@@ -135,13 +135,13 @@ def test_values_that_clients_cannot_read_are_refused() -> None:
     reader = PartitionReader(SHAPE)
     assert reader.members(DE) == b'"spec-id":0,"partition":["2024-01-02","DE"]'
     assert reader.members(NULLS) == b'"spec-id":0,"partition":[null,null]'
-    with pytest.raises(UnsupportedOperation, match="'day' Iceberg clients cannot read as date"):
+    with pytest.raises(UnsupportedOperation, match="'day' this Iceberg client cannot read as date"):
         reader.members('{"day":"noon","Land":"x"}')
     metadata = table_metadata([schema_field("v", "variant")], ["v"])
-    with pytest.raises(UnsupportedOperation, match="'v' Iceberg clients cannot read as variant"):
+    with pytest.raises(UnsupportedOperation, match="'v' this Iceberg client cannot read as variant"):
         PartitionReader(iceberg_shape(metadata)).members('{"v":"x"}')
     metadata = table_metadata([schema_field("v", "decimal(3,1)")], ["v"])
-    with pytest.raises(UnsupportedOperation, match="'v' Iceberg clients cannot read"):
+    with pytest.raises(UnsupportedOperation, match="'v' this Iceberg client cannot read"):
         PartitionReader(iceberg_shape(metadata)).members('{"v":"0.55"}')
 
 

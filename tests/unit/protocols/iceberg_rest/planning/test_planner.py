@@ -18,6 +18,7 @@ from support.tables.memory_tables import file, snapshot
 from sluicegate.api import InvalidRequest, UnsupportedOperation
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
 from sluicegate.protocols.iceberg_rest.planning import planner as planner_module
+from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
 from sluicegate.protocols.iceberg_rest.planning.pages import PAGE_FILES, Page, page_size, pages
 from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
@@ -263,7 +264,7 @@ async def test_bounds_are_binary_values(
 ) -> None:
     metadata = table_metadata([schema_field("v", kind)])
     view = await iceberg_view(metadata, snapshot().files)
-    columns = planner_module.columns_of(view.shape, case_sensitive=True)
+    columns = columns_of(view.shape, case_sensitive=True)
     text = orjson.dumps({"minValues": {"v": low}, "maxValues": {"v": high}}).decode()
     (members,) = Statistics(metadata, columns, ["v"]).members([text])
     sent = orjson.loads("{" + members[1:] + "}")

@@ -66,7 +66,7 @@ class Decisions:
         columns: The table's columns.
 
     Attributes:
-        places: The places of the partition columns that it tests, ascending.
+        places: The places of the partition columns that it decides, ascending.
         tests: Number of its tests of partition columns.
 
     Raises:

@@ -1,0 +1,97 @@
+"""Partition values for PyIceberg up to 0.12, which converts none and refuses null."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from starlette.datastructures import Headers
+from support.tables.filesets import schema_field, table_metadata
+from support.tables.iceberg_views import iceberg_shape
+
+from sluicegate.api import UnsupportedOperation
+from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
+from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
+from sluicegate.protocols.iceberg_rest.planning.specs import partition_specs, spec_without
+from sluicegate.tables.iceberg.shape import IcebergShape
+
+
+def shape_of(*kinds: str) -> IcebergShape:
+    names = [f"p{place}" for place in range(len(kinds))]
+    fields = [schema_field(name, kind) for name, kind in zip(names, kinds, strict=True)]
+    return iceberg_shape(table_metadata([schema_field("id", "long"), *fields], names))
+
+
+def members(shape: IcebergShape, *values: str | None) -> dict[str, Any]:
+    partition = orjson.dumps({f"p{place}": value for place, value in enumerate(values)}).decode()
+    text = PartitionReader(shape, Dialect.PYICEBERG).members(partition)
+    found: dict[str, Any] = orjson.loads(b"{%b}" % text)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("agent", "dialect"),
+    [
+        ("PyIceberg/0.12.0", Dialect.PYICEBERG),
+        ("PyIceberg/0.11.1", Dialect.PYICEBERG),
+        ("PyIceberg/0.13.0", Dialect.STANDARD),
+        ("PyIceberg/1.0.0", Dialect.STANDARD),
+        ("PyIceberg/0.99999", Dialect.STANDARD),
+        ("Apache-HttpClient/5.5 (Java/17)", Dialect.STANDARD),
+        (None, Dialect.STANDARD),
+    ],
+)
+def test_clients_are_known_by_their_user_agent(agent: str | None, dialect: Dialect) -> None:
+    assert Dialect.of(Headers({} if agent is None else {"User-Agent": agent})) is dialect
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("date", "2024-01-02", 19724),
+        ("timestamp", "2024-01-02 03:04:05.000006", 1704164645000006),
+        ("timestamp_ntz", "2024-01-02 03:04:05", 1704164645000000),
+        ("decimal(9,2)", "-2.00", -2),
+        ("float", "1.1", 1.1),
+        ("double", "1", 1.0),
+        ("boolean", "false", False),
+        ("string", "x", "x"),
+        ("long", "5", 5),
+    ],
+)
+def test_values_are_those_of_the_column(kind: str, text: str, value: Any) -> None:
+    (found,) = members(shape_of(kind), text)["partition"]
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(("kind", "text"), [("decimal(9,2)", "1.5"), ("binary", "x")])
+def test_values_without_such_json_are_refused(kind: str, text: str) -> None:
+    with pytest.raises(UnsupportedOperation, match="this Iceberg client cannot read"):
+        members(shape_of(kind), text)
+
+
+def test_files_with_nulls_have_a_spec_without_these_fields() -> None:
+    shape = shape_of("string", "long", "date")
+    assert members(shape, "a", "1", "2024-01-02")["spec-id"] == 0
+    assert members(shape, "a", None, "") == {"spec-id": 6, "partition": ["a"]}
+    assert members(shape, None, None, None) == {"spec-id": 7, "partition": []}
+    specs = {spec["spec-id"]: spec["fields"] for spec in partition_specs(shape)}
+    assert [field["field-id"] for field in specs[0]] == [1000, 1001, 1002]
+    assert [field["field-id"] for field in specs[6]] == [1000]
+    assert specs[7] == []
+    assert specs[0][0] == {
+        "field-id": 1000,
+        "source-id": 2,
+        "name": "p0",
+        "transform": "identity",
+    }
+    assert len(specs) == 8
+
+
+def test_specs_are_listed_for_six_fields_at_most() -> None:
+    assert len(partition_specs(shape_of(*["long"] * 6))) == 64
+    assert len(partition_specs(shape_of(*["long"] * 7))) == 1
+    with pytest.raises(UnsupportedOperation, match="more than 6 columns"):
+        spec_without([0], 7)
+    assert members(shape_of(*["long"] * 7), *"1234567")["spec-id"] == 0
