@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -123,6 +123,21 @@ class FormatBehaviour:
         for version in (max(written.versions) + 1, -1, 2**62):
             with pytest.raises(InvalidRequest):
                 await table_format.at_version(written.table, _opened(written.objects), version)
+
+    @pytest.mark.asyncio
+    async def test_a_branch_that_does_not_exist_is_missing(
+        self, table_format: TableFormat, written: WrittenTable
+    ) -> None:
+        if not table_format.reads_refs:
+            pytest.skip("this format declares reads_refs = False")
+        directory = _opened(written.objects)
+        latest = await table_format.latest(written.table, directory, None)
+        missing = replace(written.table, ref="no such branch")
+        for previous in (None, latest):
+            with pytest.raises(NotFound):
+                await table_format.latest(missing, directory, previous)
+        with pytest.raises(NotFound):
+            await table_format.at_version(missing, directory, latest.version)
 
     @pytest.mark.asyncio
     async def test_readable_versions_can_still_be_named(

@@ -126,6 +126,15 @@ class TestReadsTheNewestInstead(TestDelta):
     kind = ReadsTheNewestInstead
 
 
+class IgnoresBranches(DeltaFormat):
+    reads_refs = True
+
+
+class TestIgnoresBranches(TestDelta):
+    caught_by = "test_a_branch_that_does_not_exist_is_missing"
+    kind = IgnoresBranches
+
+
 class ForgetsVersions(DeltaFormat):
     def still_has(self, latest: Snapshot, version: int) -> bool:
         return version == latest.version

@@ -93,6 +93,7 @@ async def test_the_table_counts(view: View) -> None:
             of_table(view, principal=replace(ACME, properties={"day": "1"})),
             of_table(view, shared=replace(table.shared, start_version=1)),
             of_table(view, source=replace(table.source, auxiliary_locations=("memory://lake/x",))),
+            of_table(view, source=replace(table.source, ref="audit")),
             of_table(view, storage=object()),
             of_table(view, credentials=CREDENTIALS),
             of_table(view, credentials=replace(CREDENTIALS, expires_at=6)),
@@ -100,7 +101,7 @@ async def test_the_table_counts(view: View) -> None:
             of_table(view, credentials=replace(CREDENTIALS, connection={"region": "eu"})),
         )
     }
-    assert len(keys) == 11
+    assert len(keys) == 12
 
 
 async def test_where_the_page_starts_counts_but_not_the_token_that_says_it(view: View) -> None:
