@@ -27,7 +27,7 @@ shares:
     schemas:
       eu:
         tables:
-          Visits: {catalog: main, table: main.eu.visits, start_version: 12}
+          Visits: {catalog: main, table: main.eu.visits, start_version: 12, ref: audit}
           orders: {catalog: raw, table: "file:///srv/orders", history: true, access_modes: [url, dir]}
       us: {from: {catalog: main, schema: main.us, exclude: ["tmp_*"]}}
   Archive: {display_name: The archive, properties: {tier: cold}}
@@ -83,7 +83,7 @@ async def test_a_recipient_sees_what_it_was_granted(
         history=True,
         access_modes=("url", "dir"),
     )
-    assert (visits.name, visits.start_version) == ("Visits", 12)
+    assert (visits.name, visits.start_version, visits.ref) == ("Visits", 12, "audit")
     assert await grants.tables(us) == []
 
 

@@ -53,6 +53,7 @@ async def snapshot(lake: str, *actions: Action, partitioned_by: Sequence[str] = 
         ({"change_feed": True}, ("url", "dir")),
         ({"history": False}, ("url", "dir")),
         ({"start_version": 1}, ("url",)),
+        ({"ref": "audit"}, ("url",)),
         ({"partition_filter": "country = 'DE'"}, ("url",)),
         ({"partition_filter": "country = 'DE'", "access_modes": ("dir",)}, ()),
     ],

@@ -135,6 +135,7 @@ async def test_a_store_that_cannot_sign_is_an_error(gateway: MemoryGateway) -> N
         ("azure", ROOT, FILTERED, False),
         ("azure", ROOT, {**BOTH, **FILTERED}, False),
         ("azure", ROOT, {**BOTH, "start_version": 3}, False),
+        ("azure", ROOT, {**BOTH, "ref": "audit"}, False),
         ("azure", LAKE, BOTH, False),
         ("azure", ROOT, BOTH, True),
         ("gcp", ROOT, BOTH, False),
