@@ -85,6 +85,8 @@ def gateway_with_storage(
 ) -> Iterator[tuple[RunningGateway, Recipient]]:
     """Share the namespace `eu` whole, with history and change feed, by what the storage vends.
 
+    The schemas `audit` and `q3` have its table `branched` at the branch or tag of that name.
+
     Args:
         folder: For the configuration and the database.
         server: The store.
@@ -98,6 +100,10 @@ def gateway_with_storage(
         "vending": {"role_arn": server.role_arn},
     }
     options = {"access_modes": ["url", "dir"], "history": True, "change_feed": True}
-    schemas = {SCHEMA: {"from": {"catalog": "lake", "schema": SCHEMA, **options}}}
+    branched = {"catalog": "lake", "table": f"{SCHEMA}.branched", "history": True, "change_feed": True}
+    schemas = {
+        SCHEMA: {"from": {"catalog": "lake", "schema": SCHEMA, **options}},
+        **{ref: {"tables": {"branched": {**branched, "ref": ref}}} for ref in ("audit", "q3")},
+    }
     with shared_from(folder, catalog, storage, schemas) as running:
         yield running
