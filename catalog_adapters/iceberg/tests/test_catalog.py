@@ -239,6 +239,17 @@ async def test_branches_and_tags_are_those_of_the_last_commit(
     assert (await catalog.load_table("ns0.tagged")).refs == frozenset(("main", "v1", "v2"))
 
 
+async def test_very_many_branches_are_left_to_the_metadata(polaris: Polaris, connect: Connect) -> None:
+    tags = tuple(f"nightly-{number:05}" for number in range(1000))
+    polaris.add(("ns0",), "tagged", "s3://lake/tagged", tags=tags)
+    catalog = connect()
+    first, second = [await catalog.load_table("ns0.tagged") for _ in range(2)]
+    assert first == second
+    assert first.refs is None
+    # The second response is short, because the first one is cached.
+    assert len(polaris.requests_to("/tables/tagged")) == 3
+
+
 async def test_a_catalog_need_not_report_branches(polaris: Polaris, connect: Connect) -> None:
     metadata = {"location": "s3://lake/wh/ns0/t0"}
     reply = {"metadata-location": "s3://lake/wh/ns0/t0/metadata/1.json", "metadata": metadata}

@@ -11,6 +11,9 @@ from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+# Characters. Responses that are too long are not cached, so that an unchanged table is loaded again.
+_LONGEST_NAMES = 8192
+
 
 def _as_texts(properties: object) -> object:
     """Return properties as strings. Those without a value are left out."""
@@ -34,8 +37,13 @@ def _last_logged(log: object) -> object:
 
 
 def _names(refs: object) -> object:
-    """Return the names of branches and tags. The main branch exists even without a snapshot."""
-    return frozenset(("main", *refs)) if isinstance(refs, Mapping) else refs
+    """Return the names of branches and tags, unless there are very many.
+
+    The main branch exists even without a snapshot.
+    """
+    if not isinstance(refs, Mapping):
+        return refs
+    return frozenset(("main", *refs)) if sum(map(len, refs)) <= _LONGEST_NAMES else None
 
 
 Properties = Annotated[Mapping[str, str], BeforeValidator(_as_texts)]
