@@ -1,7 +1,6 @@
 """The configuration by which Iceberg clients send their requests to be signed.
 
-Source: Iceberg REST specification, "LoadTableResult"; for older clients, the properties of PyIceberg
-and of Iceberg's Java library.
+Source: Iceberg REST specification, "LoadTableResult". Older clients have properties that are not in it.
 """
 
 from __future__ import annotations
