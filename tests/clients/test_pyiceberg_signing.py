@@ -84,9 +84,9 @@ def test_nothing_is_written_or_deleted(server: SigningServer, files: FileIO, sto
     (path,) = server.paths("part.parquet")
     with pytest.raises(Exception, match=REFUSED):
         files.delete(path)
-    stream = files.new_output(path).create(overwrite=True)
-    stream.write(b"changed")
+    written = files.new_output(path).create(overwrite=True)
+    written.write(b"changed")
     with pytest.raises(Exception, match=REFUSED):
-        stream.close()
+        written.close()
     with files.new_input(path).open() as stream:
         assert stream.read() == CONTENT

@@ -55,14 +55,18 @@ class Views:
         """A view; generation does not look into it."""
         limits = shared.partition_filter
         self.built.append((principal.id, shared.id, limits, version, issued_at))
-        return cast("IcebergView", limits)
+        return _view(CONTENT if limits is None else limits.encode())
 
     def generate(self, view: IcebergView, name: str) -> bytes:
         """The content of the manifest list."""
         if name != MANIFEST_LIST:
             raise NotFound("the table's snapshot has no such file")
         self.generated.append(name)
-        return CONTENT if view is None else str(view).encode()
+        return cast("bytes", view)
+
+
+def _view(content: bytes) -> IcebergView:
+    return cast("IcebergView", content)
 
 
 @pytest.fixture
@@ -222,7 +226,7 @@ async def test_files_are_generated_a_few_at_a_time(gateway: MemoryGateway, views
 
     async def slow() -> IcebergView:
         await going.wait()
-        return cast("IcebergView", None)
+        return _view(CONTENT)
 
     first = asyncio.create_task(files.get("a", MANIFEST_LIST, slow))
     await asyncio.sleep(0)
