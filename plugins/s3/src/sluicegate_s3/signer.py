@@ -29,6 +29,8 @@ GET: Final = ObjectRequest()
 """A plain GET."""
 
 _HMAC_BLOCK: Final = 64
+_INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
+_OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
 
 
 class Presigner:
@@ -118,6 +120,4 @@ def _signed_headers(request: ObjectRequest) -> dict[str, str]:
 def _hmac_states(key: bytes) -> tuple[_Hash, _Hash]:
     """Return the inner and outer hash of HMAC-SHA256, before the message (RFC 2104)."""
     block = key.ljust(_HMAC_BLOCK, b"\0")
-    inner = sha256(bytes(byte ^ 0x36 for byte in block))
-    outer = sha256(bytes(byte ^ 0x5C for byte in block))
-    return inner, outer
+    return sha256(block.translate(_INNER)), sha256(block.translate(_OUTER))
