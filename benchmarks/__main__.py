@@ -1,7 +1,7 @@
 """`python -m benchmarks NAME [options] [--json]`: run one benchmark and print its figures.
 
-Each other module of this folder is a benchmark of its own name. It has `run(options) -> Report`, and
-`add_options(parser)` where it takes options of its own.
+Each other module of this folder is a benchmark of its own name, with `-` for `_`. It has
+`run(options) -> Report`, and `add_options(parser)` where it takes options of its own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def _run(name: str, arguments: Sequence[str]) -> None:
-    benchmark = importlib.import_module(f"benchmarks.{name}")
+    benchmark = importlib.import_module(f"benchmarks.{name.replace('-', '_')}")
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {name}", description=benchmark.__doc__)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     if hasattr(benchmark, "add_options"):
@@ -43,7 +43,8 @@ def _run(name: str, arguments: Sequence[str]) -> None:
 def names() -> list[str]:
     """Names of all benchmarks, sorted."""
     modules = pkgutil.iter_modules(benchmarks.__path__)
-    return sorted(each.name for each in modules if not each.ispkg and each.name != "__main__")
+    found = (each.name for each in modules if not each.ispkg and each.name != "__main__")
+    return sorted(name.replace("_", "-") for name in found)
 
 
 if __name__ == "__main__":

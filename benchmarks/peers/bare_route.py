@@ -20,6 +20,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from benchmarks.peers.remote_signing import signing_routes
+
 PATH = "/shares"
 
 
@@ -57,7 +59,7 @@ async def _shares(request: Request) -> JSONResponse:
 
 def _serve(listener: socket.socket) -> None:
     config = uvicorn.Config(
-        Starlette(routes=[Route(PATH, _shares)]),
+        Starlette(routes=[Route(PATH, _shares), *signing_routes()]),
         loop="none",
         http="httptools",
         lifespan="off",
