@@ -105,6 +105,8 @@ def iceberg_filter(tree: Tree) -> Any:
             return {"type": _OPS[tree.op], "term": ".".join(tree.column.path), "value": value}
         case IsNull():
             return {"type": "is-null", "term": ".".join(tree.column.path)}
+        case Not(Compare(op="equal") as child):  # `not` of `eq` is null-safe
+            return {**iceberg_filter(child), "type": "not-eq"}
         case Not():
             return {"type": "not", "child": iceberg_filter(tree.child)}
         case Junction():

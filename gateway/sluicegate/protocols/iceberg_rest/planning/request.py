@@ -75,7 +75,7 @@ class PlanRequest:
             snapshot=snapshot if end is None else end,
             after=after,
             select=_names(fields, "select"),
-            filter=parse_filter(fields["filter"]) if "filter" in fields else True,
+            filter=_filter(fields, dialect),
             case_sensitive=_boolean(fields, "case-sensitive", default=True),
             snapshot_schema=_boolean(fields, "use-snapshot-schema", default=False),
             stats_fields=_names(fields, "stats-fields"),
@@ -127,6 +127,12 @@ def _object(body: bytes) -> Mapping[str, Any]:
     if not isinstance(fields, dict):
         raise MalformedRequest("the body must be a JSON object")
     return fields
+
+
+def _filter(fields: Mapping[str, Any], dialect: Dialect) -> Expression:
+    if "filter" not in fields:
+        return True
+    return parse_filter(fields["filter"], null_safe=dialect is Dialect.STANDARD)
 
 
 def _snapshot(fields: Mapping[str, Any], name: str) -> int | None:

@@ -1,12 +1,15 @@
-"""Partition specs of a table's metadata: for PyIceberg, one for each set of null values.
+"""Partition specs of a table's metadata: one with all fields, and others with fewer of them.
 
 PyIceberg up to 0.12 refuses null in the partition of a task. A file with nulls then has a spec without
-these fields, so that PyIceberg reads their columns as null.
+these fields, so that PyIceberg reads their columns as null. Other clients get the spec with all fields.
+
+If one of the specs has no fields, Spark tests all filters itself, also those that plans decide
+(Iceberg documentation, `ExpressionUtil.selectsPartitions`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from sluicegate.api.errors import UnsupportedOperation
@@ -15,7 +18,7 @@ from sluicegate.tables.iceberg.shape import IcebergShape
 _MOST_FIELDS = 6
 
 
-def spec_without(missing: Iterable[int], fields: int) -> int:
+def spec_without(missing: Collection[int], fields: int) -> int:
     """The id of the spec that lacks some fields. The spec 0 has all of them.
 
     Args:
@@ -25,7 +28,7 @@ def spec_without(missing: Iterable[int], fields: int) -> int:
     Raises:
         UnsupportedOperation: The table has more fields than specs are listed for.
     """
-    if fields > _MOST_FIELDS:
+    if fields > _MOST_FIELDS and len(missing) < fields:
         raise UnsupportedOperation(
             f"PyIceberg cannot read null in partitions of more than {_MOST_FIELDS} columns: "
             "use another client or protocol"
@@ -34,7 +37,7 @@ def spec_without(missing: Iterable[int], fields: int) -> int:
 
 
 def partition_specs(shape: IcebergShape) -> list[Mapping[str, Any]]:
-    """The `partition-specs` of metadata for PyIceberg (Iceberg specification, "Partition Specs")."""
+    """The `partition-specs` of a table's metadata (Iceberg specification, "Partition Specs")."""
     fields = [
         {
             "field-id": field.id,
@@ -44,11 +47,13 @@ def partition_specs(shape: IcebergShape) -> list[Mapping[str, Any]]:
         }
         for field in shape.partition_fields
     ]
-    count = 1 << len(fields) if len(fields) <= _MOST_FIELDS else 1
+    without_all = (1 << len(fields)) - 1
+    few = len(fields) <= _MOST_FIELDS
+    numbers: Iterable[int] = range(without_all + 1) if few else (0, without_all)
     return [
         {
             "spec-id": number,
             "fields": [field for place, field in enumerate(fields) if not number >> place & 1],
         }
-        for number in range(count)
+        for number in numbers
     ]

@@ -91,7 +91,13 @@ def test_files_with_nulls_have_a_spec_without_these_fields() -> None:
 
 def test_specs_are_listed_for_six_fields_at_most() -> None:
     assert len(partition_specs(shape_of(*["long"] * 6))) == 64
-    assert len(partition_specs(shape_of(*["long"] * 7))) == 1
+    many = shape_of(*["long"] * 7)
+    assert [(each["spec-id"], len(each["fields"])) for each in partition_specs(many)] == [
+        (0, 7),
+        (127, 0),
+    ]
+    assert members(many, *[None] * 7) == {"spec-id": 127, "partition": []}
+    assert [each["spec-id"] for each in partition_specs(shape_of())] == [0]
     with pytest.raises(UnsupportedOperation, match="more than 6 columns"):
         spec_without([0], 7)
-    assert members(shape_of(*["long"] * 7), *"1234567")["spec-id"] == 0
+    assert members(many, *"1234567")["spec-id"] == 0

@@ -149,6 +149,19 @@ def test_a_transform_is_written_as_java_reads_it() -> None:
     assert orjson.loads(expression_json(parse_filter(node))) == node
 
 
+def test_a_negated_equality_can_be_true_for_null_as_spark_means_it() -> None:
+    unequal, null = TermTest(Op.NOT_EQUAL, A, (1,)), TermTest(Op.IS_NULL, A)
+    node = {"type": "not", "child": EQ}
+    assert parse_filter(node, null_safe=True) == Or((unequal, null))
+    assert parse_filter(node) == unequal
+    twice = {"type": "not", "child": node}
+    assert parse_filter(twice, null_safe=True) == TermTest(Op.EQUAL, A, (1,))
+    plain = {"type": "not-eq", "term": "a", "value": 1}
+    assert parse_filter(plain, null_safe=True) == unequal
+    both = {"type": "not", "child": {"type": "and", "left": EQ, "right": NULL}}
+    assert parse_filter(both, null_safe=True) == parse_filter(both)
+
+
 def test_long_chains_are_read_and_written_without_deep_nesting() -> None:
     chain: dict[str, Any] = EQ
     for number in range(2, 901):

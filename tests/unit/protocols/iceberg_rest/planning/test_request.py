@@ -8,6 +8,8 @@ import orjson
 import pytest
 
 from sluicegate.api.errors import InvalidRequest, MalformedRequest
+from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
+from sluicegate.protocols.iceberg_rest.planning.expressions.tree import Or, TermTest
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest, parse_plan_task
 
 
@@ -79,6 +81,13 @@ def test_a_plan_task_is_a_string() -> None:
     for body in (b"{}", b'{"plan-task": 1}'):
         with pytest.raises(InvalidRequest, match="plan-task must be a string"):
             parse_plan_task(body)
+
+
+def test_a_negated_equality_is_null_safe_but_for_pyiceberg() -> None:
+    equal = {"type": "eq", "term": "a", "value": 1}
+    body = orjson.dumps({"filter": {"type": "not", "child": equal}})
+    assert isinstance(PlanRequest.parse(body).filter, Or)
+    assert isinstance(PlanRequest.parse(body, Dialect.PYICEBERG).filter, TermTest)
 
 
 def test_equal_requests_have_the_same_source_regardless_of_the_snapshot() -> None:

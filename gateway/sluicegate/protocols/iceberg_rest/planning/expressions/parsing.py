@@ -29,19 +29,25 @@ _OPS = {op.value: op for op in Op}
 _TERM = {op: ("child" if op in UNARY | SETS else "left") for op in Op}
 
 
-def parse_filter(node: Any) -> Expression:
+def parse_filter(node: Any, *, null_safe: bool = False) -> Expression:
     """Parse the JSON value of a filter. Negations are moved into the tests.
+
+    Args:
+        node: The JSON value.
+        null_safe: Whether `not` of `eq` is true for null. Spark writes both `x <> 1` and
+            `NOT (x <=> 1)` so. If only values are meant, it usually adds a test for null.
 
     Raises:
         InvalidRequest: It is not an expression, is too deep, or has too many tests.
     """
-    return _Parser().expression(node, negated=False, depth=MAX_DEPTH)
+    return _Parser(null_safe).expression(node, negated=False, depth=MAX_DEPTH)
 
 
 class _Parser:
     """Counts the tests of one filter."""
 
-    def __init__(self) -> None:
+    def __init__(self, null_safe: bool) -> None:
+        self._null_safe = null_safe
         self._left = MAX_TESTS
 
     def expression(self, node: Any, *, negated: bool, depth: int) -> Expression:
@@ -52,7 +58,9 @@ class _Parser:
             return constant is not negated
         kind = _type(node)
         if kind == "not":
-            return self.expression(_member(node, "child"), negated=not negated, depth=depth - 1)
+            child = _member(node, "child")
+            found = self.expression(child, negated=not negated, depth=depth - 1)
+            return _with_null(found) if self._null_safe and _is_equality(child) else found
         if kind in ("and", "or"):
             children = [
                 self.expression(child, negated=negated, depth=depth - 1)
@@ -73,6 +81,17 @@ class _Parser:
         if op in SETS and not literals:
             return (op is Op.NOT_IN) is not negated
         return TermTest(op.negated if negated else op, term, literals)
+
+
+def _is_equality(node: Any) -> bool:
+    return isinstance(node, dict) and _constant(node) is None and _type(node) == Op.EQUAL.value
+
+
+def _with_null(test: Expression) -> Expression:
+    """A test that is also true for null, if it is an inequality."""
+    if isinstance(test, TermTest) and test.op is Op.NOT_EQUAL:
+        return any_of([test, TermTest(Op.IS_NULL, test.term)])
+    return test
 
 
 def _operands(node: Mapping[str, Any], kind: str) -> Iterator[Any]:
