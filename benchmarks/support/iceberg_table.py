@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from pyiceberg.table import Table
 
 _MANIFESTS = 10
 _LIVE = (0, 1)  # statuses of entries
+_ORDER_ID = 1  # a field id
 
 
 def columns(first: int = 0) -> pa.Table:
@@ -27,18 +29,25 @@ def columns(first: int = 0) -> pa.Table:
     )
 
 
-def fill(table: Table, files: int) -> None:
-    """Commit manifests that name so many files, all of them like one that is there."""
+def fill(table: Table, files: int, *, numbered: bool = False) -> None:
+    """Commit manifests that name so many files, all of them like one that is there.
+
+    Args:
+        table: An empty table with the columns of `columns`.
+        files: How many.
+        numbered: Whether each file has one order id by its statistics, its number in the table.
+    """
     for number in range(_MANIFESTS):
         table.append(columns(number))
     share = -(-files // _MANIFESTS)
     snapshot = table.refresh().current_snapshot()
     assert snapshot is not None
     for number, manifest in enumerate(snapshot.manifests(table.io)):
-        _multiply(_path(manifest.manifest_path), number, min(share, files - number * share))
+        rows = range(number * share, min((number + 1) * share, files))
+        _multiply(_path(manifest.manifest_path), number, rows, numbered)
 
 
-def _multiply(path: Path, number: int, count: int) -> None:
+def _multiply(path: Path, number: int, rows: range, numbered: bool) -> None:
     with path.open("rb") as stream:
         reader: Any = fastavro.reader(stream)
         schema = reader.writer_schema
@@ -46,11 +55,23 @@ def _multiply(path: Path, number: int, count: int) -> None:
         headers = {key: text for key, text in reader.metadata.items() if not key.startswith("avro.")}
     folder, _, name = entry["data_file"]["file_path"].rpartition("/")
     entries = [
-        {**entry, "data_file": {**entry["data_file"], "file_path": f"{folder}/{number}-{row}-{name}"}}
-        for row in range(count)
+        {
+            **entry,
+            "data_file": {
+                **entry["data_file"],
+                "file_path": f"{folder}/{number}-{at}-{name}",
+                **(_bounds(row) if numbered else {}),
+            },
+        }
+        for at, row in enumerate(rows)
     ]
     with path.open("wb") as stream:
         fastavro.writer(stream, schema, entries, codec="deflate", metadata=headers)
+
+
+def _bounds(order_id: int) -> dict[str, Any]:
+    bounds = [{"key": _ORDER_ID, "value": struct.pack("<q", order_id)}]
+    return {"lower_bounds": bounds, "upper_bounds": bounds}
 
 
 def _path(location: str) -> Path:

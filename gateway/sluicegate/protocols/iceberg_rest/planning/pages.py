@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from sluicegate.tables.snapshot import FileSet
 
-# Tasks of one response. For each page, all paths are compared again. A client parses an entire
-# response at once, which takes memory.
+# Tasks of one response. For each page, all paths are compared again, which is a third of its CPU time
+# with a million files. A client parses an entire response at once, which takes memory.
 PAGE_FILES = 10_000
 _PAGE_BYTES = 16 << 20
 _TASK_BYTES = 400  # without the residual

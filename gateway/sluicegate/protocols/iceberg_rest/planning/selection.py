@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -102,9 +102,9 @@ def _decided(
     columns: Columns,
     expression: Expression,
 ) -> Selection:
-    """Decide each distinct partition. Hidden ones are decided, too, which nobody can notice."""
+    """Decide each distinct partition of these files. Others are hidden, or have no files left."""
     chunks = files.table.column("partition_values").chunks
-    texts = {text for chunk in chunks for text in chunk.dictionary.to_pylist()}
+    texts = {text for each in _live(files, chunks) for text in each.unique().to_pylist()}
     if decisions.tests * len(texts) > MAX_DECISIONS:
         raise InvalidRequest(
             f"filter has {decisions.tests} tests of partition columns, too many for the table's "
@@ -123,8 +123,16 @@ def _decided(
     return Selection(kept, residuals)
 
 
+def _live(files: FileSet, chunks: Sequence[pa.DictionaryArray]) -> Iterator[pa.DictionaryArray]:
+    """The rows of each chunk that are live."""
+    start = 0
+    for chunk in chunks:
+        yield chunk if files.live is None else chunk.filter(files.live.slice(start, len(chunk)))
+        start += len(chunk)
+
+
 def _mask(chunk: pa.DictionaryArray, left: Mapping[str, Expression]) -> pa.BooleanArray:
-    wanted = [left[text] is not False for text in chunk.dictionary.to_pylist()]
+    wanted = [left.get(text, False) is not False for text in chunk.dictionary.to_pylist()]
     return pa.array(wanted, pa.bool_()).take(chunk.indices)
 
 

@@ -397,6 +397,17 @@ async def test_ids_of_large_requests_are_short_and_only_for_cancelling(tokens: P
         tokens.open_plan(ACME, view.table.shared, plan_id)
 
 
+async def test_hidden_partitions_are_not_decided() -> None:
+    view = await view_of(row("a"), row("hidden", "no date"), row("b", "2024-01-03"))
+    day = request_of(filter={"type": "not-eq", "term": "day", "value": "2024-01-03"})
+    with pytest.raises(UnsupportedOperation, match="'day' this Iceberg client cannot read"):
+        select(view, view.files, day)
+    shown = view.files.where(pa.array([True, False, True]))
+    assert [each.column("path").to_pylist() for each in select(view, shown, day).files.batches(9)] == [
+        ["a"]
+    ]
+
+
 async def test_too_many_decisions_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     view = await view_of(*(row(f"f{day}", f"2024-01-{day:02}") for day in range(1, 31)))
     days = [{"type": "eq", "term": "day", "value": number} for number in range(10)]
@@ -407,5 +418,7 @@ async def test_too_many_decisions_are_refused(monkeypatch: pytest.MonkeyPatch) -
     assert len(select(view, view.files, request).files) == 0
     assert MAX_DECISIONS > 300
     monkeypatch.setattr("sluicegate.protocols.iceberg_rest.planning.selection.MAX_DECISIONS", 299)
+    hidden = view.files.where(pa.array([True] * 29 + [False]))
+    assert len(select(view, hidden, request).files) == 0  # 290 decisions
     with pytest.raises(InvalidRequest, match=r"10 tests of partition columns, too many for .* 30"):
         select(view, view.files, request)
