@@ -1,0 +1,138 @@
+"""Deletion vectors of snapshots as blobs of Iceberg.
+
+A vector in a file of a Delta table and a `deletion-vector-v1` blob are the same bytes: length, magic
+number, bitmap and checksum. Sources: Delta protocol, "Deletion Vectors"; Iceberg Puffin specification,
+"deletion-vector-v1 blob type".
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from sluicegate.api.errors import TableUnreadable
+from sluicegate.tables.delta.vector_files import location as vector_location
+from sluicegate.tables.derived_files import DERIVED
+
+FRAME: Final = 8
+"""Bytes of a blob before and after the vector: its length and its checksum."""
+
+INLINE: Final = "i"
+"""The `storageType` of vectors that the descriptor contains."""
+
+_COUNT = struct.Struct(">I")
+_MAGIC = struct.pack("<I", 1681511377)
+_SMALLEST = 12  # bytes: magic number, and the number of bitmaps
+_LARGEST = (1 << 31) - 1 - FRAME  # clients read sizes as 32-bit integers
+_MOST_ROWS = (1 << 63) - 1
+_FIRST = 1  # in a vector file, the first vector comes after the version of the format
+_GENERATED = (INLINE, DERIVED)
+_B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
+_Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+_TO_B85 = bytes.maketrans(_Z85, _B85)
+_ALPHABET = frozenset(_Z85)
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """A deletion vector's descriptor.
+
+    Attributes:
+        kind: `storageType` of the descriptor.
+        text: The bitmap of an inline vector, a path, or a `DerivedFile`.
+        offset: Where the blob starts in its file.
+        size: Bytes of the blob.
+        cardinality: Number of deleted rows.
+    """
+
+    kind: str
+    text: str
+    offset: int
+    size: int
+    cardinality: int
+
+    @classmethod
+    def parse(cls, descriptor: Mapping[str, Any]) -> Self | None:
+        """Parse a value of `DELETION_VECTOR`. `None` if the vector deletes nothing.
+
+        Raises:
+            TableUnreadable: The descriptor is malformed.
+        """
+        kind, text = descriptor["storageType"], descriptor["pathOrInlineDv"]
+        size, cardinality = descriptor["sizeInBytes"], descriptor["cardinality"]
+        offset = descriptor["offset"]
+        if kind == INLINE and size == 0 and cardinality == 0:
+            return None
+        if kind is None or text is None or size is None or cardinality is None:
+            raise _malformed("a value is missing")
+        if not _SMALLEST <= size <= _LARGEST:
+            raise _malformed(f"sizeInBytes {size}")
+        if not 0 <= cardinality <= _MOST_ROWS:
+            raise _malformed(f"cardinality {cardinality}")
+        if offset is None:
+            offset = _FIRST
+        if offset < 0:
+            raise _malformed(f"offset {offset}")
+        return cls(kind, text, offset, size + FRAME, cardinality)
+
+    @property
+    def stored(self) -> bool:
+        """Whether the blob is in a file of the table."""
+        return self.kind not in _GENERATED
+
+    def location(self, root: str) -> str:
+        """The location of the file of a stored vector.
+
+        Args:
+            root: The table's location.
+
+        Raises:
+            TableUnreadable: The path is malformed, or the vector of an unknown kind.
+        """
+        located = vector_location(root, {"storageType": self.kind, "pathOrInlineDv": self.text})
+        if located is None:
+            raise _malformed("an inline vector has no file")
+        return located
+
+    def inline_blob(self) -> bytes:
+        """The blob of an inline vector.
+
+        Raises:
+            TableUnreadable: The text is not a vector of the declared size.
+        """
+        size = self.size - FRAME
+        text = self.text.encode()
+        if len(text) != -(-size // 4) * 5 or not _ALPHABET.issuperset(text):
+            raise _malformed("an inline vector has another size or other characters")
+        try:
+            payload = base64.b85decode(text.translate(_TO_B85))[:size]
+        except ValueError:
+            raise _malformed("an inline vector is not Z85") from None
+        return self.checked(b"%b%b%b" % (_COUNT.pack(size), payload, _COUNT.pack(zlib.crc32(payload))))
+
+    def checked(self, blob: bytes) -> bytes:
+        """The blob, if it is intact.
+
+        Raises:
+            TableUnreadable: Its size, magic number or checksum is wrong.
+        """
+        payload = memoryview(blob)[4:-4]
+        if (
+            len(blob) != self.size
+            or _COUNT.unpack(blob[:4])[0] != len(payload)
+            or payload[:4] != _MAGIC
+            or _COUNT.unpack(blob[-4:])[0] != zlib.crc32(payload)
+        ):
+            raise TableUnreadable(
+                "a deletion vector of the table is damaged",
+                detail=f"its file does not have it at {self.offset}",
+            )
+        return blob
+
+
+def _malformed(detail: str) -> TableUnreadable:
+    return TableUnreadable("the table contains a malformed deletion vector", detail=detail)
