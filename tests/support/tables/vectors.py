@@ -22,10 +22,17 @@ def inline_vector(rows: Sequence[int]) -> dict[str, Any]:
 
 def stored_vector(table: Path, rows: Sequence[int]) -> dict[str, Any]:
     """Write a vector's file into a table's folder; its descriptor."""
+    name, content, descriptor = vector_file(rows)
+    (table / name).write_bytes(content)
+    return descriptor
+
+
+def vector_file(rows: Sequence[int]) -> tuple[str, bytes, dict[str, Any]]:
+    """A file with one vector: its name, its bytes and the vector's descriptor."""
     data, name = _bitmap(rows), uuid.uuid4()
     frame = struct.pack(">I", len(data)) + data + struct.pack(">I", zlib.crc32(data))
-    (table / f"deletion_vector_{name}.bin").write_bytes(b"\1" + frame)
-    return {**_descriptor("u", _z85(name.bytes), len(data), len(rows)), "offset": 1}
+    descriptor = {**_descriptor("u", _z85(name.bytes), len(data), len(rows)), "offset": 1}
+    return f"deletion_vector_{name}.bin", b"\1" + frame, descriptor
 
 
 def _descriptor(storage: str, path: str, size: int, cardinality: int) -> dict[str, Any]:

@@ -1,0 +1,150 @@
+"""Reads deletion vectors: from the store, from the format, or from their descriptor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+import obstore
+
+from sluicegate.api import ConfigurationError, ObjectDirectory, UnsupportedOperation
+from sluicegate.api.errors import NotFound, ObjectMissing, StorageError, TableUnreadable
+from sluicegate.plugins import Instances
+from sluicegate.protocols.common.location_policy import LocationPolicy
+from sluicegate.protocols.common.resolver import OpenTable
+from sluicegate.tables.delta.gather import gather
+from sluicegate.tables.derived_files import DERIVED, DerivedFile
+from sluicegate.tables.iceberg.vector_blobs import INLINE, Vector
+from sluicegate.tables.reading.reader import TableReader
+from sluicegate.tables.reading.store_errors import store_errors
+from sluicegate.telemetry import span
+
+_REQUESTS = 8  # concurrent ones
+_GAP = 16 << 10  # bytes between vectors that are read rather than requested apart
+_BEYOND_THE_END = re.compile(
+    r"invalid range|range was invalid|invalidrange|status(?: code)?:? 416\b", re.IGNORECASE
+)
+
+
+class VectorSources:
+    """Reads vectors of tables.
+
+    Args:
+        instances: Finds the storage of files outside of a table's root.
+        reader: Generates the vectors that a format makes.
+    """
+
+    def __init__(self, instances: Instances, reader: TableReader) -> None:
+        self._instances = instances
+        self._reader = reader
+        self._reach = LocationPolicy(instances)
+
+    async def blobs(self, table: OpenTable, vectors: Sequence[Vector]) -> list[bytes]:
+        """The blob of each vector. The caller limits their number and sizes.
+
+        Raises:
+            TableUnreadable: A vector is damaged, or its file is missing.
+            UnsupportedOperation: A file is at a location that the table is not allowed to use.
+            StorageError: The store does not respond, or denies access.
+        """
+        by_file: dict[str, list[int]] = {}
+        found: dict[int, bytes] = {}
+        root = table.source.location
+        for index, vector in enumerate(vectors):
+            if vector.stored:
+                by_file.setdefault(vector.location(root), []).append(index)
+            elif vector.kind == INLINE:
+                found[index] = vector.inline_blob()
+        self._reach.check(table.source, by_file)
+        jobs = [
+            partial(self._read, await self._opened(table, location), location, vectors, wanted)
+            for location, rows in by_file.items()
+            for wanted in _neighbours(vectors, rows)
+        ]
+        for part in await gather(jobs, _REQUESTS):
+            found |= part
+        for index, vector in enumerate(vectors):
+            if vector.kind == DERIVED:
+                found[index] = await self._derived(table, vector)
+        return [found[index] for index in range(len(vectors))]
+
+    async def _opened(self, table: OpenTable, location: str) -> tuple[ObjectDirectory, str]:
+        """The directory that a file is read from, and the file's name in it."""
+        canonical = self._instances.canonical(location)
+        root = self._instances.canonical(table.source.location).rstrip("/") + "/"
+        if canonical.startswith(root):
+            return table.directory, canonical.removeprefix(root)
+        try:
+            canonical, storage = self._instances.storage_for(location)
+        except ConfigurationError as error:
+            raise UnsupportedOperation(
+                "the table has files outside the storage that this gateway is allowed to share",
+                detail=error.message,
+            ) from error
+        directory, _, name = canonical.rpartition("/")
+        return await storage.open(directory, None), name
+
+    async def _read(
+        self,
+        place: tuple[ObjectDirectory, str],
+        location: str,
+        vectors: Sequence[Vector],
+        wanted: Sequence[int],
+    ) -> dict[int, bytes]:
+        directory, name = place
+        start = vectors[wanted[0]].offset
+        end = max(vectors[index].offset + vectors[index].size for index in wanted)
+        with span("store.get"), _vector_errors(location):
+            read = await obstore.get_range_async(
+                directory.store, directory.key(name), start=start, end=end
+            )
+        content = memoryview(read)
+        return {index: _cut(vectors[index], content, vectors[index].offset - start) for index in wanted}
+
+    async def _derived(self, table: OpenTable, vector: Vector) -> bytes:
+        file = DerivedFile.parse(vector.text)
+        try:
+            content = await self._reader.derived(table.source, table.directory, file)
+        except NotFound as error:
+            raise TableUnreadable(
+                "a deletion vector of the table is missing", detail=error.for_operators
+            ) from error
+        return _cut(vector, memoryview(content), vector.offset)
+
+
+def _cut(vector: Vector, content: memoryview, start: int) -> bytes:
+    return vector.checked(bytes(content[start : start + vector.size]))
+
+
+def _neighbours(vectors: Sequence[Vector], rows: Sequence[int]) -> Iterator[list[int]]:
+    """Vectors of one file that are read by one request, in the order of their offsets."""
+    group: list[int] = []
+    end = 0
+    for index in sorted(rows, key=lambda index: vectors[index].offset):
+        vector = vectors[index]
+        if group and vector.offset > end + _GAP:
+            yield group
+            group, end = [], 0
+        group.append(index)
+        end = max(end, vector.offset + vector.size)
+    yield group
+
+
+@contextmanager
+def _vector_errors(location: str) -> Iterator[None]:
+    """Convert errors of the store: a missing file, or one that is too short, is the table's error."""
+    try:
+        with store_errors(location, "deletion vectors"):
+            yield
+    except ObjectMissing as error:
+        raise TableUnreadable(
+            "a deletion vector of the table is missing", detail=error.detail
+        ) from error
+    except StorageError as error:
+        if not _BEYOND_THE_END.search(error.detail or ""):
+            raise
+        raise TableUnreadable(
+            "a deletion vector of the table is damaged", detail=error.detail
+        ) from error
