@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,10 +9,9 @@ import pyarrow as pa
 
 from sluicegate.api.errors import TableUnreadable
 from sluicegate.api.models import join_location
+from sluicegate.tables.delta import z85
 from sluicegate.tables.delta.log_files.paths import check_servable
 
-_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-_DIGITS = {character: value for value, character in enumerate(_ALPHABET)}
 _UUID_LENGTH = 20
 
 
@@ -30,27 +28,24 @@ def location(table: str, vector: Mapping[str, Any]) -> str | None:
         raise TableUnreadable("the table's log contains a deletion vector without a path")
     if kind == "i":
         return None
+    if kind == "u" and len(path) == _UUID_LENGTH:  # the usual case
+        return join_location(table, _name(path))
     check_servable(pa.array([path], pa.string()), "a deletion vector of the table's log")
     if kind == "p":
         return str(path)
-    if kind == "u" and len(path) >= _UUID_LENGTH:
-        prefix, encoded = path[:-_UUID_LENGTH], path[-_UUID_LENGTH:]
-        name = f"deletion_vector_{uuid.UUID(bytes=_z85(encoded))}.bin"
-        return join_location(table, f"{prefix}/{name}" if prefix else name)
+    if kind == "u" and len(path) > _UUID_LENGTH:
+        name = f"{path[:-_UUID_LENGTH]}/{_name(path[-_UUID_LENGTH:])}"
+        return join_location(table, name)
     raise TableUnreadable(
         "the table's log contains a deletion vector of an unknown kind", detail=str(kind)
     )
 
 
-def _z85(text: str) -> bytes:
-    """Decode Z85 (ZeroMQ RFC 32), in which the log writes a vector file's UUID."""
+def _name(encoded: str) -> str:
+    """The name of the file with an encoded UUID."""
     try:
-        digits = [_DIGITS[character] for character in text]
-        return b"".join(
-            sum(
-                digit * 85 ** (4 - place) for place, digit in enumerate(digits[start : start + 5])
-            ).to_bytes(4, "big")
-            for start in range(0, len(digits), 5)
-        )
-    except (KeyError, OverflowError):
+        digits = z85.decode(encoded).hex()
+    except ValueError:
         raise TableUnreadable("the table's log contains a malformed deletion vector path") from None
+    parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
+    return f"deletion_vector_{'-'.join(parts)}.bin"
