@@ -7,19 +7,24 @@ number, bitmap and checksum. Sources: Delta protocol, "Deletion Vectors"; Iceber
 
 from __future__ import annotations
 
-import base64
 import struct
 import zlib
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Final, Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from sluicegate.api.errors import TableUnreadable
+from sluicegate.tables.delta import z85
 from sluicegate.tables.delta.vector_files import location as vector_location
 from sluicegate.tables.derived_files import DERIVED
 
 FRAME: Final = 8
 """Bytes of a blob before and after the vector: its length and its checksum."""
+
+FIRST: Final = 1
+"""The offset of a vector whose descriptor has none: after the version of the file's format."""
 
 INLINE: Final = "i"
 """The `storageType` of vectors that the descriptor contains."""
@@ -28,13 +33,8 @@ _COUNT = struct.Struct(">I")
 _MAGIC = struct.pack("<I", 1681511377)
 _SMALLEST = 12  # bytes: magic number, and the number of bitmaps
 _LARGEST = (1 << 31) - 1 - FRAME  # clients read sizes as 32-bit integers
-_MOST_ROWS = (1 << 63) - 1
-_FIRST = 1  # in a vector file, the first vector comes after the version of the format
 _GENERATED = (INLINE, DERIVED)
-_B85 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
-_Z85 = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-_TO_B85 = bytes.maketrans(_Z85, _B85)
-_ALPHABET = frozenset(_Z85)
+_VALUES = ("storageType", "pathOrInlineDv", "offset", "sizeInBytes", "cardinality")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,25 +56,29 @@ class Vector:
     cardinality: int
 
     @classmethod
-    def parse(cls, descriptor: Mapping[str, Any]) -> Self | None:
-        """Parse a value of `DELETION_VECTOR`. `None` if the vector deletes nothing.
+    def of(
+        cls,
+        kind: str | None,
+        text: str | None,
+        offset: int | None,
+        size: int | None,
+        cardinality: int | None,
+    ) -> Self | None:
+        """The vector with these values of a `DELETION_VECTOR`. `None` if it deletes nothing.
 
         Raises:
             TableUnreadable: The descriptor is malformed.
         """
-        kind, text = descriptor["storageType"], descriptor["pathOrInlineDv"]
-        size, cardinality = descriptor["sizeInBytes"], descriptor["cardinality"]
-        offset = descriptor["offset"]
         if kind == INLINE and size == 0 and cardinality == 0:
             return None
         if kind is None or text is None or size is None or cardinality is None:
             raise _malformed("a value is missing")
         if not _SMALLEST <= size <= _LARGEST:
             raise _malformed(f"sizeInBytes {size}")
-        if not 0 <= cardinality <= _MOST_ROWS:
+        if cardinality < 0:
             raise _malformed(f"cardinality {cardinality}")
         if offset is None:
-            offset = _FIRST
+            offset = FIRST
         if offset < 0:
             raise _malformed(f"offset {offset}")
         return cls(kind, text, offset, size + FRAME, cardinality)
@@ -105,11 +109,10 @@ class Vector:
             TableUnreadable: The text is not a vector of the declared size.
         """
         size = self.size - FRAME
-        text = self.text.encode()
-        if len(text) != -(-size // 4) * 5 or not _ALPHABET.issuperset(text):
-            raise _malformed("an inline vector has another size or other characters")
+        if len(self.text) != -(-size // 4) * 5:
+            raise _malformed("an inline vector has another size")
         try:
-            payload = base64.b85decode(text.translate(_TO_B85))[:size]
+            payload = z85.decode(self.text)[:size]
         except ValueError:
             raise _malformed("an inline vector is not Z85") from None
         return self.checked(b"%b%b%b" % (_COUNT.pack(size), payload, _COUNT.pack(zlib.crc32(payload))))
@@ -132,6 +135,15 @@ class Vector:
                 detail=f"its file does not have it at {self.offset}",
             )
         return blob
+
+
+def vectors_of(column: pa.ChunkedArray) -> list[Vector | None]:
+    """The vectors in a column of `DELETION_VECTOR`; raises as `Vector.of` does."""
+    values = [pc.struct_field(column, name).to_pylist() for name in _VALUES]
+    return [
+        Vector.of(*each) if present else None
+        for present, each in zip(column.is_valid().to_pylist(), zip(*values, strict=True), strict=True)
+    ]
 
 
 def _malformed(detail: str) -> TableUnreadable:

@@ -8,7 +8,7 @@ depends on how the snapshot was read. Vectors are therefore sorted by kind, then
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from sluicegate.protocols.common.column_values import texts
 from sluicegate.protocols.iceberg_rest.view import ViewPaths
 from sluicegate.tables.derived_files import DERIVED
 from sluicegate.tables.iceberg.puffin import HEAD, PuffinVector, file_size
-from sluicegate.tables.iceberg.vector_blobs import FRAME, INLINE, Vector
+from sluicegate.tables.iceberg.vector_blobs import FIRST, FRAME, INLINE, Vector, vectors_of
 from sluicegate.tables.snapshot import FileSet
 
 # Clients that need these files read all of a file, and its vectors are in memory at once.
@@ -27,8 +27,10 @@ _FILE_VECTORS = 256
 _FILE_BYTES = 8 << 20
 _LARGEST_VECTOR = 32 << 20
 
-_KINDS = pa.array([INLINE, DERIVED])
-_STORED = len(_KINDS)  # stored vectors come last, and only for clients that cannot read them in place
+_GENERATED = (INLINE, DERIVED)
+_KINDS = pa.array(_GENERATED)
+# Stored vectors come last, and only for clients that cannot read them in place.
+_STORED = len(_GENERATED)
 
 
 class VectorLayout:
@@ -45,12 +47,17 @@ class VectorLayout:
     """
 
     def __init__(self, files: FileSet, *, stored: bool) -> None:
-        self._vectors = _sorted_vectors(files, stored=stored)
-        self._paths = self._vectors.column("path")
-        kinds = self._vectors.column("kind").to_pylist()
-        self._segments = [bisect_left(kinds, kind) for kind in range(_STORED + 1)] + [len(kinds)]
-        self._starts, self._offsets = _places(kinds, self._vectors.column("size").to_pylist())
-        self._sizes: dict[int, int] = {}
+        self._vectors = files.table.column("deletion_vector")
+        self._texts = pc.struct_field(self._vectors, "pathOrInlineDv")
+        self._own_offsets = pc.struct_field(self._vectors, "offset")
+        order = _in_order(files, stored=stored)
+        self._rows = order.column("row")
+        self._paths = texts(order.column("path"))
+        self._places = {path: place for place, path in enumerate(self._paths)}
+        kinds = order.column("kind").to_pylist()
+        self._blob_sizes = array("q", order.column("size").to_pylist())
+        self._starts, self._offsets = _places(kinds, self._blob_sizes)
+        self._file_sizes: dict[int, int] = {}
 
     def place(self, path: str, vector: Vector) -> tuple[int, int]:
         """The number of the file with the vector of a data file, and the offset of its blob.
@@ -62,15 +69,13 @@ class VectorLayout:
         Raises:
             UnsupportedOperation: The view does not have this vector for this file.
         """
-        kind = _STORED if vector.stored else _KINDS.index(vector.kind).as_py()
-        first, end = self._segments[kind], self._segments[kind + 1]
-        row = bisect_left(self._paths, path, first, end, key=_text)
-        if row == end or self._paths[row].as_py() != path or self._vector(row) != vector:
+        at = self._places.get(path)
+        if at is None or not self._has(at, vector):
             raise UnsupportedOperation(
                 "an incremental scan cannot read a deletion vector that the last snapshot does not "
                 "have: read the snapshots"
             )
-        return bisect_right(self._starts, row) - 1, self._offsets[row]
+        return bisect_right(self._starts, at) - 1, self._offsets[at]
 
     def members(self, number: int) -> list[tuple[str, Vector]]:
         """The data files and vectors of a file.
@@ -83,20 +88,25 @@ class VectorLayout:
         start = self._starts[number]
         after = number + 1
         end = self._starts[after] if after < len(self._starts) else len(self._paths)
-        paths = texts(self._paths.slice(start, end - start))
-        return [(path, self._vector(row)) for row, path in enumerate(paths, start)]
+        paths = self._paths[start:end]
+        vectors = vectors_of(self._vectors.take(self._rows.slice(start, end - start)))
+        return [(path, vector) for path, vector in zip(paths, vectors, strict=True) if vector]
 
     def file_size(self, number: int, paths: ViewPaths) -> int:
         """Bytes of a file, whose footer contains the view's paths; raises as `members` does."""
-        if number not in self._sizes:
-            self._sizes[number] = file_size(described(self.members(number), paths))
-        return self._sizes[number]
+        if number not in self._file_sizes:
+            self._file_sizes[number] = file_size(described(self.members(number), paths))
+        return self._file_sizes[number]
 
-    def _vector(self, row: int) -> Vector:
-        vector = Vector.parse(self._vectors.column("vector")[row].as_py())
-        if vector is None:
-            raise TableUnreadable("the table contains a malformed deletion vector")
-        return vector
+    def _has(self, at: int, vector: Vector) -> bool:
+        """Whether a place is for this vector, and not for another one of the same data file."""
+        row = self._rows[at].as_py()
+        offset = self._own_offsets[row].as_py()
+        return (
+            self._texts[row].as_py() == vector.text
+            and self._blob_sizes[at] == vector.size
+            and (FIRST if offset is None else offset) == vector.offset
+        )
 
 
 def described(members: Sequence[tuple[str, Vector]], paths: ViewPaths) -> list[PuffinVector]:
@@ -108,38 +118,37 @@ def described(members: Sequence[tuple[str, Vector]], paths: ViewPaths) -> list[P
     ]
 
 
-def _sorted_vectors(files: FileSet, *, stored: bool) -> pa.Table:
-    """Path, vector, kind (its place in the order) and size of the blobs in a layout's order."""
-    table = files.table.select(["path", "deletion_vector"])
-    present = pc.is_valid(table.column("deletion_vector"))
-    table = table.filter(present if files.live is None else pc.and_(present, files.live))
-    vectors = table.column("deletion_vector")
-    kinds = pc.index_in(pc.struct_field(vectors, "storageType"), value_set=_KINDS)
-    sizes = pc.struct_field(vectors, "sizeInBytes").fill_null(-1).cast(pa.int64())
+def _in_order(files: FileSet, *, stored: bool) -> pa.Table:
+    """The vectors of a layout: path, row in `files.table`, kind (in its order) and size of the blob."""
+    vectors = files.table.column("deletion_vector")
+    present = vectors.is_valid()
+    rows = pc.indices_nonzero(present if files.live is None else pc.and_(present, files.live))
+    kinds = pc.index_in(pc.struct_field(vectors, "storageType").take(rows), value_set=_KINDS)
+    sizes = pc.struct_field(vectors, "sizeInBytes").take(rows).fill_null(-1).cast(pa.int64())
+    _check_sizes(sizes)
     table = pa.table(
         {
-            "path": table.column("path"),
-            "vector": vectors,
+            "path": files.table.column("path").take(rows),
+            "row": rows,
             "kind": kinds.fill_null(_STORED),
             "size": pc.add(sizes, FRAME),
         }
     )
-    wanted = pc.greater(table.column("size"), FRAME)
+    wanted = pc.greater(sizes, 0)
     if not stored:
         wanted = pc.and_(wanted, pc.less(table.column("kind"), _STORED))
-    _check_sizes(table)
     table = table.filter(wanted)
-    table = table.take(pc.sort_indices(table, [("kind", "ascending"), ("path", "ascending")]))
     if pc.count_distinct(table.column("path")).as_py() != len(table):
         raise TableUnreadable("the table contains a data file with two deletion vectors")
-    return table.combine_chunks()
+    order = pc.sort_indices(table, [("kind", "ascending"), ("path", "ascending")])
+    return table.take(order).combine_chunks()
 
 
-def _check_sizes(table: pa.Table) -> None:
-    if not len(table):
+def _check_sizes(sizes: pa.ChunkedArray) -> None:
+    if not len(sizes):
         return
-    least, most = pc.min_max(table.column("size")).as_py().values()
-    if least < FRAME:
+    least, most = pc.min_max(sizes).as_py().values()
+    if least < 0:
         raise TableUnreadable("the table contains a malformed deletion vector", detail="sizeInBytes")
     if most > _LARGEST_VECTOR:
         raise UnsupportedOperation(
@@ -160,7 +169,3 @@ def _places(kinds: Sequence[int], sizes: Sequence[int]) -> tuple[array[int], arr
         offsets.append(offset)
         count, offset = count + 1, offset + size
     return starts, offsets
-
-
-def _text(scalar: pa.Scalar) -> str:
-    return str(scalar.as_py())

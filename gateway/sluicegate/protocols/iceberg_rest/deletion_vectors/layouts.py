@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -26,20 +27,44 @@ class Layouts:
         # Each view has paths of its own, which live as long as its plan is being encoded.
         self._kept: WeakKeyDictionary[ViewPaths, VectorLayout] = WeakKeyDictionary()
 
-    async def of(self, view: IcebergView) -> VectorLayout:
-        """The layout of a view; raises as `VectorLayout` does."""
+    async def blobs(
+        self, view: IcebergView, paths: Sequence[str], vectors: Sequence[Vector | None]
+    ) -> dict[int, VectorBlob]:
+        """The places of vectors in generated files, by row.
+
+        Args:
+            view: The view.
+            paths: Its data files.
+            vectors: The vector of each data file.
+
+        Raises:
+            TableUnreadable: See `VectorLayout`.
+            UnsupportedOperation: See `VectorLayout` and `VectorLayout.place`.
+        """
+        wanted = [
+            (row, path, vector)
+            for row, (path, vector) in enumerate(zip(paths, vectors, strict=True))
+            if vector is not None
+        ]
+        # The first of them computes the layout and the footers of many files.
+        return await anyio.to_thread.run_sync(self._blobs, view, wanted)
+
+    def _blobs(
+        self, view: IcebergView, wanted: Sequence[tuple[int, str, Vector]]
+    ) -> dict[int, VectorBlob]:
+        if not wanted:
+            return {}
+        layout = self._layout(view)
+        return {row: _blob(view, layout, path, vector) for row, path, vector in wanted}
+
+    def _layout(self, view: IcebergView) -> VectorLayout:
         layout = self._kept.get(view.paths)
         if layout is None:
-            layout = await anyio.to_thread.run_sync(self._made, view)
-            self._kept[view.paths] = layout
+            layout = self._kept[view.paths] = VectorLayout(view.files, stored=self._stored)
         return layout
 
-    def _made(self, view: IcebergView) -> VectorLayout:
-        return VectorLayout(view.files, stored=self._stored)
 
-
-def generated_blob(view: IcebergView, layout: VectorLayout, path: str, vector: Vector) -> VectorBlob:
-    """The place of a vector in a generated file; raises as `VectorLayout.place` does."""
+def _blob(view: IcebergView, layout: VectorLayout, path: str, vector: Vector) -> VectorBlob:
     number, offset = layout.place(path, vector)
     size = layout.file_size(number, view.paths)
     return VectorBlob(vectors_name(number), offset, vector.size, vector.cardinality, size)

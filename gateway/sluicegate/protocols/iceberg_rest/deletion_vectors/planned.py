@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from sluicegate.protocols.common.column_values import texts
-from sluicegate.protocols.iceberg_rest.deletion_vectors.layouts import Layouts, generated_blob
+from sluicegate.protocols.iceberg_rest.deletion_vectors.layouts import Layouts
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlob
 from sluicegate.protocols.iceberg_rest.view import IcebergView
-from sluicegate.tables.iceberg.vector_blobs import Vector
+from sluicegate.tables.iceberg.vector_blobs import Vector, vectors_of
 
 
 class StoredVectors:
@@ -24,17 +24,17 @@ class StoredVectors:
 
     async def of(self, view: IcebergView, files: pa.Table) -> Sequence[VectorBlob | None]:
         """The vector of each file; see `VectorBlobs.of`."""
-        vectors = _parsed(files)
+        vectors = vectors_of(files.column("deletion_vector"))
         paths = _relative_paths(view, vectors)
+        generated: dict[int, VectorBlob] = {}
         if any(vector is not None and not vector.stored for vector in vectors):
-            layout = await self._layouts.of(view)
+            in_files = [None if vector is None or vector.stored else vector for vector in vectors]
+            generated = await self._layouts.blobs(view, texts(files.column("path")), in_files)
         return [
-            None
-            if vector is None
-            else _in_place(vector, paths[vector.kind, vector.text])
-            if vector.stored
-            else generated_blob(view, layout, path, vector)
-            for path, vector in zip(texts(files.column("path")), vectors, strict=True)
+            _in_place(vector, paths[vector.kind, vector.text])
+            if vector is not None and vector.stored
+            else generated.get(row)
+            for row, vector in enumerate(vectors)
         ]
 
 
@@ -46,20 +46,11 @@ class PuffinVectors:
 
     async def of(self, view: IcebergView, files: pa.Table) -> Sequence[VectorBlob | None]:
         """The vector of each file; see `VectorBlobs.of`."""
-        vectors = _parsed(files)
+        vectors = vectors_of(files.column("deletion_vector"))
         _relative_paths(view, vectors)  # reports malformed ones before a client requests them
-        layout = await self._layouts.of(view)
-        return [
-            None if vector is None else generated_blob(view, layout, path, vector)
-            for path, vector in zip(texts(files.column("path")), vectors, strict=True)
-        ]
-
-
-def _parsed(files: pa.Table) -> list[Vector | None]:
-    return [
-        None if descriptor is None else Vector.parse(descriptor)
-        for descriptor in files.column("deletion_vector").to_pylist()
-    ]
+        paths = texts(files.column("path"))
+        blobs = await self._layouts.blobs(view, paths, vectors)
+        return [blobs.get(row) for row in range(files.num_rows)]
 
 
 def _in_place(vector: Vector, path: str) -> VectorBlob:
