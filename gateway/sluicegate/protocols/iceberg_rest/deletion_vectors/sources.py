@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
+import anyio
+import anyio.to_thread
 import obstore
 
 from sluicegate.api import ConfigurationError, ObjectDirectory, UnsupportedOperation
@@ -50,13 +52,12 @@ class VectorSources:
             StorageError: The store does not respond, or denies access.
         """
         by_file: dict[str, list[int]] = {}
-        found: dict[int, bytes] = {}
         root = table.source.location
         for index, vector in enumerate(vectors):
             if vector.stored:
                 by_file.setdefault(vector.location(root), []).append(index)
-            elif vector.kind == INLINE:
-                found[index] = vector.inline_blob()
+        # Decoding takes a second for the largest file.
+        found = await anyio.to_thread.run_sync(_inline, vectors)
         self._reach.check(table.source, by_file)
         jobs = [
             partial(self._read, await self._opened(table, location), location, vectors, wanted)
@@ -112,6 +113,12 @@ class VectorSources:
                 "a deletion vector of the table is missing", detail=error.for_operators
             ) from error
         return _cut(vector, memoryview(content), vector.offset)
+
+
+def _inline(vectors: Sequence[Vector]) -> dict[int, bytes]:
+    return {
+        index: vector.inline_blob() for index, vector in enumerate(vectors) if vector.kind == INLINE
+    }
 
 
 def _cut(vector: Vector, content: memoryview, start: int) -> bytes:
