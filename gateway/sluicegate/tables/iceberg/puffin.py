@@ -1,6 +1,6 @@
 """Puffin files with deletion vectors, for Iceberg clients that cannot read vectors where they are.
 
-Source: Iceberg Puffin specification, "deletion-vector-v1 blob type".
+Source: Puffin specification, "deletion-vector-v1 blob type".
 """
 
 from __future__ import annotations

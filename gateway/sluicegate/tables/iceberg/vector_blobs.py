@@ -1,7 +1,7 @@
 """Deletion vectors of snapshots as blobs of Iceberg.
 
 A vector in a file of a Delta table and a `deletion-vector-v1` blob are the same bytes: length, magic
-number, bitmap and checksum. Sources: Delta protocol, "Deletion Vectors"; Iceberg Puffin specification,
+number, bitmap and checksum. Sources: Delta protocol, "Deletion Vectors"; Puffin specification,
 "deletion-vector-v1 blob type".
 """
 
