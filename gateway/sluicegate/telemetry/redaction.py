@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 REDACTED = "***"
 
@@ -86,6 +87,8 @@ def redact(text: str) -> str:
     query strings of signed URLs (percent-encoded ones, too), passwords in URLs, private keys, and the
     values of keys that are named like a secret, however these are quoted.
     """
+    if not is_suspicious(text):  # nearly all texts
+        return text
     lowered = text.lower()
     for rule in _RULES:
         if any(hint in lowered for hint in rule.hints):
@@ -106,7 +109,14 @@ def redact_value(value: object) -> object:
 
 def redact_fields(fields: Mapping[str, object]) -> dict[str, object]:
     """Return fields with redacted strings. Fields that are named like a secret become `***`."""
-    return {
-        redact(str(key)): REDACTED if _FIELD.search(str(key)) else redact_value(value)
-        for key, value in fields.items()
-    }
+    redacted = {}
+    for key, value in fields.items():
+        name, is_secret = _field(str(key))
+        redacted[name] = REDACTED if is_secret else redact_value(value)
+    return redacted
+
+
+@lru_cache(maxsize=256)  # the fields of most lines are the same
+def _field(key: str) -> tuple[str, bool]:
+    """The redacted name of a field, and whether it is named like a secret."""
+    return redact(key), _FIELD.search(key) is not None
