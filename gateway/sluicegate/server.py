@@ -12,6 +12,7 @@ from sluicegate.app import Gateway
 from sluicegate.config import Settings
 from sluicegate.config.served_address import announced, served_at
 from sluicegate.http.serving import Tls, bind, serve_app
+from sluicegate.http.shared_listener.process_counts import ListenerShare
 
 
 async def serve_gateway(
@@ -43,7 +44,7 @@ async def serve_on(
     *,
     on_ready: Callable[[str], None] = lambda address: None,
     stop: asyncio.Event | None = None,
-    shared: bool = False,
+    share: ListenerShare | None = None,
 ) -> None:
     """Serve on a bound socket; see `serve_gateway`.
 
@@ -53,8 +54,8 @@ async def serve_on(
         on_ready: See `serve_gateway`.
         stop: See `serve_gateway`. If the listener is shared, idle connections stay open a little, so
             that no request is lost.
-        shared: Whether other processes serve on the same socket. Their supervisor announces the
-            address.
+        share: The share of this process, if others serve on the same socket. Their supervisor
+            announces the address.
 
     Raises:
         ConfigurationError: The gateway can't start.
@@ -64,9 +65,9 @@ async def serve_on(
     host, port = listener.getsockname()[:2]
     async with Gateway.running(served_at(settings, host, port)) as gateway:
         start = _Start(gateway, on_ready, stop or asyncio.Event())
-        if shared:
+        if share is not None:
             await gateway.warm_up()  # the other processes serve meanwhile
-        with nullcontext() if shared else announced(settings, host, port):
+        with nullcontext() if share is not None else announced(settings, host, port):
             try:
                 await serve_app(
                     gateway.asgi(),
@@ -75,9 +76,9 @@ async def serve_on(
                     limits=server.limits,
                     forwarded_allow_ips=server.forwarded_allow_ips,
                     tls=tls,
-                    on_ready=on_ready if shared else start.begin,
+                    on_ready=start.begin if share is None else on_ready,
                     stop=start.stop,
-                    shared=shared,
+                    share=share,
                 )
             finally:
                 await start.end()

@@ -126,6 +126,27 @@ def test_each_process_accepts_connections(gateway: RunningGateway) -> None:
                 client.close()
 
 
+@pytest.mark.parametrize("count", [2, 8, 64])
+def test_processes_get_equal_parts_of_a_burst_of_connections(
+    gateway: RunningGateway, count: int
+) -> None:
+    address = httpx.URL(gateway.address)
+    for _ in range(5):
+        clients = [socket.create_connection((address.host, address.port)) for _ in range(count)]
+        try:
+            wait_until(lambda: sum(established(gateway)) == count)
+            assert max(established(gateway)) <= count // 2 + count // 8, established(gateway)
+        finally:
+            for client in clients:
+                client.close()
+        wait_until(lambda: sum(established(gateway)) == 0)
+
+
+def established(gateway: RunningGateway) -> list[int]:
+    """The number of accepted connections of each process."""
+    return [tcp_states(pid).count("ESTABLISHED") for pid in workers(gateway)]
+
+
 def test_sighup_replaces_all_processes_without_a_failed_request(gateway: RunningGateway) -> None:
     before = workers(gateway)
     with Clients(gateway.address) as clients:

@@ -52,6 +52,9 @@ class Connections:
         proxies: Addresses or networks that connect on behalf of others and are exempt from the limit
             per address.
         clock: Monotonic seconds.
+
+    Attributes:
+        on_change: Called when the number of open connections has changed.
     """
 
     def __init__(self, limits: HttpLimits, proxies: Sequence[str], clock: Callable[[], float]) -> None:
@@ -64,6 +67,7 @@ class Connections:
         self._waiting: dict[Connection, float] = {}  # ordered by time
         self._refusals: Counter[str] = Counter()  # since the last log line
         self._is_empty = asyncio.Event()
+        self.on_change: Callable[[], None] = lambda: None
 
     def admit(self, connection: Connection, host: str | None) -> SluicegateError | None:
         """Count a new connection, or return the error with which it is refused."""
@@ -78,7 +82,12 @@ class Connections:
         if address:
             self._of_address[address] += 1
         self.waits(connection, self.clock())
+        self.on_change()
         return None
+
+    def __len__(self) -> int:
+        """The number of open connections, without those that were refused."""
+        return len(self._open)
 
     def count_refusal(self, reason: str) -> None:
         """Count a refusal that does not appear in the application's access log."""
@@ -114,6 +123,7 @@ class Connections:
             self._of_address[connection.address] -= 1
             if not self._of_address[connection.address]:
                 del self._of_address[connection.address]
+        self.on_change()
 
     async def until_empty(self) -> None:
         """Wait until no connection is open."""

@@ -23,6 +23,8 @@ from sluicegate.http.connections import Connections
 from sluicegate.http.descriptors import connections_within_files
 from sluicegate.http.limits import HttpLimits
 from sluicegate.http.protocol import LimitedHttpProtocol
+from sluicegate.http.shared_listener.acceptor import Acceptor
+from sluicegate.http.shared_listener.process_counts import ListenerShare
 
 _BACKLOG = 2048  # connections that the kernel queues while the event loop is busy
 # Seconds for which idle connections of a replaced process stay open, so that a request that is on its
@@ -56,7 +58,7 @@ async def serve_app(
     on_ready: Callable[[str], None] = lambda address: None,
     on_stop: Callable[[], None] = lambda: None,
     stop: asyncio.Event | None = None,
-    shared: bool = False,
+    share: ListenerShare | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM.
 
@@ -71,7 +73,7 @@ async def serve_app(
         on_stop: Called at the start of the shutdown, before running responses are awaited.
         stop: Setting this event stops the server as a signal does. With a shared listener, idle
             connections then stay open until their next response, at most 5 seconds.
-        shared: Whether other processes accept connections from the same socket.
+        share: The share of this process, if others accept connections from the same socket.
 
     Raises:
         ConfigurationError: The certificates cannot be used.
@@ -94,7 +96,7 @@ async def serve_app(
         _use_tls(config, tls)
     ready = partial(on_ready, address_of(listener, secure=tls is not None))
     connections = Connections(connections_within_files(limits), forwarded_allow_ips, time.monotonic)
-    await _Server(config, connections, ready, on_stop, stop, shared).serve(sockets=[listener])
+    await _Server(config, connections, ready, on_stop, stop, share).serve(sockets=[listener])
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -145,7 +147,7 @@ class _Server(uvicorn.Server):
         on_ready: Callable[[], None],
         on_stop: Callable[[], None],
         stop: asyncio.Event | None,
-        shared: bool,
+        share: ListenerShare | None,
     ) -> None:
         super().__init__(config)
         self._connections = connections
@@ -153,39 +155,57 @@ class _Server(uvicorn.Server):
         self._on_ready = on_ready
         self._on_stop = on_stop
         self._stop = stop
-        self._shared = shared
+        self._share = share
+        self._acceptor: Acceptor | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         loop, tls = asyncio.get_running_loop(), self.config.ssl
         timeout = None if tls is None else self._connections.limits.head_timeout
-        # The event loop accepts up to `backlog` connections at once. One at a time, other processes get
-        # their share. The kernel's queue gets its length afterwards.
-        backlog = 1 if self._shared else _BACKLOG
-        self.servers = [
-            await loop.create_server(
-                self._connected, sock=each, ssl=tls, backlog=backlog, ssl_handshake_timeout=timeout
+        (listener,) = sockets or []
+        if self._share is None:
+            server = await loop.create_server(
+                self._connected,
+                sock=listener,
+                ssl=tls,
+                backlog=_BACKLOG,
+                ssl_handshake_timeout=timeout,
             )
-            for each in sockets or ()
-        ]
-        if self._shared:
-            for each in sockets or ():
-                each.listen(_BACKLOG)
+            self.servers = [server]
+        else:
+            self._acceptor = self._accept(listener, self._share, timeout)
         self.started = True
         self._watching = asyncio.create_task(self._connections.watch())
         self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._on_stop()
-        if self._shared and self._stop is not None and self._stop.is_set():
-            await self._leave()
+        if self._acceptor is not None:
+            if self._stop is not None and self._stop.is_set():
+                await self._leave(self._acceptor)
+            await self._acceptor.aclose()
         await super().shutdown(sockets)
         if self._watching is not None:
             await cancel_all(self._watching)
 
-    async def _leave(self) -> None:
+    def _accept(self, listener: socket.socket, share: ListenerShare, timeout: float | None) -> Acceptor:
+        """Accept connections as other processes leave them to this one."""
+        listener.setblocking(False)
+        listener.listen(_BACKLOG)
+        connections = self._connections
+        acceptor = Acceptor(
+            listener,
+            self._connected,
+            share,
+            connections.__len__,
+            tls=self.config.ssl,
+            handshake_timeout=timeout,
+        )
+        connections.on_change = acceptor.publish
+        return acceptor
+
+    async def _leave(self, acceptor: Acceptor) -> None:
         """Accept no more connections, and wait a little for clients to leave the idle ones."""
-        for server in self.servers:
-            server.close()
+        acceptor.close()
         for connection in self.server_state.connections:
             cast("LimitedHttpProtocol", connection).close_after_response()
         with suppress(TimeoutError):

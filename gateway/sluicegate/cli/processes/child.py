@@ -7,9 +7,11 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Sequence
+from functools import partial
 from subprocess import DEVNULL
 
 from sluicegate.cli.processes.sockets import WorkerSockets
+from sluicegate.http.shared_listener.process_counts import ProcessCounts
 
 
 class Child:
@@ -20,36 +22,41 @@ class Child:
         process: asyncio.subprocess.Process,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
+        on_end: Callable[[], None],
     ) -> None:
         self._process = process
+        self._on_end = on_end
         self._reader = reader
         self._writer = writer
 
     @classmethod
     async def start(
-        cls, command: Callable[[WorkerSockets], Sequence[str]], listener: socket.socket
+        cls,
+        command: Callable[[WorkerSockets], Sequence[str]],
+        listener: socket.socket,
+        counts: ProcessCounts,
     ) -> Child:
         """Start a process, which inherits the listener and one end of a pair of sockets.
 
         Args:
-            command: Builds the command line from the inherited file descriptors.
+            command: Builds the command line from what the process inherits.
             listener: A bound socket.
+            counts: The open connections of all workers. The new one gets a place until it ends.
+
+        Raises:
+            OSError: There are too many processes or open files.
         """
-        ours, theirs = socket.socketpair()
-        with theirs:
-            sockets = WorkerSockets(listener.fileno(), theirs.fileno())
-            try:
-                process = await asyncio.create_subprocess_exec(
-                    *command(sockets),
-                    stdin=DEVNULL,
-                    pass_fds=(sockets.listener, sockets.control),
-                    start_new_session=True,  # a terminal's Ctrl-C reaches only the supervisor
-                )
-            except BaseException:
-                ours.close()
-                raise
-        ours.setblocking(False)
-        return cls(process, *await asyncio.open_connection(sock=ours))
+        place = counts.take()
+        try:
+            ours, theirs = socket.socketpair()
+            with theirs:
+                sockets = WorkerSockets(listener.fileno(), theirs.fileno(), counts.descriptor, place)
+                process = await _started(command(sockets), sockets, ours)
+        except BaseException:
+            counts.give_back(place)
+            raise
+        streams = await asyncio.open_connection(sock=ours)
+        return cls(process, *streams, partial(counts.give_back, place))
 
     @property
     def pid(self) -> int:
@@ -66,7 +73,10 @@ class Child:
 
     async def ended(self) -> int:
         """Wait until the process ends, and return its exit code; negative for a signal's number."""
-        return await self._process.wait()
+        code = await self._process.wait()
+        on_end, self._on_end = self._on_end, lambda: None
+        on_end()
+        return code
 
     async def retire(self, seconds: float) -> None:
         """Let the worker complete its requests and its clients leave, and wait until it has ended.
@@ -92,13 +102,29 @@ class Child:
 
     async def _end_within(self, seconds: float) -> None:
         try:
-            await asyncio.wait_for(self._process.wait(), seconds)
+            await asyncio.wait_for(self.ended(), seconds)
         except TimeoutError:
             self.kill()
-            await self._process.wait()
+            await self.ended()
         finally:
             self._writer.close()
 
     def _signal(self, number: int) -> None:
         if self._process.returncode is None:
             os.kill(self._process.pid, number)
+
+
+async def _started(
+    command: Sequence[str], sockets: WorkerSockets, ours: socket.socket
+) -> asyncio.subprocess.Process:
+    try:
+        ours.setblocking(False)
+        return await asyncio.create_subprocess_exec(
+            *command,
+            stdin=DEVNULL,
+            pass_fds=(sockets.listener, sockets.control, sockets.counts),
+            start_new_session=True,  # a terminal's Ctrl-C reaches only the supervisor
+        )
+    except BaseException:
+        ours.close()
+        raise

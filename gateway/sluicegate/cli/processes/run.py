@@ -16,6 +16,7 @@ from sluicegate.cli.processes.supervisor import Supervisor, WorkerFailed
 from sluicegate.config import Settings
 from sluicegate.config.served_address import announced
 from sluicegate.http.serving import bind
+from sluicegate.http.shared_listener.process_counts import ProcessCounts
 
 
 async def serve_with_workers(
@@ -39,8 +40,9 @@ async def serve_with_workers(
         ConfigurationError: The address can't be bound.
     """
     server = settings.server
-    with bind(server.host, server.port) as listener:
-        start = partial(Child.start, partial(_command, config), listener)
+    places = 2 * count + 1  # workers that are replaced keep theirs until they end
+    with bind(server.host, server.port) as listener, ProcessCounts.with_places(places) as counts:
+        start = partial(Child.start, partial(_command, config), listener, counts)
         supervisor = Supervisor(start, count, server.shutdown_grace_period)
         host, port = listener.getsockname()[:2]
         with _Signals(supervisor) as signals:

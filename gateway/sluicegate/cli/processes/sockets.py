@@ -1,4 +1,4 @@
-"""The sockets that a worker inherits, as its command line names them."""
+"""What a worker inherits, as its command line names it."""
 
 from __future__ import annotations
 
@@ -9,25 +9,29 @@ import click
 
 @dataclass(frozen=True, slots=True)
 class WorkerSockets:
-    """File descriptors that a worker inherits.
+    """What a worker inherits: file descriptors, and its place.
 
     Attributes:
         listener: The bound socket, which all workers share.
         control: One end of a pair of sockets. The worker writes its address once it is ready. When the
             supervisor closes its end, or is killed, the worker stops.
+        counts: The file of `ProcessCounts`.
+        place: The worker's place in it, which is not a file descriptor.
     """
 
     listener: int
     control: int
+    counts: int
+    place: int
 
     def __str__(self) -> str:
-        return f"{self.listener},{self.control}"
+        return f"{self.listener},{self.control},{self.counts},{self.place}"
 
 
 class WorkerOption(click.ParamType[WorkerSockets]):
     """The value of the option with which a supervisor starts a worker."""
 
-    name = "FD,FD"
+    name = "FD,FD,FD,PLACE"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
@@ -36,7 +40,7 @@ class WorkerOption(click.ParamType[WorkerSockets]):
         if isinstance(value, WorkerSockets):
             return value
         try:
-            listener, control = map(int, str(value).split(","))
+            listener, control, counts, place = map(int, str(value).split(","))
         except ValueError:
-            self.fail("expected two file descriptors", param, ctx)
-        return WorkerSockets(listener, control)
+            self.fail("expected three file descriptors and a place", param, ctx)
+        return WorkerSockets(listener, control, counts, place)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from sluicegate._util.tasks import cancel_all
 from sluicegate.cli.processes.sockets import WorkerSockets
 from sluicegate.config import Settings
+from sluicegate.http.shared_listener.process_counts import ProcessCounts
 from sluicegate.server import serve_on
 
 
@@ -26,8 +27,9 @@ async def serve_as_worker(settings: Settings, sockets: WorkerSockets) -> None:
 
     watching = asyncio.create_task(_wait_for_end(reader, stop))
     listener = _own(sockets.listener)
+    share = ProcessCounts(sockets.counts).share(sockets.place)
     try:
-        await serve_on(listener, settings, on_ready=tell, stop=stop, shared=True)
+        await serve_on(listener, settings, on_ready=tell, stop=stop, share=share)
     finally:
         listener.close()
         await cancel_all(watching)

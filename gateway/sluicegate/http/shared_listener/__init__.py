@@ -1,0 +1,1 @@
+"""One listener for several processes: which of them accepts a connection."""
