@@ -7,7 +7,7 @@ Primitive Layout" and "Variable-size Binary Layout").
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -16,19 +16,20 @@ import pyarrow as pa
 
 def texts(column: pa.ChunkedArray) -> list[Any]:
     """Same result as `to_pylist` for a column of `string`, or of a dictionary of strings."""
+    chunks = column.chunks
     if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return _each_chunk(column, _texts)
+        chunks = [chunk.dictionary_decode() for chunk in chunks]
+    return _each_chunk(chunks, _texts)
 
 
 def integers(column: pa.ChunkedArray) -> list[Any]:
     """Same result as `to_pylist` for a column of `int64`."""
-    return _each_chunk(column, _integers)
+    return _each_chunk(column.chunks, _integers)
 
 
-def _each_chunk(column: pa.ChunkedArray, read: Callable[[pa.Array], list[Any]]) -> list[Any]:
+def _each_chunk(chunks: Sequence[pa.Array], read: Callable[[pa.Array], list[Any]]) -> list[Any]:
     values: list[Any] = []
-    for chunk in column.chunks:
+    for chunk in chunks:
         if len(chunk):  # without rows, there might be no buffers
             values += chunk.to_pylist() if chunk.null_count else read(chunk)
     return values
@@ -46,4 +47,6 @@ def _texts(chunk: pa.Array) -> list[Any]:
     text = str(memoryview(data or b"")[start : ends[-1]], "utf-8")
     if len(text) < ends[-1] - start:  # not ASCII: the text has fewer characters than bytes
         return list(chunk.to_pylist())
-    return [text[begin - start : end - start] for begin, end in pairwise(ends)]
+    if start:
+        ends = [end - start for end in ends]
+    return [text[begin:end] for begin, end in pairwise(ends)]

@@ -38,6 +38,11 @@ def test_texts_of_dictionaries(chunks: Chunks, cut: tuple[int, int]) -> None:
     assert texts(values) == values.to_pylist()
 
 
+def test_texts_of_a_dictionary_that_contains_null() -> None:
+    values = pa.chunked_array([pa.DictionaryArray.from_arrays([0, 1, 0], pa.array([None, "a"]))])
+    assert texts(values) == [None, "a", None]
+
+
 @given(chunked(INTEGER) | chunked(INTEGER | st.none()), CUT)
 def test_integers_of_any_chunks_and_slices(chunks: Chunks, cut: tuple[int, int]) -> None:
     values = column(chunks, pa.int64(), cut)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -61,7 +61,11 @@ def metadata(
 
 
 def files(
-    batch: pa.Table, presigned: Presigned, at: VersionStamp | None = None, hash_name: str = "md5"
+    batch: pa.Table,
+    presigned: Presigned,
+    at: VersionStamp | None = None,
+    hash_name: str = "md5",
+    paths: Sequence[str] | None = None,
 ) -> bytes:
     """One line per file ("File").
 
@@ -70,11 +74,12 @@ def files(
         presigned: Their URLs, in the same order.
         at: The version that time travel requested.
         hash_name: The hash of the path that makes the id: `md5` or `sha256`.
+        paths: The column `path`, if it has been read already.
     """
     tail = travelled(at) + expiration(presigned) + "}}\n"
     rows = zip(
         escape(presigned.urls),
-        file_ids(batch, hash_name),
+        file_ids(batch, hash_name, paths),
         texts(batch.column("partition_values")),
         integers(batch.column("size")),
         optional(texts(batch.column("stats")), "stats"),
