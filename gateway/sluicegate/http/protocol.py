@@ -16,6 +16,7 @@ from uvicorn.server import ServerState
 from sluicegate.api.errors import MalformedRequest, SluicegateError
 from sluicegate.http.client_certificates import PEER_KEY, Peer
 from sluicegate.http.connections import Connections
+from sluicegate.http.joined_writes import JoinedWrites
 from sluicegate.http.refusals import HeadTooLarge, RequestTooSlow, closing_response
 
 # Memory overhead of a header apart from its bytes (RFC 9113, section 6.5.2, counts the same).
@@ -145,9 +146,14 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= _MAX_PIPELINED:
             raise _Refused
         self._enter(_BODY)
+        before = self._cycle()
         super().on_headers_complete()
-        if self._closes_after_response and self._cycle() is not None:
-            self.cycle.keep_alive = False
+        cycle = self._cycle()
+        if cycle is None or cycle is before:
+            return  # not a request that is answered here
+        JoinedWrites.install(cycle)
+        if self._closes_after_response:
+            cycle.keep_alive = False
 
     def on_body(self, body: bytes) -> None:
         """Handle a part of the body."""
