@@ -45,7 +45,7 @@ LINES = b'{"file":{"url":"https://bucket/part-0"}}\n' * 1_000
 def test_the_coding_is_the_one_that_the_client_prefers(
     headers: list[str], expected: str | None
 ) -> None:
-    assert accepted_coding(value.encode("latin-1") for value in headers) == expected
+    assert accepted_coding([value.encode("latin-1") for value in headers]) == expected
 
 
 def test_gzip_is_read_by_other_implementations() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Protocol
 
 from isal import isal_zlib
@@ -59,6 +60,7 @@ CODINGS: Mapping[str, Callable[[], Compressor]] = {"zstd": _Zstandard, "gzip": _
 _ALIASES = {"x-gzip": "gzip"}  # RFC 9110, section 8.4.1.3
 # Clients that list `*` were often written before zstd, and decode only codings that they support.
 _ANY = "gzip"
+_MAX_REMEMBERED = 128  # bytes of a header's value
 
 
 async def compressed(compressor: Compressor, data: bytes, *, last: bool) -> bytes:
@@ -68,7 +70,7 @@ async def compressed(compressor: Compressor, data: bytes, *, last: bool) -> byte
     return compressor.compress(data, last=last)
 
 
-def accepted_coding(values: Iterable[bytes]) -> str | None:
+def accepted_coding(values: Sequence[bytes]) -> str | None:
     """Return the coding for a response, or `None` if it must not be compressed.
 
     RFC 9110, section 12.5.3. Without the header, any coding would be allowed. Such clients get no
@@ -77,6 +79,17 @@ def accepted_coding(values: Iterable[bytes]) -> str | None:
     Args:
         values: The values of the request's `Accept-Encoding` headers.
     """
+    if len(values) == 1 and len(values[0]) <= _MAX_REMEMBERED:
+        return _remembered_coding(values[0])  # a client sends the same value with each request
+    return _coding(values)
+
+
+@lru_cache(maxsize=64)
+def _remembered_coding(value: bytes) -> str | None:
+    return _coding((value,))
+
+
+def _coding(values: Iterable[bytes]) -> str | None:
     weights: dict[str, float] = {}
     for name, weight in _weighted(values):
         weights.setdefault(_ALIASES.get(name, name), weight)
