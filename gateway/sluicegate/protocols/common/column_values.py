@@ -22,6 +22,11 @@ def texts(column: pa.ChunkedArray) -> list[Any]:
     return _each_chunk(chunks, _texts)
 
 
+def encoded_texts(column: pa.ChunkedArray) -> list[bytes]:
+    """The UTF-8 form of the values of a `string` column without nulls."""
+    return _each_chunk(column, _encoded)
+
+
 def integers(column: pa.ChunkedArray) -> list[Any]:
     """Same result as `to_pylist` for a column of `int64`."""
     return _each_chunk(column.chunks, _integers)
@@ -38,6 +43,14 @@ def _each_chunk(chunks: Sequence[pa.Array], read: Callable[[pa.Array], list[Any]
 def _integers(chunk: pa.Array) -> list[Any]:
     values = memoryview(chunk.buffers()[1]).cast("q")
     return values[chunk.offset : chunk.offset + len(chunk)].tolist()
+
+
+def _encoded(chunk: pa.Array) -> list[Any]:
+    _, offsets, data = chunk.buffers()
+    ends = memoryview(offsets).cast("i")[chunk.offset : chunk.offset + len(chunk) + 1].tolist()
+    start = ends[0]
+    content = bytes(memoryview(data or b"")[start : ends[-1]])
+    return [content[begin - start : end - start] for begin, end in pairwise(ends)]
 
 
 def _texts(chunk: pa.Array) -> list[Any]:

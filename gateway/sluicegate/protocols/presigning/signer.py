@@ -90,7 +90,8 @@ class Signer:
         vended = self._vended(table)
         with span("sign", files=len(paths)):
             root = self._instances.canonical(table.source.location)
-            if not any("://" in path or ".." in path for path in paths):
+            spelled = "\n".join(paths)  # one search is faster than one for each path
+            if "://" not in spelled and ".." not in spelled:
                 prefix = root.rstrip("/") + "/"
                 locations = [prefix + path for path in paths]
                 return await self._sign(table.storage, request, locations, vended)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluicegate.protocols.common.column_values import integers, texts
+from sluicegate.protocols.common.column_values import encoded_texts, integers, texts
 
 Chunks = list[list[Any]]
 
@@ -30,6 +30,12 @@ def column(chunks: Chunks, kind: pa.DataType, cut: tuple[int, int] = (0, 100)) -
 def test_texts_of_any_chunks_and_slices(chunks: Chunks, cut: tuple[int, int]) -> None:
     values = column(chunks, pa.string(), cut)
     assert texts(values) == values.to_pylist()
+
+
+@given(chunked(TEXT), CUT)
+def test_encoded_texts_of_any_chunks_and_slices(chunks: Chunks, cut: tuple[int, int]) -> None:
+    values = column(chunks, pa.string(), cut)
+    assert encoded_texts(values) == [text.encode() for text in values.to_pylist()]
 
 
 @given(chunked(TEXT) | chunked(TEXT | st.none()), CUT)

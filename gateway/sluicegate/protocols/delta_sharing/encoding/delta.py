@@ -105,7 +105,7 @@ def files(
     head_tail = travelled(at) + expiration(presigned)
     rows = zip(
         escape(presigned.urls),
-        file_ids(batch, hash_name, paths),
+        file_ids(batch, hash_name),
         texts(batch.column("partition_values")),
         integers(batch.column("size")),
         moments(batch.column("modification_time")),
@@ -124,7 +124,8 @@ def files(
 
 def moments(column: pa.ChunkedArray) -> list[int]:
     """The modification times of added files, or 0 if the log has none, because clients require one."""
-    return [time or 0 for time in integers(column)]
+    times = integers(column)
+    return [time or 0 for time in times] if column.null_count else times
 
 
 def extras(batch: pa.Table) -> list[str]:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 
-from sluicegate.protocols.common.column_values import texts
+from sluicegate.protocols.common.column_values import encoded_texts, texts
 
 
-def file_ids(batch: pa.Table, hash_name: str, paths: Sequence[str] | None = None) -> list[str]:
+def file_ids(batch: pa.Table, hash_name: str) -> list[str]:
     """Stable ids: a hash of the path in the log (Delta Sharing protocol, "File ID Hash Header").
 
     Args:
         batch: Rows of `FILE_SCHEMA` or `CHANGE_SCHEMA`.
         hash_name: `md5` or `sha256`.
-        paths: The column `path`, if it has been read already.
     """
     digest: Callable[..., Any] = hashlib.md5 if hash_name == "md5" else hashlib.sha256
-    paths, spelled = paths or texts(batch.column("path")), batch.column("spelled_path")
+    paths, spelled = encoded_texts(batch.column("path")), batch.column("spelled_path")
     if spelled.null_count < len(spelled):
-        paths = [other or path for other, path in zip(texts(spelled), paths, strict=True)]
-    return [digest(path.encode(), usedforsecurity=False).hexdigest() for path in paths]
+        others = [None if other is None else other.encode() for other in texts(spelled)]
+        paths = [other or path for other, path in zip(others, paths, strict=True)]
+    return [digest(path, usedforsecurity=False).hexdigest() for path in paths]

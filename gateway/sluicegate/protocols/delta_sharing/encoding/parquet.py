@@ -79,7 +79,7 @@ def files(
     tail = travelled(at) + expiration(presigned) + "}}\n"
     rows = zip(
         escape(presigned.urls),
-        file_ids(batch, hash_name, paths),
+        file_ids(batch, hash_name),
         texts(batch.column("partition_values")),
         integers(batch.column("size")),
         optional(texts(batch.column("stats")), "stats"),

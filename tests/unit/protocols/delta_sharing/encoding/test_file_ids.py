@@ -23,15 +23,3 @@ def test_an_id_is_made_of_the_path_as_the_log_writes_it() -> None:
 def test_changes_of_one_file_have_the_id_of_the_file() -> None:
     rows = pa.Table.from_batches([change_rows(change("remove", "a"), change("add", "a"))])
     assert file_ids(rows, "md5") == file_ids(file_rows(file("a"), file("a")), "md5")
-
-
-def test_without_files_there_are_no_ids() -> None:
-    assert file_ids(file_rows(), "md5") == []
-
-
-@pytest.mark.parametrize("spelled", [None, "b%20c"])
-def test_paths_that_have_been_read_are_not_read_again(spelled: str | None) -> None:
-    rows = file_rows(file("a"), file("b c", spelled_path=spelled))
-    assert file_ids(rows, "md5", ["a", "b c"]) == file_ids(rows, "md5")
-    only_spelled = rows.drop_columns(["path"])
-    assert file_ids(only_spelled, "md5", ["a", "b c"]) == file_ids(rows, "md5")
