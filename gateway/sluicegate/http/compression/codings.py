@@ -18,7 +18,7 @@ else:
 # Level 1 of both: higher levels take several times as long, and save only a few more bytes.
 _LEVEL = 1
 # Bytes. Longer parts are compressed on a thread: on the event loop they would delay other requests.
-_MAX_ON_LOOP = 131_072
+_MAX_ON_LOOP = 524_288
 _GZIP_WINDOW = 31  # the largest window, with the header and the checksum of gzip
 
 
