@@ -7,7 +7,7 @@ from weakref import ref
 
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-# Bytes. Longer bodies are written by themselves, because joining copies them.
+# Bytes. Longer bodies are written separately, because joining copies them.
 _MAX_JOINED = 65_536
 
 

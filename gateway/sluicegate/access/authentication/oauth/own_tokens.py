@@ -1,4 +1,4 @@
-"""JSON Web Tokens that the same service signs and verifies, with HMAC SHA-256 (RFC 7515, RFC 7518).
+"""JSON Web Tokens that the same service signs and verifies, with HMAC SHA-256 (RFC 7515).
 
 PyJWT is not used for them: it imports cryptography, which takes 9 MB of memory in each process.
 """
