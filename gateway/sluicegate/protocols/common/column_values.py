@@ -24,7 +24,7 @@ def texts(column: pa.ChunkedArray) -> list[Any]:
 
 def encoded_texts(column: pa.ChunkedArray) -> list[bytes]:
     """The UTF-8 form of the values of a `string` column without nulls."""
-    return _each_chunk(column, _encoded)
+    return _each_chunk(column.chunks, _encoded)
 
 
 def integers(column: pa.ChunkedArray) -> list[Any]:

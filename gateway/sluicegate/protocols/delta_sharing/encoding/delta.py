@@ -6,7 +6,7 @@ Each line wraps the log's own action; only paths are replaced by presigned URLs.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -90,7 +90,6 @@ def files(
     vectors: Mapping[int, tuple[str, str]],
     at: VersionStamp | None = None,
     hash_name: str = "sha256",
-    paths: Sequence[str] | None = None,
 ) -> bytes:
     """One line per file, as an `add` action ("File in Delta Format").
 
@@ -100,7 +99,6 @@ def files(
         vectors: By row number: the location and the presigned URL of a deletion vector's file.
         at: The version that time travel requested.
         hash_name: The hash of the path that makes the id: `md5` or `sha256`.
-        paths: The column `path`, if it has been read already.
     """
     head_tail = travelled(at) + expiration(presigned)
     rows = zip(

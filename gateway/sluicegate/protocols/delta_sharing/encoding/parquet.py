@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -65,7 +65,6 @@ def files(
     presigned: Presigned,
     at: VersionStamp | None = None,
     hash_name: str = "md5",
-    paths: Sequence[str] | None = None,
 ) -> bytes:
     """One line per file ("File").
 
@@ -74,7 +73,6 @@ def files(
         presigned: Their URLs, in the same order.
         at: The version that time travel requested.
         hash_name: The hash of the path that makes the id: `md5` or `sha256`.
-        paths: The column `path`, if it has been read already.
     """
     tail = travelled(at) + expiration(presigned) + "}}\n"
     rows = zip(

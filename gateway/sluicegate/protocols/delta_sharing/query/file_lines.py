@@ -38,9 +38,9 @@ class FileLines:
             TableUnreadable: A deletion vector's descriptor is malformed.
         """
         view = self._view
-        paths = texts(batch.column("path"))
-        presigned = await self._urls.of(paths)
+
+        presigned = await self._urls.of(texts(batch.column("path")))
         if view.agreement.response_format == "parquet":
-            return parquet_lines.files(batch, presigned, view.at, view.hash_name, paths)
+            return parquet_lines.files(batch, presigned, view.at, view.hash_name)
         vectors = await self._urls.of_vectors(batch.column("deletion_vector"))
-        return delta_lines.files(batch, presigned, vectors, view.at, view.hash_name, paths)
+        return delta_lines.files(batch, presigned, vectors, view.at, view.hash_name)

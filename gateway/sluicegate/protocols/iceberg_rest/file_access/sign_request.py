@@ -1,4 +1,4 @@
-"""The request that a client wants to send to a store (Iceberg REST specification, "RemoteSignRequest")."""
+"""The request that a client wants to send to a store (Iceberg REST specification, "signRequest")."""
 
 from __future__ import annotations
 
