@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import mmap
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import IO
 
 # What a place contains instead of a number: nobody has it, or its process accepts no connections.
 _FREE, _CLOSED = -2, -1
@@ -28,7 +30,7 @@ class ProcessCounts:
     @contextmanager
     def with_places(cls, places: int) -> Iterator[ProcessCounts]:
         """Create the file, which has no name, with a place for so many processes."""
-        with tempfile.TemporaryFile() as file:
+        with _new_file() as file:
             file.write(_FREE.to_bytes(_BYTES, sys.byteorder, signed=True) * places)
             file.flush()
             yield cls(file.fileno())
@@ -78,3 +80,10 @@ class ListenerShare:
         """Whether another process accepts connections, and has clearly fewer than this one."""
         least = min(count for count in self._counts if count >= 0)
         return self._counts[self._place] > least + least // 8
+
+
+def _new_file() -> IO[bytes]:
+    """A file without a name. Linux needs no directory for it, which containers can lack."""
+    if sys.platform == "linux":
+        return os.fdopen(os.memfd_create("sluicegate-connections"), "r+b")
+    return tempfile.TemporaryFile()

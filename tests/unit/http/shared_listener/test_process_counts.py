@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -55,3 +58,12 @@ def test_all_processes_see_the_same_numbers(counts: ProcessCounts) -> None:
     assert share.is_exceeded()
     theirs.publish(2)
     assert not share.is_exceeded()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems need a directory for files")
+def test_no_directory_for_temporary_files_is_needed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with ProcessCounts.with_places(1) as counts:
+        assert counts.take() == 0
