@@ -24,6 +24,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("Share", "Schema", "SharedTable", "SharedSchemaSource", "SharedCatalogSource"),
         *("AccessMode", "Principal", "Event"),
     ),
+    "Volumes, models and skills": (
+        *("CatalogAsset", "ModelVersion", "SharedAsset"),
+        *("AssetKind", "ASSET_KINDS", "VersionStatus"),
+    ),
     "Configuration": (
         *("PluginConfig", "CatalogConfig", "StorageConfig", "OAuth2Client"),
         *("Duration", "RotatableSecret", "canonical_endpoint_url", "current_secret"),

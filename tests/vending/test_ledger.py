@@ -61,6 +61,7 @@ async def test_credentials_are_recorded_before_they_leave(desk: Desk) -> None:
         "files": None,
         "address": "192.0.2.7",
         "request_id": None,
+        "asset": None,
     }
 
 

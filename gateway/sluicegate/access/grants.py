@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from sluicegate.access.cache import CachedReads, Freshness
+from sluicegate.api.assets.models import AssetKind, SharedAsset
 from sluicegate.api.errors import NotFound
 from sluicegate.api.models import Schema, Share, SharedTable
 from sluicegate.api.principals import Principal
@@ -20,6 +21,7 @@ from sluicegate.database.names import name_key
 from sluicegate.database.reads import (
     CredentialRecord,
     RecipientRecord,
+    load_assets,
     load_client,
     load_recipient,
     load_schemas,
@@ -43,7 +45,7 @@ _Noun = TypeVar("_Noun", bound=_Named)
 
 @dataclass(frozen=True, slots=True)
 class _Listing(Generic[_Noun]):
-    """Shares, schemas or tables, sorted by their casefolded names and indexed by them."""
+    """Shares, schemas, tables or other assets, sorted by their casefolded names and indexed by them."""
 
     ordered: Sequence[_Noun]
     by_key: Mapping[str, _Noun]
@@ -80,6 +82,7 @@ class Grants:
         self._shares = CachedReads[str, _Listing[Share]](freshness, _ROWS, _weight)
         self._schemas = CachedReads[str, _Listing[Schema]](freshness, _ROWS, _weight)
         self._tables = CachedReads[str, _Listing[SharedTable]](freshness, _ROWS, _weight)
+        self._assets = CachedReads[str, _Listing[SharedAsset]](freshness, _ROWS, _weight)
 
     async def token(self, digest: bytes) -> CredentialRecord | None:
         """The bearer token with this SHA-256, whether or not it is still valid."""
@@ -136,6 +139,14 @@ class Grants:
         """A table that a schema declares individually, by name; `None` if it doesn't."""
         return (await self._tables_of(schema)).by_key.get(name_key(name))
 
+    async def assets(self, schema: Schema, kind: AssetKind) -> Sequence[SharedAsset]:
+        """The assets of a kind that a schema declares, sorted by casefolded name."""
+        return (await self._assets_of(schema, kind)).ordered
+
+    async def asset(self, schema: Schema, kind: AssetKind, name: str) -> SharedAsset | None:
+        """An asset that a schema declares, by kind and name; `None` if it doesn't."""
+        return (await self._assets_of(schema, kind)).by_key.get(name_key(name))
+
     async def preload(self) -> None:
         """Read names that do not exist, so that the statements for real ones are compiled."""
         nobody = Principal("", "", "")
@@ -154,6 +165,10 @@ class Grants:
 
     async def _tables_of(self, schema: Schema) -> _Listing[SharedTable]:
         return await _listed(self._tables, schema.id, lambda reader: load_tables(reader, schema))
+
+    async def _assets_of(self, schema: Schema, kind: AssetKind) -> _Listing[SharedAsset]:
+        key = f"{kind} {schema.id}"
+        return await _listed(self._assets, key, lambda reader: load_assets(reader, schema, kind))
 
 
 async def _listed(

@@ -1,6 +1,6 @@
-"""Applies the provider's policies to the tables that a recipient is granted.
+"""Applies the provider's policies to the tables and other assets that a recipient is granted.
 
-A policy can only restrict access that grants allow. Tables that it removes do not exist for recipients.
+A policy can only restrict access that grants allow. What it removes does not exist for recipients.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 import anyio
 
@@ -19,6 +19,8 @@ from sluicegate.telemetry import span
 log = logging.getLogger(__name__)
 
 _TIMEOUT_SECONDS: Final = 10.0
+
+Shared = TypeVar("Shared", bound=SharedTable)
 
 
 class Policies:
@@ -35,9 +37,7 @@ class Policies:
         self._policies = policies
         self._timeout = timeout
 
-    async def readable(
-        self, principal: Principal, tables: Sequence[SharedTable]
-    ) -> Sequence[SharedTable]:
+    async def readable(self, principal: Principal, tables: Sequence[Shared]) -> Sequence[Shared]:
         """Return the tables that a recipient can read, in their order, with one call per policy.
 
         Raises:

@@ -19,6 +19,14 @@ from pydantic import SecretStr
 from sluicegate._util.units import Duration
 from sluicegate.api import conditions
 from sluicegate.api.access import Authenticator, Policy
+from sluicegate.api.assets.models import (
+    ASSET_KINDS,
+    AssetKind,
+    CatalogAsset,
+    ModelVersion,
+    SharedAsset,
+    VersionStatus,
+)
 from sluicegate.api.authentication import AuthenticationRequest, ClientCertificate
 from sluicegate.api.budget import Budget, TableLimits, TableTooLarge
 from sluicegate.api.catalogs import Catalog
@@ -102,15 +110,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "API_VERSION",
+    "ASSET_KINDS",
     "AccessMode",
     "AccessToken",
     "AccessTokens",
+    "AssetKind",
     "AuthenticationRequest",
     "Authenticator",
     "AuthenticatorType",
     "AuthorizedClient",
     "Budget",
     "Catalog",
+    "CatalogAsset",
     "CatalogCommit",
     "CatalogConfig",
     "CatalogTable",
@@ -132,6 +143,7 @@ __all__ = [
     "LinkSigner",
     "ListedTable",
     "MarshalledCredentials",
+    "ModelVersion",
     "NoResponse",
     "NotFound",
     "OAuth2Client",
@@ -157,6 +169,7 @@ __all__ = [
     "Scope",
     "SecretStr",
     "Share",
+    "SharedAsset",
     "SharedCatalogSource",
     "SharedSchemaSource",
     "SharedTable",
@@ -184,6 +197,7 @@ __all__ = [
     "Unauthenticated",
     "Unavailable",
     "UnsupportedOperation",
+    "VersionStatus",
     "VisibleTables",
     "batches",
     "canonical_endpoint_url",

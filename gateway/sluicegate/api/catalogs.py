@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from sluicegate.api.assets.models import AssetKind, CatalogAsset, ModelVersion
+from sluicegate.api.errors import NotFound
 from sluicegate.api.models import CatalogTable, ListedTable, TablePage
 
 
@@ -85,6 +87,31 @@ class Catalog(ABC):
             NotFound: The table does not exist, or the gateway is not allowed to see it.
             Unavailable: The catalog does not respond.
         """
+
+    async def load_asset(self, kind: AssetKind, identifier: str) -> CatalogAsset:
+        """Look up a volume, model or skill. By default, a catalog has none.
+
+        Override this method, and for models also `model_versions`, if the catalog has such assets. The
+        gateway reads the fields of a skill from the file `SKILL.md` in its location.
+
+        Args:
+            kind: The kind of the asset.
+            identifier: Its name in this catalog, as the shares file contains it.
+
+        Raises:
+            NotFound: The asset does not exist, or the gateway is not allowed to see it.
+            Unavailable: The catalog does not respond.
+        """
+        raise NotFound(f"the catalog has no {kind}s", detail=identifier)
+
+    async def model_versions(self, identifier: str) -> list[ModelVersion]:
+        """Return all versions of a model, whatever their status, in ascending order.
+
+        Raises:
+            NotFound: The model does not exist, or the gateway is not allowed to see it.
+            Unavailable: The catalog does not respond.
+        """
+        raise NotFound("the catalog has no models", detail=identifier)
 
     def preload(self) -> None:  # noqa: B027 (having nothing to import is the usual case)
         """Import the modules that the first request needs.

@@ -1,4 +1,4 @@
-"""Rules for the names of shares, schemas, tables, and recipients.
+"""Rules for the names of shares, schemas, tables and other assets, and recipients.
 
 Source: Delta Sharing protocol, "Names".
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-NamedKind = Literal["share", "schema", "table", "recipient"]
+NamedKind = Literal["share", "schema", "table", "volume", "model", "skill", "alias", "recipient"]
 
 MAX_NAME_LENGTH = 255
 _FORBIDDEN = re.compile(r"[ /\x00-\x1f\x7f]")
@@ -34,7 +34,7 @@ def check_name(kind: NamedKind, name: str) -> str:
     """
     problem = _broken_rule(kind, name)
     if problem:
-        raise ValueError(f"a {kind}'s name {problem}")
+        raise ValueError(f"{'an' if kind == 'alias' else 'a'} {kind}'s name {problem}")
     return name
 
 
@@ -54,4 +54,4 @@ def _broken_rule(kind: NamedKind, name: str) -> str | None:
 
 
 def _forbidden(kind: NamedKind) -> re.Pattern[str]:
-    return _FORBIDDEN_WITHIN_SHARES if kind in ("schema", "table") else _FORBIDDEN
+    return _FORBIDDEN if kind in ("share", "recipient") else _FORBIDDEN_WITHIN_SHARES

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, select
 
+from sluicegate.api.assets.models import AssetKind, SharedAsset
 from sluicegate.api.models import Schema, Share, SharedCatalogSource, SharedSchemaSource, SharedTable
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key
@@ -17,6 +18,7 @@ from sluicegate.database.tables import (
     grants,
     recipients,
     schemas,
+    shared_assets,
     shared_tables,
     shares,
     tokens,
@@ -159,6 +161,30 @@ async def load_tables(connection: AsyncConnection, schema: Schema) -> list[Share
             partition_filter=row.partition_filter,
             access_modes=tuple(row.access_modes),
             ref=row.ref,
+        )
+        for row in _sorted(found)
+    ]
+
+
+async def load_assets(
+    connection: AsyncConnection, schema: Schema, kind: AssetKind
+) -> list[SharedAsset]:
+    """Return the assets of a kind that a schema declares."""
+    mine = (shared_assets.c.schema_id == schema.id, shared_assets.c.kind == kind)
+    found = await connection.execute(select(shared_assets).where(*mine))
+    return [
+        SharedAsset(
+            id=row.id,
+            share=schema.share.name,
+            share_id=schema.share.id,
+            schema=schema.name,
+            name=row.name,
+            catalog=row.catalog,
+            identifier=row.identifier,
+            comment=row.comment,
+            kind=kind,
+            versions=None if row.versions is None else tuple(row.versions),
+            aliases=tuple(sorted(row.aliases.items())),
         )
         for row in _sorted(found)
     ]

@@ -82,6 +82,23 @@ shared_tables = Table(
     UniqueConstraint("schema_id", "key"),
 )
 
+shared_assets = Table(
+    "shared_assets",
+    metadata,
+    Column("id", Text, primary_key=True),
+    _parent("schema_id", "schemas"),
+    Column("kind", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("catalog", Text, nullable=False),
+    Column("identifier", Text, nullable=False),
+    Column("comment", Text),
+    Column("versions", JSON(none_as_null=True)),
+    Column("aliases", JSON, nullable=False),
+    UniqueConstraint("schema_id", "kind", "key"),
+)
+"""Volumes, models and skills. `versions` and `aliases` are those of models."""
+
 recipients = Table(
     "recipients",
     metadata,
@@ -146,5 +163,9 @@ ledger = Table(
     Column("files", BigInteger),
     Column("address", Text),
     Column("request_id", Text),
+    Column("asset", Text),
 )
-"""Issued credentials without secrets. Names are copies, because entries outlive shares and tables."""
+"""Issued credentials without secrets. Names are copies, because entries outlive shares and tables.
+
+`asset` is the kind of asset that the columns of the table name; it is null for tables.
+"""

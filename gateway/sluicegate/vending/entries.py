@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, Self, get_args
 from uuid import uuid4
 
+from sluicegate.api.assets.models import AssetKind, SharedAsset
 from sluicegate.api.models import Event, SharedTable
 from sluicegate.api.principals import Principal
 from sluicegate.telemetry import request_id
@@ -31,6 +32,7 @@ class LedgerEntry:
         files: Number of signed URLs; `None` for credentials.
         address: IP address of the recipient.
         request_id: Request id, as in the access log and the response header.
+        asset: The kind of asset that the names are for; `None` for a table.
     """
 
     id: str
@@ -50,6 +52,7 @@ class LedgerEntry:
     files: int | None
     address: str | None
     request_id: str | None
+    asset: AssetKind | None = None
 
     @classmethod
     def of(
@@ -86,6 +89,7 @@ class LedgerEntry:
             files=files,
             address=principal.address,
             request_id=request_id(),
+            asset=shared.kind if isinstance(shared, SharedAsset) else None,
         )
 
     @property
@@ -99,6 +103,7 @@ class LedgerEntry:
             "issuance": self.id,
             "table": self.table_name,
             "table_id": self.table_id,
+            "asset": self.asset,
             "location": self.locations[0],
             "cloud": self.cloud,
             "files": self.files,

@@ -11,9 +11,12 @@ import obstore
 from obstore.exceptions import BaseError
 
 from sluicegate.api import (
+    AssetKind,
     Catalog,
+    CatalogAsset,
     CatalogTable,
     ConfigurationError,
+    ModelVersion,
     NotFound,
     ObjectDirectory,
     PermissionDenied,
@@ -21,6 +24,7 @@ from sluicegate.api import (
     Unavailable,
     UnsupportedOperation,
 )
+from sluicegate_paths.assets import asset_at, versions_at
 from sluicegate_paths.config import PathsConfig
 from sluicegate_paths.folders import NamedFolders, SchemaFolders, is_plain_name
 from sluicegate_paths.iceberg import newest_metadata, root_of
@@ -114,6 +118,26 @@ class PathsCatalog(Catalog):
         with _store_errors("the table's storage does not respond; try again later"):
             return await self._found(location)
 
+    async def load_asset(self, kind: AssetKind, identifier: str) -> CatalogAsset:
+        """Return the asset at a location. The store isn't queried.
+
+        Raises:
+            NotFound: The identifier is not a location.
+        """
+        return asset_at(_location_of(kind, identifier))
+
+    async def model_versions(self, identifier: str) -> list[ModelVersion]:
+        """Return the versions of the model at a location: its folders that are named by a number.
+
+        Raises:
+            NotFound: The identifier is not a location.
+            ConfigurationError: No configured storage covers it.
+            Unavailable: The store doesn't respond.
+        """
+        location = _location_of("model", identifier)
+        with _store_errors("the model's storage does not respond; try again later"):
+            return versions_at(location, await _subfolders(await self._context.open(location)))
+
     async def _found(self, location: str) -> CatalogTable:
         directory = await self._context.open(location)
         if await is_delta(directory):
@@ -146,6 +170,15 @@ class PathsCatalog(Catalog):
                 f"no configured storage serves {place}: add a storage whose prefix contains its folder",
                 detail=error.detail,
             ) from error
+
+
+def _location_of(kind: AssetKind, identifier: str) -> str:
+    try:
+        return normalised(identifier)
+    except ValueError as error:
+        raise NotFound(
+            f"the {kind}'s identifier is not a valid location: {error}", detail=identifier
+        ) from error
 
 
 @contextmanager

@@ -12,17 +12,26 @@ from sluicegate._util.clock import epoch_ms
 from sluicegate.access.shares_file.diff import ORDER, Change, Difference, compare
 from sluicegate.access.shares_file.entries import Entries, Entry, declared_entries, stored_entries
 from sluicegate.access.shares_file.read import SharesFile
+from sluicegate.api.assets.models import ASSET_KINDS
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.config.yaml import nearest
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key
-from sluicegate.database.tables import grants, recipients, schemas, shared_tables, shares
+from sluicegate.database.tables import (
+    grants,
+    recipients,
+    schemas,
+    shared_assets,
+    shared_tables,
+    shares,
+)
 
 _TABLES: dict[str, Table] = {
     "share": shares,
     "schema": schemas,
     "table": shared_tables,
+    **dict.fromkeys(ASSET_KINDS, shared_assets),
     "recipient": recipients,
     "grant": grants,
 }
@@ -122,6 +131,8 @@ class _Writer:
             return {"share_id": self._ids["share", around]}
         if entry.kind == "table":
             return {"schema_id": self._ids["schema", around]}
+        if entry.kind in ASSET_KINDS:
+            return {"schema_id": self._ids["schema", around], "kind": entry.kind}
         return {}
 
     def _grant_ids(self, entry: Entry) -> dict[str, str]:

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from sluicegate.access.selection import ListedSchema, Selection, select_schemas, select_tables
-from sluicegate.access.shares_file.models import CatalogSourceEntry, SchemaSourceEntry, TableEntry
+from sluicegate.access.shares_file.models import (
+    AssetEntry,
+    CatalogSourceEntry,
+    ModelEntry,
+    SchemaSourceEntry,
+    TableEntry,
+)
 from sluicegate.access.shares_file.read import SharesFile
 from sluicegate.api import (
     Catalog,
@@ -22,7 +28,7 @@ from sluicegate.tables.refs import at_ref
 
 _PATTERN = "*"
 
-Source: TypeAlias = CatalogSourceEntry | SchemaSourceEntry | TableEntry
+Source: TypeAlias = CatalogSourceEntry | SchemaSourceEntry | TableEntry | AssetEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,9 @@ def _places(file: SharesFile) -> Iterator[_Place]:
                 yield _Place((*inner, "from", "schema"), schema.source)
             for table, source in schema.tables.items():
                 yield _Place((*inner, "tables", table, "table"), source)
+            for kind, assets in schema.assets.items():
+                for asset, declared in assets.items():
+                    yield _Place((*inner, f"{kind}s", asset, kind), declared)
 
 
 async def _message(source: Source, catalogs: Callable[[str], Catalog]) -> str | None:
@@ -71,11 +80,22 @@ async def _message(source: Source, catalogs: Callable[[str], Catalog]) -> str | 
         if isinstance(source, TableEntry):
             at_ref(await catalog.load_table(source.table), source.ref)
             return None
+        if isinstance(source, AssetEntry):
+            return await _asset_message(source, catalog)
         if isinstance(source, CatalogSourceEntry):
             return await _catalog_message(source, catalog)
         return await _schema_message(source, catalog)
     except SluicegateError as error:
         return f"{error.for_operators}{_hint(source)}"
+
+
+async def _asset_message(entry: AssetEntry, catalog: Catalog) -> str | None:
+    await catalog.load_asset(entry.kind, entry.identifier)
+    if not isinstance(entry, ModelEntry):
+        return None
+    known = {version.version for version in await catalog.model_versions(entry.identifier)}
+    missing = sorted({*(entry.versions or ()), *entry.aliases.values()} - known)
+    return f"the model has no version {', '.join(map(str, missing))}" if missing else None
 
 
 async def _catalog_message(entry: CatalogSourceEntry, catalog: Catalog) -> str | None:

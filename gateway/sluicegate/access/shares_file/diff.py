@@ -9,10 +9,10 @@ from typing import Any
 
 from sluicegate._util.units import format_duration
 from sluicegate.access.shares_file.entries import Entries, Entry
+from sluicegate.api.assets.models import ASSET_KINDS
 
 # The order in which changes are shown and made: an entry comes before the entries that refer to it.
-ORDER = ("share", "schema", "table", "recipient", "grant")
-_LABELS = {"identifier": "table"}
+ORDER = ("share", "schema", "table", *ASSET_KINDS, "recipient", "grant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +95,24 @@ def _title(entry: Entry) -> str:
 
 def _field_lines(before: Entry | None, after: Entry) -> Iterator[str]:
     if before is None:
-        for name, value in _as_written(after.values):
+        for name, value in _as_written(after.kind, after.values):
             if value:
                 yield f"    {name}: {_shown(name, value)}"
         return
-    old, new = (dict(_as_written(_fields(entry))) for entry in (before, after))
+    old, new = (dict(_as_written(entry.kind, _fields(entry))) for entry in (before, after))
     for name in {**old, **new}:
         was, will_be = old.get(name), new.get(name)
         if was != will_be:
             yield f"    {name}: {_shown(name, was)} → {_shown(name, will_be)}"
 
 
-def _as_written(values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _as_written(kind: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Fields by the keys of a shares file."""
     for name, value in values.items():
         if name == "source":
             yield from ((f"from.{key}", each) for key, each in (value or {}).items())
         else:
-            yield _LABELS.get(name, name), value
+            yield kind if name == "identifier" else name, value
 
 
 def _shown(name: str, value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Shares, schemas, tables, recipients and grants as entries, declared or stored, to compare."""
+"""Shares, schemas, tables, assets, recipients and grants as entries, declared or stored, to compare."""
 
 from __future__ import annotations
 
@@ -9,19 +9,29 @@ from typing import Any, Literal, TypeAlias
 from sqlalchemy import Row, Table, select
 
 from sluicegate.access.shares_file.models import (
+    AssetEntry,
     CatalogSourceEntry,
     Declaration,
+    ModelEntry,
     RecipientEntry,
     SchemaEntry,
     SchemaSourceEntry,
     ShareEntry,
     TableEntry,
 )
+from sluicegate.api.assets.models import ASSET_KINDS, AssetKind
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key
-from sluicegate.database.tables import grants, recipients, schemas, shared_tables, shares
+from sluicegate.database.tables import (
+    grants,
+    recipients,
+    schemas,
+    shared_assets,
+    shared_tables,
+    shares,
+)
 
-Kind = Literal["share", "schema", "table", "recipient", "grant"]
+Kind = Literal["share", "schema", "table", "recipient", "grant"] | AssetKind
 EntryKey: TypeAlias = tuple[Kind, tuple[str, ...]]
 
 
@@ -50,6 +60,7 @@ _SOURCE = ("catalog", "schema", "include", "exclude", "alias")
 
 Entries: TypeAlias = dict[EntryKey, Entry]
 
+_ASSET = ("catalog", "identifier", "comment", "versions", "aliases")
 _COLUMNS: dict[Kind, tuple[str, ...]] = {
     "share": ("display_name", "comment", "properties", "source"),
     "schema": ("comment", "source"),
@@ -64,13 +75,16 @@ _COLUMNS: dict[Kind, tuple[str, ...]] = {
         "access_modes",
         "ref",
     ),
+    **dict.fromkeys(ASSET_KINDS, _ASSET),
     "recipient": ("comment", "token_lifetime", "allow_from", "properties"),
     "grant": (),
 }
-_STORED: tuple[tuple[Kind, Table, str | None], ...] = (
+# Rows of assets contain their kind.
+_STORED: tuple[tuple[Kind | None, Table, str | None], ...] = (
     ("share", shares, None),
     ("schema", schemas, "share_id"),
     ("table", shared_tables, "schema_id"),
+    (None, shared_assets, "schema_id"),
     ("recipient", recipients, None),
 )
 
@@ -95,7 +109,7 @@ async def stored_entries(connection: AsyncConnection) -> Entries:
         for row in await connection.execute(select(table)):
             around = parents[getattr(row, parent)] if parent else ()
             parents[row.id] = (*around, row.name)
-            entries.append(_stored(kind, parents[row.id], row))
+            entries.append(_stored(kind or row.kind, parents[row.id], row))
     for row in await connection.execute(select(grants)):
         names = (*parents[row.recipient_id], *parents[row.share_id])
         entries.append(Entry("grant", names, {}))
@@ -117,6 +131,9 @@ def _declared_shares(declared: Mapping[str, ShareEntry]) -> Iterator[Entry]:
             yield Entry("schema", (share, schema), _schema_values(inner))
             for table, source in inner.tables.items():
                 yield Entry("table", (share, schema, table), _table_values(source))
+            for kind, assets in inner.assets.items():
+                for name, asset in assets.items():
+                    yield Entry(kind, (share, schema, name), _asset_values(asset))
 
 
 def _declared_recipients(declared: Mapping[str, RecipientEntry]) -> Iterator[Entry]:
@@ -145,3 +162,11 @@ def _source_values(entry: CatalogSourceEntry | SchemaSourceEntry) -> dict[str, A
 def _table_values(entry: TableEntry) -> dict[str, Any]:
     values = entry.model_dump(mode="json")
     return {"identifier": values.pop("table"), "catalog": values.pop("catalog"), **values}
+
+
+def _asset_values(entry: AssetEntry) -> dict[str, Any]:
+    values = {"catalog": entry.catalog, "identifier": entry.identifier, "comment": entry.comment}
+    if not isinstance(entry, ModelEntry):
+        return {**values, "versions": None, "aliases": {}}
+    versions = None if entry.versions is None else sorted(set(entry.versions))
+    return {**values, "versions": versions, "aliases": dict(entry.aliases)}

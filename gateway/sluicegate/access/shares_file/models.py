@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import re
 from ipaddress import ip_network
-from typing import Annotated, Self, get_args
+from typing import Annotated, ClassVar, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 from sluicegate.access.directory_access import options_obstacle, ref_obstacle
 from sluicegate.access.partition_filter import PartitionFilter
+from sluicegate.api.assets.models import AssetKind
 from sluicegate.api.models import AccessMode
 from sluicegate.config.model import TokenLifetime
 from sluicegate.database.names import NamedKind, check_name
@@ -21,6 +29,9 @@ from sluicegate.database.names import NamedKind, check_name
 _MAX_VERSION = 2**63 - 1
 # Some clients put names into URLs without percent-encoding.
 _REPLACEMENT = re.compile(r"[A-Za-z0-9_~-]{1,16}")
+
+# See docs/interop.md, "OpenSharing".
+_SKILL = re.compile(r"(?=.{1,64}\Z)[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def _storable(text: str) -> str:
@@ -51,6 +62,14 @@ def _replacement(text: str) -> str:
     return text
 
 
+def _skill(name: str) -> str:
+    if not _SKILL.fullmatch(name):
+        raise ValueError(
+            "a skill's name consists of up to 64 lower-case letters, digits and single hyphens"
+        )
+    return name
+
+
 def _in_one_order(modes: tuple[AccessMode, ...]) -> tuple[AccessMode, ...]:
     if not modes:
         raise ValueError("expected url, dir or both")
@@ -70,6 +89,11 @@ AccessModes = Annotated[tuple[AccessMode, ...], AfterValidator(_in_one_order)]
 ShareName = Annotated[str, _named("share")]
 SchemaName = Annotated[str, _named("schema")]
 TableName = Annotated[str, _named("table")]
+VolumeName = Annotated[str, _named("volume")]
+ModelName = Annotated[str, _named("model")]
+SkillName = Annotated[str, AfterValidator(_skill)]
+VersionAlias = Annotated[str, _named("alias")]
+VersionNumber = Annotated[int, Field(ge=0, le=_MAX_VERSION)]
 RecipientName = Annotated[str, _named("recipient")]
 NetworkText = Annotated[str, AfterValidator(_network)]
 CatalogName = Annotated[str, Field(description="Name of a configured catalog.")]
@@ -123,6 +147,64 @@ class TableEntry(TableOptions):
         return self
 
 
+class AssetEntry(_Entry):
+    """A shared asset and its source. Recipients read it with temporary credentials."""
+
+    kind: ClassVar[AssetKind]
+
+    catalog: CatalogName
+    comment: Comment | None = Field(default=None, description="For recipients.")
+
+    @property
+    def identifier(self) -> str:
+        """The asset's name in its catalog, which the file contains under the name of its kind."""
+        return str(getattr(self, self.kind))
+
+
+class VolumeEntry(AssetEntry):
+    """A shared volume and its source."""
+
+    kind: ClassVar[AssetKind] = "volume"
+
+    volume: Required = Field(description="The volume's name in that catalog; for `paths` its location.")
+
+
+class ModelEntry(AssetEntry):
+    """A shared model and its source."""
+
+    kind: ClassVar[AssetKind] = "model"
+
+    model: Required = Field(
+        description="The model's name in that catalog; for `paths` the location with one folder for "
+        "each version, named by its number."
+    )
+    versions: tuple[VersionNumber, ...] | None = Field(
+        default=None, description="The shared versions. Default: all."
+    )
+    aliases: dict[VersionAlias, VersionNumber] = Field(
+        default_factory=dict,
+        description="Names of versions, such as `champion: 2`, in addition to those of the catalog.",
+    )
+
+    @model_validator(mode="after")
+    def _names_shared_versions(self) -> Self:
+        for alias, version in self.aliases.items():
+            if self.versions is not None and version not in self.versions:
+                raise ValueError(f"the alias '{alias}' is for version {version}, which is not shared")
+        return self
+
+
+class SkillEntry(AssetEntry):
+    """A shared skill and its source."""
+
+    kind: ClassVar[AssetKind] = "skill"
+
+    skill: Required = Field(
+        description="The skill's name in that catalog; for `paths` the location of the folder with "
+        "`SKILL.md`, which has the same name as the skill."
+    )
+
+
 class SchemaSourceEntry(TableOptions):
     """A schema of a catalog that is shared entirely, with the tables that it contains at each request.
 
@@ -159,7 +241,7 @@ class CatalogSourceEntry(TableOptions):
 
 
 class SchemaEntry(_Entry):
-    """A schema of a share: individual tables, or an entire schema of a catalog."""
+    """A schema of a share: individual tables or an entire schema of a catalog, and other assets."""
 
     comment: Comment | None = Field(default=None, description="For people.")
     tables: dict[TableName, TableEntry] = Field(default_factory=dict, description="Tables by name.")
@@ -168,6 +250,14 @@ class SchemaEntry(_Entry):
         alias="from",
         description="Share an entire schema of a catalog, instead of `tables`.",
     )
+    volumes: dict[VolumeName, VolumeEntry] = Field(default_factory=dict, description="Volumes by name.")
+    models: dict[ModelName, ModelEntry] = Field(default_factory=dict, description="Models by name.")
+    skills: dict[SkillName, SkillEntry] = Field(default_factory=dict, description="Skills by name.")
+
+    @property
+    def assets(self) -> dict[AssetKind, dict[str, AssetEntry]]:
+        """The assets by kind and name."""
+        return {"volume": {**self.volumes}, "model": {**self.models}, "skill": {**self.skills}}
 
     @model_validator(mode="after")
     def _has_one_kind(self) -> Self:

@@ -57,6 +57,11 @@ def _problems_in_shares(
                 yield from _unknown(document, (*inner, "from"), schema.source.catalog, catalogs)
             for table, source in schema.tables.items():
                 yield from _unknown(document, (*inner, "tables", table), source.catalog, catalogs)
+            for kind, assets in schema.assets.items():
+                yield from _repeated(document, (*inner, f"{kind}s"), assets)
+                for asset, declared in assets.items():
+                    at = (*inner, f"{kind}s", asset)
+                    yield from _unknown(document, at, declared.catalog, catalogs)
 
 
 def _unknown(document: Document, place: Location, catalog: str, known: list[str]) -> Iterator[str]:

@@ -10,10 +10,13 @@ from typing import Any, TypeVar
 import anyio
 
 from sluicegate.api import (
+    AssetKind,
     Catalog,
+    CatalogAsset,
     CatalogConfig,
     CatalogTable,
     ListedTable,
+    ModelVersion,
     SluicegateError,
     TablePage,
     Unavailable,
@@ -64,6 +67,8 @@ class GuardedCatalog(Catalog):
             *ages, dated=lambda listing: listing.requested_at
         )
         self._lookups: CatalogCache[CatalogTable] = CatalogCache(*ages, may_be_stale=_is_unpinned)
+        self._assets: CatalogCache[CatalogAsset] = CatalogCache(*ages)
+        self._versions: CatalogCache[list[ModelVersion]] = CatalogCache(*ages)
 
     async def list_schemas(self) -> list[str]:
         """See `Catalog.list_schemas`."""
@@ -102,6 +107,22 @@ class GuardedCatalog(Catalog):
 
         return await self._lookups.get(self.canonical_identifier(identifier), ask)
 
+    async def load_asset(self, kind: AssetKind, identifier: str) -> CatalogAsset:
+        """See `Catalog.load_asset`."""
+
+        def ask() -> Coroutine[Any, Any, CatalogAsset]:
+            return self._call(kind, lambda: self._load_asset(kind, identifier))
+
+        return await self._assets.get((kind, identifier), ask)
+
+    async def model_versions(self, identifier: str) -> list[ModelVersion]:
+        """See `Catalog.model_versions`."""
+
+        def ask() -> Coroutine[Any, Any, list[ModelVersion]]:
+            return self._call("versions", lambda: self._load_versions(identifier))
+
+        return await self._versions.get(identifier, ask)
+
     def canonical_schema(self, schema: str) -> str:
         """See `Catalog.canonical_schema`."""
         return self._catalog.canonical_schema(schema)
@@ -116,7 +137,13 @@ class GuardedCatalog(Catalog):
 
     async def aclose(self) -> None:
         """Cancel running requests, and close the catalog."""
-        for remembered in (self._schemas, self._tables, self._lookups):
+        for remembered in (
+            self._schemas,
+            self._tables,
+            self._lookups,
+            self._assets,
+            self._versions,
+        ):
             await remembered.aclose()
         await self._catalog.aclose()
 
@@ -125,13 +152,28 @@ class GuardedCatalog(Catalog):
 
     async def _load(self, identifier: str) -> CatalogTable:
         table = await self._catalog.load_table(identifier)
-        problem = _problem(table)
+        self._check(identifier, "table", _problem(table.id, table.location))
+        return table
+
+    async def _load_asset(self, kind: AssetKind, identifier: str) -> CatalogAsset:
+        asset = await self._catalog.load_asset(kind, identifier)
+        problem = _problem(asset.id, asset.location) if asset.location is not None else None
+        self._check(identifier, kind, problem)
+        return asset
+
+    async def _load_versions(self, identifier: str) -> list[ModelVersion]:
+        versions = await self._catalog.model_versions(identifier)
+        for version in versions:
+            problem = _problem(version.id or "none", version.location)
+            self._check(identifier, f"version {version.version} of the model", problem)
+        return versions
+
+    def _check(self, identifier: str, what: str, problem: str | None) -> None:
         if problem is not None:
             raise Unavailable(
-                f"the catalog '{self._name}' does not say where the table is",
+                f"the catalog '{self._name}' does not say where the {what} is",
                 detail=f"{identifier}: {problem}",
             )
-        return table
 
     async def _call(self, what: str, ask: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         """Send one request to the catalog.
@@ -174,11 +216,11 @@ def _is_unpinned(table: CatalogTable) -> bool:
     return table.metadata_location is None and table.latest_version is None
 
 
-def _problem(table: CatalogTable) -> str | None:
-    if not table.id:
+def _problem(identity: str, location: str) -> str | None:
+    if not identity:
         return "the id is empty"
-    if "://" not in table.location:
-        return f"the location {table.location!r} is not an absolute URL"
-    if table.location.endswith("/"):
-        return f"the location {table.location!r} ends with a slash"
+    if "://" not in location:
+        return f"the location {location!r} is not an absolute URL"
+    if location.endswith("/"):
+        return f"the location {location!r} ends with a slash"
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sluicegate.access.grants import Grants
 from sluicegate.access.policies import Policies
@@ -30,6 +31,8 @@ from sluicegate.protocols.common.share_schemas import ShareSchemas
 from sluicegate.tables.refs import at_ref
 from sluicegate.telemetry import span
 from sluicegate.vending import Vending
+
+Shared = TypeVar("Shared", bound=SharedTable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +99,21 @@ class Resolver:
         """
         return await tables_of_all(await self._share_schemas.reachable(principal, share), self.tables)
 
-    async def shown(self, principal: Principal, tables: Sequence[SharedTable]) -> Sequence[SharedTable]:
-        """Return the granted tables that a recipient can see. Calls each policy once for all of them.
+    async def shown(self, principal: Principal, tables: Sequence[Shared]) -> Sequence[Shared]:
+        """Return the granted tables or assets that a recipient can see, with one call per policy.
 
         Raises:
             Unavailable: A policy cannot be evaluated now.
         """
         return await self._policies.readable(principal, tables)
+
+    async def allows(self, principal: Principal, action: PolicyAction, table: SharedTable) -> bool:
+        """Whether policies allow an action on a granted table or other asset.
+
+        Raises:
+            Unavailable: A policy cannot be evaluated now.
+        """
+        return await self._policies.allow(principal, action, table)
 
     async def narrowed(
         self, principal: Principal, tables: Sequence[SharedTable]

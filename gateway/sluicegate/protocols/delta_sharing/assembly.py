@@ -14,6 +14,11 @@ from sluicegate.api import Principal, SharedTable
 from sluicegate.config import Settings
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.resolver import Resolver
+from sluicegate.protocols.delta_sharing.assets.credentials import AssetCredentials
+from sluicegate.protocols.delta_sharing.assets.descriptions import AssetDescriptions
+from sluicegate.protocols.delta_sharing.assets.resolver import AssetResolver
+from sluicegate.protocols.delta_sharing.assets.routes import AssetEndpoints
+from sluicegate.protocols.delta_sharing.assets.skill_files import SkillFiles
 from sluicegate.protocols.delta_sharing.directory_access.credentials import TableCredentials
 from sluicegate.protocols.delta_sharing.directory_access.hadoop_tokens import HadoopTokenEndpoint
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
@@ -130,11 +135,35 @@ def sharing_routes(
     hadoop = HadoopTokenEndpoint(
         resolver, credentials, token_bindings, issuer, settings.limits.request_body.sharing
     )
+    assets = _asset_endpoints(settings, keys, authentication, grants, instances, resolver, vending)
     return [
         *endpoints.routes(),
+        *assets.routes(),
         hadoop.route(authentication),
         DerivedFileEndpoint(keys, grants, resolver, reader).route(),
     ]
+
+
+def _asset_endpoints(
+    settings: Settings,
+    keys: KeyRing,
+    authentication: Authentication,
+    grants: Grants,
+    instances: Instances,
+    resolver: Resolver,
+    vending: Vending,
+) -> AssetEndpoints:
+    assets = AssetResolver(grants, resolver, instances)
+    descriptions = AssetDescriptions(assets, SkillFiles(instances, vending))
+    return AssetEndpoints(
+        authentication=authentication,
+        grants=grants,
+        resolver=assets,
+        descriptions=descriptions,
+        credentials=AssetCredentials(assets, descriptions, vending),
+        tokens=_page_tokens(settings, keys),
+        max_body=settings.limits.request_body.sharing,
+    )
 
 
 def _page_tokens(settings: Settings, keys: KeyRing) -> TokenSigner:

@@ -18,6 +18,7 @@ from sluicegate.protocols.openapi import (
     paths,
 )
 from sluicegate.protocols.openapi import other_endpoints as elsewhere
+from sluicegate.protocols.openapi.assets.schemas import schemas as asset_schemas
 from sluicegate.protocols.openapi.responses import (
     error_responses,
     error_schema,
@@ -30,7 +31,8 @@ DOCUMENT = "/openapi.json"
 
 _ABOUT = """\
 Recipients list what was shared with them, and read tables through presigned URLs or with
-temporary credentials for their directories.
+temporary credentials for their directories. They also list volumes, models and skills, and read them
+with temporary credentials.
 
 Every path that supports GET also supports HEAD. Errors are always JSON with `errorCode` and
 `message`. A path that does not exist returns 404, and an unsupported method returns 405. Responses
@@ -98,6 +100,7 @@ def _schemas() -> dict[str, Schema]:
     return {
         "Error": error_schema(),
         **listings.schemas(),
+        **asset_schemas(),
         **bodies.schemas(),
         **credentials.schemas(),
         **hadoop_tokens.schemas(),

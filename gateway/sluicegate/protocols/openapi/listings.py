@@ -48,7 +48,7 @@ def schemas() -> dict[str, Schema]:
             "description": "A table and its format.",
         },
         "ShareDetails": only("share", schema_ref("Share")),
-        **{f"{kind}Page": _page(kind) for kind in items},
+        **{f"{kind}Page": page(kind) for kind in items},
     }
 
 
@@ -98,7 +98,8 @@ def directory_access() -> dict[str, Schema]:
     }
 
 
-def _page(kind: str) -> Schema:
+def page(kind: str) -> Schema:
+    """A page of items of a kind."""
     return record(
         "One page of a listing, sorted by name.",
         {"items": many(schema_ref(kind), "Can be empty even if there are more pages.")},

@@ -4,70 +4,42 @@ from __future__ import annotations
 
 from sluicegate.protocols.openapi import hadoop_tokens
 from sluicegate.protocols.openapi import parameters as given
-from sluicegate.protocols.openapi.bodies import body
-from sluicegate.protocols.openapi.responses import (
-    json_answer,
-    lines_answer,
-    refusals,
-    version_answer,
-)
+from sluicegate.protocols.openapi.assets.paths import paths as asset_paths
+from sluicegate.protocols.openapi.operations import ALWAYS, NAMED, SENT, item, operation
+from sluicegate.protocols.openapi.responses import json_answer, lines_answer, version_answer
 from sluicegate.protocols.openapi.schemas import Schema, text
 
-_ALWAYS = ("400", "401", "403", "429", "500", "503")
-_NAMED = (*_ALWAYS, "404")
-_SENT = (*_NAMED, "413")
 _TABLE = "/shares/{share}/schemas/{schema}/tables/{table}"
 
 
 def paths() -> dict[str, Schema]:
     """Path items, by paths relative to the protocol's prefix."""
-    return {**_listings(), **_tables(), **_queries(), **_credentials(), **_hadoop()}
-
-
-def operation(
-    identity: str,
-    summary: str,
-    ok: Schema,
-    *,
-    parameters: list[Schema] | None = None,
-    errors: tuple[str, ...] = _NAMED,
-    sends: str | None = None,
-) -> Schema:
-    """One operation.
-
-    Args:
-        identity: Its `operationId`.
-        summary: Its name in the protocol.
-        ok: The response with status 200.
-        parameters: Parameters of the query string and headers. Those of the path belong to the path
-            item.
-        errors: Additional statuses that it can return.
-        sends: Name of the schema of its body.
-    """
-    described: Schema = {"operationId": identity, "summary": summary}
-    if parameters:
-        described["parameters"] = parameters
-    if sends is not None:
-        described["requestBody"] = body(sends)
-    return {**described, "responses": {"200": ok, **refusals(errors)}}
+    return {
+        **_listings(),
+        **_tables(),
+        **_queries(),
+        **_credentials(),
+        **_hadoop(),
+        **asset_paths(),
+    }
 
 
 def _listings() -> dict[str, Schema]:
-    def pages(identity: str, summary: str, kind: str, errors: tuple[str, ...] = _NAMED) -> Schema:
+    def pages(identity: str, summary: str, kind: str, errors: tuple[str, ...] = NAMED) -> Schema:
         ok = json_answer("One page.", f"{kind}Page")
         return {"get": operation(identity, summary, ok, parameters=given.paged(), errors=errors)}
 
     share = operation("getShare", "Get Share", json_answer("The share.", "ShareDetails"))
     return {
-        "/shares": pages("listShares", "List Shares", "Share", _ALWAYS),
-        "/shares/{share}": _item(given.SHARE, get=share),
-        "/shares/{share}/schemas": _item(
+        "/shares": pages("listShares", "List Shares", "Share", ALWAYS),
+        "/shares/{share}": item(given.SHARE, get=share),
+        "/shares/{share}/schemas": item(
             given.SHARE, **pages("listSchemas", "List Schemas in a Share", "Schema")
         ),
-        "/shares/{share}/schemas/{schema}/tables": _item(
+        "/shares/{share}/schemas/{schema}/tables": item(
             given.SCHEMA, **pages("listTables", "List Tables in a Schema", "Table")
         ),
-        "/shares/{share}/all-tables": _item(
+        "/shares/{share}/all-tables": item(
             given.SHARE, **pages("listAllTables", "List all Tables in a Share", "Table")
         ),
     }
@@ -76,12 +48,12 @@ def _listings() -> dict[str, Schema]:
 def _tables() -> dict[str, Schema]:
     old = operation("queryTableVersionByHead", "Query Table Version (deprecated)", version_answer())
     return {
-        _TABLE: _item(
+        _TABLE: item(
             given.TABLE,
             get=operation("getTable", "Get Table", json_answer("The table.", "TableDetails")),
             head={**old, "deprecated": True},
         ),
-        f"{_TABLE}/version": _item(
+        f"{_TABLE}/version": item(
             given.TABLE,
             get=operation(
                 "queryTableVersion",
@@ -90,7 +62,7 @@ def _tables() -> dict[str, Schema]:
                 parameters=given.starting(),
             ),
         ),
-        f"{_TABLE}/metadata": _item(
+        f"{_TABLE}/metadata": item(
             given.TABLE,
             get=operation(
                 "queryTableMetadata",
@@ -106,12 +78,12 @@ def _queries() -> dict[str, Schema]:
     ok = lines_answer("Protocol, metadata, files; or the state of the query.", "QueryAnswer")
     identity = given.in_path("queryId", text("The query id from the line with the pending status."))
     query = operation(
-        "queryTable", "Read Data from a Table", ok, parameters=given.form(), errors=_SENT, sends="Query"
+        "queryTable", "Read Data from a Table", ok, parameters=given.form(), errors=SENT, sends="Query"
     )
     info = operation(
-        "getQueryInfo", "Get Query Info", ok, parameters=given.form(), errors=_SENT, sends="Poll"
+        "getQueryInfo", "Get Query Info", ok, parameters=given.form(), errors=SENT, sends="Poll"
     )
-    queries = _item(given.TABLE, post=info)
+    queries = item(given.TABLE, post=info)
     queries["parameters"].append(identity)
     changes = operation(
         "queryTableChanges",
@@ -120,8 +92,8 @@ def _queries() -> dict[str, Schema]:
         parameters=[*given.changes(), *given.form()],
     )
     return {
-        f"{_TABLE}/query": _item(given.TABLE, post=query),
-        f"{_TABLE}/changes": _item(given.TABLE, get=changes),
+        f"{_TABLE}/query": item(given.TABLE, post=query),
+        f"{_TABLE}/changes": item(given.TABLE, get=changes),
         f"{_TABLE}/queries/{{queryId}}": queries,
     }
 
@@ -131,10 +103,10 @@ def _credentials() -> dict[str, Schema]:
         "generateTemporaryTableCredential",
         "Generate Temporary Table Credential",
         json_answer("Credentials for one directory of the table.", "TemporaryTableCredentials"),
-        errors=_SENT,
+        errors=SENT,
         sends="CredentialsRequest",
     )
-    return {f"{_TABLE}/temporary-table-credentials": _item(given.TABLE, post=generate)}
+    return {f"{_TABLE}/temporary-table-credentials": item(given.TABLE, post=generate)}
 
 
 def _hadoop() -> dict[str, Schema]:
@@ -142,11 +114,7 @@ def _hadoop() -> dict[str, Schema]:
         "issueHadoopDelegationToken",
         "Issue Hadoop Delegation Tokens",
         hadoop_tokens.answer(),
-        errors=_SENT,
+        errors=SENT,
         sends="HadoopTokenRequest",
     )
-    return {f"{_TABLE}/hadoop-delegation-token": _item(given.TABLE, post=issue)}
-
-
-def _item(names: tuple[str, ...], **operations: Schema) -> Schema:
-    return {"parameters": given.named(names), **operations}
+    return {f"{_TABLE}/hadoop-delegation-token": item(given.TABLE, post=issue)}

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from sluicegate.protocols.delta_sharing.paths import TABLE
-from sluicegate.protocols.openapi.paths import operation, paths
+from sluicegate.protocols.openapi.assets.paths import paths as asset_paths
+from sluicegate.protocols.openapi.operations import operation
+from sluicegate.protocols.openapi.paths import paths
 from sluicegate.protocols.openapi.schemas import text
 
 OK = {"description": "Done."}
@@ -28,6 +30,7 @@ def test_the_endpoints_are_those_of_the_protocol() -> None:
         *("/shares", "/shares/{share}", "/shares/{share}/schemas", "/shares/{share}/all-tables"),
         *("/shares/{share}/schemas/{schema}/tables", TABLE),
         *(f"{TABLE}{part}" for part in table),
+        *asset_paths(),
     }
 
 

@@ -1,0 +1,1 @@
+"""Assets that are not tables: volumes, models with their versions, and skills."""

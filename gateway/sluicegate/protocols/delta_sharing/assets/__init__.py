@@ -1,0 +1,1 @@
+"""Volumes, models with their versions, and skills, which recipients read with temporary credentials."""

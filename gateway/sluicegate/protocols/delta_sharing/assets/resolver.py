@@ -1,0 +1,152 @@
+"""Resolves the names of assets in requests: grant, policies, and catalog lookup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sluicegate.access.grants import Grants
+from sluicegate.api import (
+    AssetKind,
+    CatalogAsset,
+    CatalogTable,
+    ConfigurationError,
+    CredentialVendor,
+    ModelVersion,
+    NotFound,
+    PermissionDenied,
+    PolicyAction,
+    Principal,
+    Schema,
+    SharedAsset,
+    Unauthenticated,
+    Unavailable,
+)
+from sluicegate.plugins import Instances
+from sluicegate.protocols.common.resolver import Resolver
+from sluicegate.telemetry import span
+
+
+@dataclass(frozen=True, slots=True)
+class AssetName:
+    """An asset as a request names it. All names are case-insensitive."""
+
+    kind: AssetKind
+    share: str
+    schema: str
+    name: str
+
+
+class AssetResolver:
+    """Finds the assets that a recipient names, within its grants and what policies allow of them.
+
+    Args:
+        grants: The recipients' grants.
+        resolver: Finds schemas, and calls policies.
+        instances: Catalogs and storage.
+    """
+
+    def __init__(self, grants: Grants, resolver: Resolver, instances: Instances) -> None:
+        self._grants = grants
+        self._resolver = resolver
+        self._instances = instances
+
+    async def schema(self, principal: Principal, share: str, name: str) -> Schema:
+        """The schema with a name; see `Resolver.schema`."""
+        return await self._resolver.schema(principal, share, name)
+
+    async def assets(self, schema: Schema, kind: AssetKind) -> Sequence[SharedAsset]:
+        """The assets of a kind in a schema, sorted by casefolded name."""
+        return await self._grants.assets(schema, kind)
+
+    async def all_assets(self, principal: Principal, share: str, kind: AssetKind) -> list[SharedAsset]:
+        """The assets of a kind in all schemas of a share, sorted by casefolded names.
+
+        Raises:
+            NotFound: The share does not exist, or it was not granted.
+        """
+        schemas = await self._grants.schemas(principal, share)
+        return [asset for schema in schemas for asset in await self.assets(schema, kind)]
+
+    async def shown(self, principal: Principal, assets: Sequence[SharedAsset]) -> Sequence[SharedAsset]:
+        """Return the granted assets that a recipient can see. Calls each policy once for all of them.
+
+        Raises:
+            Unavailable: A policy cannot be evaluated now.
+        """
+        return await self._resolver.shown(principal, assets)
+
+    async def asset(
+        self, principal: Principal, named: AssetName, action: PolicyAction = "read"
+    ) -> SharedAsset:
+        """The shared asset with a name.
+
+        Raises:
+            NotFound: The asset does not exist, its share was not granted, or a policy hides it.
+            PermissionDenied: `action` requests temporary credentials, and a policy denies them.
+            Unavailable: A policy, or the catalog of a share, does not respond now.
+        """
+        schema = await self._resolver.schema(principal, named.share, named.schema)
+        found = await self._grants.asset(schema, named.kind, named.name)
+        if found is None or not await self._resolver.allows(principal, "read", found):
+            raise NotFound(f"there is no {named.kind} {named.name!r} in {named.share}.{named.schema}")
+        if action == "vend" and not await self._resolver.allows(principal, "vend", found):
+            raise PermissionDenied(
+                "the provider's policies allow no temporary credentials for the "
+                f"{found.kind} {found.full_name}"
+            )
+        return found
+
+    async def locate(self, shared: SharedAsset) -> CatalogAsset:
+        """Look up an asset in its catalog.
+
+        Raises:
+            NotFound: The catalog no longer has the asset.
+            Unavailable: The catalog cannot be used now.
+        """
+        with span("resolve", catalog=shared.catalog), errors_about(shared):
+            catalog = self._instances.catalog(shared.catalog)
+            return await catalog.load_asset(shared.kind, shared.identifier)
+
+    async def versions(self, shared: SharedAsset) -> list[ModelVersion]:
+        """All versions of a model, whatever their status; see `locate`."""
+        with span("resolve", catalog=shared.catalog), errors_about(shared):
+            return await self._instances.catalog(shared.catalog).model_versions(shared.identifier)
+
+    def directory(
+        self, shared: SharedAsset, identity: str, location: str, vendor: CredentialVendor | None
+    ) -> CatalogTable:
+        """A directory of an asset, as vending and storage need it, in canonical form.
+
+        Raises:
+            Unavailable: No configured storage serves the location.
+        """
+        with errors_about(shared):
+            canonical, _ = self._instances.storage_for(location)
+        return CatalogTable(identity, shared.kind, canonical.rstrip("/"), vendor=vendor)
+
+    def canonical(self, location: str) -> str:
+        """The canonical form of a location."""
+        return self._instances.canonical(location).rstrip("/")
+
+
+@contextmanager
+def errors_about(shared: SharedAsset) -> Iterator[None]:
+    """Convert errors of catalogs and storage into errors that name only the asset."""
+    what = f"the {shared.kind} {shared.full_name}"
+    try:
+        yield
+    except ConfigurationError as error:
+        raise Unavailable(
+            f"{what} cannot be served now: the provider must fix the gateway's configuration",
+            detail=error.for_operators,
+        ) from error
+    except NotFound as error:
+        raise NotFound(f"{what} no longer exists", detail=error.for_operators) from error
+    except (PermissionDenied, Unauthenticated) as error:
+        # The catalog does not know the recipient, so this is no 403 or 401.
+        raise Unavailable(
+            f"the catalog of {what} denies the gateway access; contact the provider",
+            detail=error.for_operators,
+        ) from error

@@ -1,0 +1,1 @@
+"""Volumes, models and skills in the OpenAPI document."""
