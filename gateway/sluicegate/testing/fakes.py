@@ -11,8 +11,10 @@ import obstore
 from obstore.store import MemoryStore, ObjectStore
 
 from sluicegate.api import (
+    AssetKind,
     AuthenticationRequest,
     Catalog,
+    CatalogAsset,
     CatalogTable,
     ClientCertificate,
     ConfigurationError,
@@ -20,6 +22,7 @@ from sluicegate.api import (
     EndedSessions,
     LinkSigner,
     ListedTable,
+    ModelVersion,
     NotFound,
     ObjectDirectory,
     PermissionDenied,
@@ -149,10 +152,23 @@ class MemoryStorage(Storage):
 
 
 class MemoryCatalog(Catalog):
-    """A catalog of the tables in a mapping from schemas and tables to locations."""
+    """A catalog of the tables in a mapping from schemas and tables to locations.
 
-    def __init__(self, schemas: Mapping[str, Mapping[str, CatalogTable]]) -> None:
+    Args:
+        schemas: Tables by schema and name.
+        assets: Volumes, models and skills by kind and identifier.
+        versions: Versions of the models, by the identifier of the model.
+    """
+
+    def __init__(
+        self,
+        schemas: Mapping[str, Mapping[str, CatalogTable]],
+        assets: Mapping[tuple[AssetKind, str], CatalogAsset] | None = None,
+        versions: Mapping[str, Sequence[ModelVersion]] | None = None,
+    ) -> None:
         self._schemas = schemas
+        self._assets = assets or {}
+        self._versions = versions or {}
 
     async def list_schemas(self) -> list[str]:
         """Names of the schemas, sorted."""
@@ -180,6 +196,18 @@ class MemoryCatalog(Catalog):
             return self._schemas[schema][table]
         except KeyError:
             raise NotFound(f"there is no table '{identifier}'") from None
+
+    async def load_asset(self, kind: AssetKind, identifier: str) -> CatalogAsset:
+        """Look a volume, model or skill up."""
+        try:
+            return self._assets[kind, identifier]
+        except KeyError:
+            raise NotFound(f"there is no {kind} '{identifier}'") from None
+
+    async def model_versions(self, identifier: str) -> list[ModelVersion]:
+        """Return the versions of a model, ascending."""
+        await self.load_asset("model", identifier)
+        return sorted(self._versions.get(identifier, ()), key=lambda each: each.version)
 
 
 class MemoryVendor(CredentialVendor):

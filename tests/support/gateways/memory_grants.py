@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sluicegate.access.grants import Grants
-from sluicegate.api import NotFound, Principal, Schema, Share, SharedTable
+from sluicegate.api import AssetKind, NotFound, Principal, Schema, Share, SharedAsset, SharedTable
 from sluicegate.database.names import name_key
 from sluicegate.database.reads import RecipientRecord
 
@@ -35,6 +35,7 @@ class MemoryGrants(Grants):
         shares: The granted shares.
         schemas: The declared schemas of all shares.
         tables: The tables that these declare, by the schema's id.
+        assets: The assets that these declare, by the schema's id.
 
     Attributes:
         recipients: The known recipients, by name.
@@ -45,10 +46,12 @@ class MemoryGrants(Grants):
         shares: Sequence[Share] = (),
         schemas: Sequence[Schema] = (),
         tables: Mapping[str, Sequence[SharedTable]] | None = None,
+        assets: Mapping[str, Sequence[SharedAsset]] | None = None,
     ) -> None:
         self._granted_shares = shares
         self._declared = schemas
         self._of_schemas = tables or {}
+        self._other_assets = assets or {}
         self.recipients = {each.name: record(each) for each in (ACME, RIVAL)}
 
     @classmethod
@@ -96,3 +99,12 @@ class MemoryGrants(Grants):
         """A declared table by name."""
         named = [each for each in await self.tables(schema) if name_key(each.name) == name_key(name)]
         return named[0] if named else None
+
+    async def assets(self, schema: Schema, kind: AssetKind) -> Sequence[SharedAsset]:
+        """The declared assets of a schema."""
+        return [each for each in self._other_assets.get(schema.id, ()) if each.kind == kind]
+
+    async def asset(self, schema: Schema, kind: AssetKind, name: str) -> SharedAsset | None:
+        """A declared asset by name."""
+        assets = await self.assets(schema, kind)
+        return next((each for each in assets if name_key(each.name) == name_key(name)), None)
