@@ -114,7 +114,7 @@ def test_credentials_open_the_folder_and_nothing_else(assets: Assets, asset: str
     assert f"{folder}/a.bin" in [each["Key"] for each in listed]
     assert store.get_object(Bucket=bucket, Key=f"{folder}/a.bin")["Body"].read() == folder.encode()
     others = {*FOLDERS.values(), *NEIGHBOURS} - {folder}
-    attempts = [
+    attempts: list[tuple[Any, dict[str, Any]]] = [
         *((store.get_object, {"Key": f"{other}/a.bin"}) for other in others),
         *((store.list_objects_v2, {"Prefix": f"{other}/"}) for other in others),
         (store.list_objects_v2, {"Prefix": ""}),

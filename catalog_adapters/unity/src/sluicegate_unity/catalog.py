@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from sluicegate.api import (
+    AssetKind,
     Catalog,
+    CatalogAsset,
     CatalogTable,
+    CredentialVendor,
     HttpClient,
     ListedTable,
+    ModelVersion,
     NotFound,
     PluginContext,
     TablePage,
+)
+from sluicegate_unity.assets import (
+    UnityDirectory,
+    model_of,
+    model_version,
+    version_of,
+    volume_of,
 )
 from sluicegate_unity.client import UnityClient
 from sluicegate_unity.commits import Ratified, ratified
@@ -152,6 +164,57 @@ class UnityCatalog(Catalog):
             asked = table.managed or table.is_uniform
             state = await ratified(self._client, table) if asked else Ratified()
         return await self._answer(table, state)
+
+    async def load_asset(self, kind: AssetKind, identifier: str) -> CatalogAsset:
+        """Look up a volume or registered model. The catalog has no skills.
+
+        Raises:
+            NotFound: It doesn't exist, or is hidden from the gateway.
+            Unavailable: The server doesn't respond.
+        """
+        name = self._names.asset(identifier, kind)
+        with self._told(f"{kind} '{name}'"):
+            if kind == "model":
+                return model_of(name, await self._client.get(f"/models/{name.quoted}"))
+            if kind == "skill":
+                raise NotFound(f"the catalog '{self._client.name}' has no skills", detail=identifier)
+            answer = await self._client.get(f"/volumes/{name.quoted}")
+            volume = volume_of(name, answer)
+        comment = answer.get("comment")
+        return CatalogAsset(
+            id=volume.id,
+            location=volume.location,
+            comment=comment if isinstance(comment, str) else None,
+            vendor=await self._desk.vendor(volume) if self._desk else None,
+        )
+
+    async def model_versions(self, identifier: str) -> list[ModelVersion]:
+        """Return the versions of a registered model. The server has no aliases.
+
+        Versions without a location or a known status are left out.
+
+        Raises:
+            NotFound: The model doesn't exist, or is hidden from the gateway.
+            Unavailable: The server doesn't respond.
+        """
+        name = self._names.asset(identifier, "model")
+        versions: list[ModelVersion] = []
+        with self._told(f"model '{name}'"):
+            path = f"/models/{name.quoted}/versions"
+            async for entry in listed(self._client, path, "model_versions"):
+                directory = version_of(name, entry)
+                if directory is not None:
+                    vendor = await self._version_vendor(entry, directory)
+                    versions.append(model_version(entry, directory, vendor))
+        return sorted(versions, key=lambda version: version.version)
+
+    async def _version_vendor(
+        self, entry: Mapping[str, Any], directory: UnityDirectory
+    ) -> CredentialVendor | None:
+        # The server issues credentials only for finished versions.
+        if self._desk is None or entry.get("status") != "READY":
+            return None
+        return await self._desk.vendor(directory)
 
     def preload(self) -> None:
         """Import the library for HTTP requests."""

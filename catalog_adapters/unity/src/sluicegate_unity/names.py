@@ -49,6 +49,24 @@ class TableName:
         return f"/delta/v1/catalogs/{catalog}/schemas/{schema}/tables/{table}"
 
 
+@dataclass(frozen=True, slots=True)
+class AssetName:
+    """A volume or model."""
+
+    catalog: str
+    schema: str
+    asset: str
+
+    def __str__(self) -> str:
+        """Return `catalog.schema.asset`."""
+        return f"{self.catalog}.{self.schema}.{self.asset}"
+
+    @property
+    def quoted(self) -> str:
+        """Return the name for use in a path."""
+        return quote(str(self), safe="")
+
+
 class Names:
     """Parses names that users of the gateway write.
 
@@ -75,6 +93,18 @@ class Names:
         """
         return TableName(*self._parts(text, 3, "table"))
 
+    def asset(self, text: str, kind: str) -> AssetName:
+        """Parse `schema.asset` or `catalog.schema.asset`.
+
+        Args:
+            text: The name.
+            kind: The kind of the asset, for messages.
+
+        Raises:
+            NotFound: The text names no asset of the configured catalog.
+        """
+        return AssetName(*self._parts(text, 3, kind))
+
     def listed(self, catalog: str, schema: str) -> str:
         """Return the name of a schema in listings."""
         return f"{catalog}.{schema}" if self._catalog is None else schema
@@ -84,7 +114,7 @@ class Names:
         if self._catalog is not None and len(parts) == count - 1:
             parts.insert(0, self._catalog)
         if len(parts) != count or not all(map(is_name, parts)) or self._catalog not in (None, parts[0]):
-            shape = ".".join(("catalog", "schema", "table")[:count])
+            shape = ".".join(("catalog", "schema", what)[:count])
             raise NotFound(f"there is no such {what}: write {shape}", detail=text[:1000])
         return parts
 

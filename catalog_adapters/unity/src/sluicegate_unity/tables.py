@@ -13,6 +13,7 @@ from sluicegate_unity.names import TableName, is_name
 # Views of any kind have no files of their own, even if their format is DELTA.
 _TABLES: Final = frozenset(("MANAGED", "EXTERNAL", "STREAMING_TABLE"))
 _FORMAT: Final = "DELTA"
+_CREDENTIALS: Final = "/temporary-table-credentials"
 _UNIFORM: Final = "delta.universalFormat.enabledFormats"
 
 
@@ -34,6 +35,21 @@ class UnityTable:
     location: str
     managed: bool
     properties: Mapping[str, Any] = field(compare=False)
+
+    @property
+    def kind(self) -> str:
+        """Return what it is, for messages."""
+        return "table"
+
+    @property
+    def delta_path(self) -> str | None:
+        """Return its route in the Delta API, which some servers require for managed tables."""
+        return self.name.delta_path if self.managed else None
+
+    @property
+    def request(self) -> tuple[str, Mapping[str, Any]]:
+        """Return the route for credentials, and the body of the request."""
+        return _CREDENTIALS, {"table_id": self.id, "operation": "READ"}
 
     @property
     def is_uniform(self) -> bool:

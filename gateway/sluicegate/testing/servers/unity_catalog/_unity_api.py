@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sluicegate.testing.servers.unity_catalog._unity_assets import UnityAssets, asset_reply
 from sluicegate.testing.servers.unity_catalog._unity_delta import delta_table, preview_commits
 from sluicegate.testing.servers.unity_catalog._unity_http import UnityReply, UnityRequest
 from sluicegate.testing.servers.unity_catalog._unity_identity import UnityIdentities
@@ -35,12 +36,14 @@ class UnityState(UnityIdentities):
         version: The version whose responses are returned: 0.6 has the Delta API, 0.4 only its preview.
         schemas: `catalog.schema`, in addition to those of tables.
         tables: Tables by full name, as `table_info` creates them.
+        assets: Volumes and registered models.
         forbidden: Full names of catalogs, schemas and tables on which the gateway has no grants.
         commits: Commits of catalog-managed tables by full name: those that are not backfilled, and the
             newest one.
         uniform: Locations of Iceberg metadata, by full name.
-        credentials: Responses of `temporary-table-credentials` by table id. By default, the response is
-            empty for `file:`, and for other storage an error because its bucket is not configured.
+        credentials: Responses of `temporary-table-credentials`, and of those for volumes and versions,
+            by id. By default, the response is empty for `file:`, and for other storage an error because
+            its bucket is not configured.
         delta_api_only: `server.managed-table.use-delta-api-only`.
         page_seconds: Time for each page of a listing, to simulate slow authorization.
     """
@@ -48,6 +51,7 @@ class UnityState(UnityIdentities):
     version: Literal["0.4", "0.6"] = "0.6"
     schemas: list[str] = field(default_factory=list)
     tables: dict[str, dict[str, Any]] = field(default_factory=dict)
+    assets: UnityAssets = field(default_factory=UnityAssets)
     forbidden: set[str] = field(default_factory=set)
     commits: dict[str, tuple[list[dict[str, Any]], int]] = field(default_factory=dict)
     uniform: dict[str, str] = field(default_factory=dict)
@@ -76,6 +80,8 @@ class UnityState(UnityIdentities):
             return self._listing(path, request.query)
         if path.startswith("/tables/") and request.method == "GET":
             return self._table(path.removeprefix("/tables/"))
+        if (reply := asset_reply(self, path, request)) is not None:
+            return reply
         if path.startswith(_DELTA) and self.version == "0.6":
             return delta_table(self, path.removeprefix(_DELTA), request.query)
         if path == _PREVIEW and request.method == "GET":

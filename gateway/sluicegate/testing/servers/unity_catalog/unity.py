@@ -16,10 +16,25 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sluicegate.testing.servers.unity_catalog._unity_api import UnityState
+from sluicegate.testing.servers.unity_catalog._unity_assets import (
+    model_info,
+    version_info,
+    volume_info,
+)
 from sluicegate.testing.servers.unity_catalog._unity_http import UnityReply, UnityRequest
 from sluicegate.testing.servers.unity_catalog._unity_identity import Distrust
 
-__all__ = ["Distrust", "UnityReply", "UnityRequest", "UnityServer", "UnityState", "table_info"]
+__all__ = [
+    "Distrust",
+    "UnityReply",
+    "UnityRequest",
+    "UnityServer",
+    "UnityState",
+    "model_info",
+    "table_info",
+    "version_info",
+    "volume_info",
+]
 
 _ZERO_UUID = "00000000-0000-0000-0000-0000000000"
 

@@ -13,10 +13,12 @@ from support.gateways.memory_assets import (
     MemoryAssets,
     memory_assets,
 )
-from support.gateways.memory_client import send
+from support.gateways.memory_client import AUTHENTICATION, send
+from support.gateways.memory_gateway import KEYS
 
 from sluicegate.api import Policy, PolicyAction, Principal, SharedTable
 from sluicegate.protocols.delta_sharing.assets import routes
+from sluicegate.signing.opaque_tokens import TokenSigner
 
 SHARE = "/delta-sharing/shares/sales"
 SCHEMA = f"{SHARE}/schemas/eu"
@@ -47,8 +49,17 @@ async def listed(gateway: MemoryAssets, path: str) -> dict[str, Any]:
 
 
 def test_each_kind_has_its_routes() -> None:
-    assert routes.PREFIX == "/delta-sharing"
-    paths = {route.path.removeprefix("/delta-sharing/shares/{share}") for route in volumes().routes()}
+    gateway = volumes()
+    endpoints = routes.AssetEndpoints(
+        authentication=AUTHENTICATION,
+        grants=gateway.grants,
+        resolver=gateway.resolver,
+        descriptions=gateway.descriptions,
+        credentials=gateway.credentials,
+        tokens=TokenSigner(KEYS, 60),
+        max_body=MAX_BODY,
+    )
+    paths = {route.path.removeprefix("/delta-sharing/shares/{share}") for route in endpoints.routes()}
     schema = "/schemas/{schema}"
     model = f"{schema}/models/{{model}}"
     assert paths == {

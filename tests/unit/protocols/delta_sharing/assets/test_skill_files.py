@@ -12,7 +12,10 @@ from support.gateways.memory_instances import LAKE
 
 from sluicegate.api import CatalogTable, TemporaryCredentials, Unavailable, UnsupportedOperation
 from sluicegate.protocols.delta_sharing.assets import skill_files
-from sluicegate.protocols.delta_sharing.assets.front_matter import SkillFields
+from sluicegate.protocols.delta_sharing.assets.front_matter import (
+    SkillFields,
+    parse_front_matter,
+)
 from sluicegate.protocols.delta_sharing.assets.skill_files import SkillFiles
 
 FOLDER = f"{LAKE}/skills/sql-style"
@@ -57,11 +60,10 @@ async def test_concurrent_requests_read_a_file_once(
 ) -> None:
     await gateway.storage.put(f"{FOLDER}/SKILL.md", SKILL)
     parsed: list[bytes] = []
-    parse = skill_files.parse_front_matter
 
     def counted(content: bytes) -> SkillFields:
         parsed.append(content)
-        return parse(content)
+        return parse_front_matter(content)
 
     monkeypatch.setattr(skill_files, "parse_front_matter", counted)
     found = await asyncio.gather(*(files.fields(ACME, STYLE, SOURCE) for _ in range(5)))
@@ -74,11 +76,10 @@ async def test_only_the_beginning_of_a_file_is_read(
 ) -> None:
     await gateway.storage.put(f"{FOLDER}/SKILL.md", SKILL + b"x" * 1_000_000)
     lengths: list[int] = []
-    parse = skill_files.parse_front_matter
 
     def measured(content: bytes) -> SkillFields:
         lengths.append(len(content))
-        return parse(content)
+        return parse_front_matter(content)
 
     monkeypatch.setattr(skill_files, "parse_front_matter", measured)
     assert await files.fields(ACME, STYLE, SOURCE) == FIELDS
