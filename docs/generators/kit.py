@@ -12,6 +12,7 @@ from generators.values import described
 
 SUITES = (
     ("catalog", "CatalogBehaviour"),
+    ("assets", "AssetBehaviour"),
     ("storage", "StorageBehaviour"),
     ("formats", "FormatBehaviour"),
     ("policies", "PolicyBehaviour"),
@@ -21,6 +22,7 @@ SUITES = (
 )
 VALUES = (
     ("catalog", "ExpectedTable"),
+    ("assets", "ExpectedAsset"),
     ("formats", "WrittenTable"),
     ("policies", "Decision"),
     ("executors", "RecordedRun"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from sluicegate.testing.assets import AssetBehaviour
 from sluicegate.testing.authenticators import AuthenticatorBehaviour
 from sluicegate.testing.catalog import CatalogBehaviour
 from sluicegate.testing.executors import TaskExecutorBehaviour
@@ -16,6 +17,7 @@ from sluicegate.testing.token_bindings import TokenBindingBehaviour
 PAGE = Path(__file__).parents[2].joinpath("docs/plugins/conformance.md").read_text("utf-8")
 SECTIONS = {
     "Catalogs": CatalogBehaviour,
+    "Volumes, models and skills": AssetBehaviour,
     "Storage": StorageBehaviour,
     "Formats": FormatBehaviour,
     "Policies": PolicyBehaviour,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -42,8 +43,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             **{name: {"from": {"catalog": "folders", "schema": name}} for name in folders},
         }
     }
+    # Responses contain the locations of assets, but of nothing in the folder of the configuration.
+    assets = tmp_path_factory.mktemp("assets")
+    declared["shares"]["sales"]["schemas"]["EU"].update(_write_assets(assets))
     declared["recipients"]["acme"]["shares"].append(SHARE)
     configured = settings(lake)
+    configured["storage"].append({"type": "file", "prefix": f"file://{assets}/"})
     configured["catalogs"]["folders"] = {"type": "paths", "schemas": folders}
     configured["database"] = f"sqlite:///{folder}/sluicegate.db"
     write_configuration(folder, configured, declared)
@@ -79,6 +84,23 @@ def fuzzer(
         yield Fuzzer(gateway, token, (token, oauth_client[1], *_keys(folder), str(folder)))
 
 
+def _write_assets(lake: Path) -> dict[str, dict[str, Any]]:
+    """Volumes, a model and skills, of which some cannot be read."""
+
+    def at(kind: str, path: str, **options: Any) -> dict[str, Any]:
+        return {"catalog": "raw", kind: f"file://{lake}/{path}", **options}
+
+    for name in ("manuals", "churn/1", "churn/2", "sql-style", "broken"):
+        (lake / name).mkdir(parents=True)
+    (lake / "sql-style" / "SKILL.md").write_text("---\nname: sql-style\ndescription: SQL\n---\n")
+    (lake / "broken" / "SKILL.md").write_bytes(b"---\nname: \xff\n---\n")
+    return {
+        "volumes": {"manuals": at("volume", "manuals"), "gone": at("volume", "gone")},
+        "models": {"churn": at("model", "churn", aliases={"champion": 2, "lost": 9})},
+        "skills": {"sql-style": at("skill", "sql-style"), "broken": at("skill", "broken")},
+    }
+
+
 def _write_feed(location: Path) -> None:
     """A table whose history has inserts, updates and deletes, with their change data."""
     rows = pa.table({"id": list(range(20)), "part": [f"p{number % 3}" for number in range(20)]})
@@ -108,4 +130,14 @@ def places(fuzzer: Fuzzer) -> list[dict[str, str]]:
         {"share": share, "schema": table["schema"], "table": table["name"]}
         for share in ("sales", SHARE)
         for table in fuzzer.ask("GET", f"/delta-sharing/shares/{share}/all-tables").json["items"]
+    ]
+
+
+@pytest.fixture(scope="session")
+def asset_places() -> list[dict[str, str]]:
+    """Share, schema and names of assets that the recipient may name."""
+    place = {"share": "sales", "schema": "EU", "model": "churn", "version": "2", "alias": "champion"}
+    return [
+        {**place, "volume": "manuals", "skill": "sql-style"},
+        {**place, "volume": "gone", "skill": "broken", "version": "9", "alias": "lost"},
     ]

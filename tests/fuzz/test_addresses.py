@@ -7,10 +7,15 @@ from support.fuzz.fuzz_strategies import VISIBLE, names, queries
 from support.fuzz.fuzzing import Fuzzer
 
 TABLE = "/delta-sharing/shares/{}/schemas/{}/tables/{}"
+ASSETS = "/delta-sharing/shares/{}/schemas/EU/"
 TEMPLATES = (
     *("/delta-sharing/shares", "/delta-sharing/shares/{}", "/delta-sharing/shares/{}/schemas"),
     *("/delta-sharing/shares/{}/schemas/{}/tables", "/delta-sharing/shares/{}/all-tables"),
     *(TABLE, f"{TABLE}/version", f"{TABLE}/metadata", f"{TABLE}/query", f"{TABLE}/changes"),
+    *(f"{ASSETS}{{}}", f"{ASSETS}volumes/{{}}", f"{ASSETS}models/{{}}", f"{ASSETS}skills/{{}}"),
+    *(f"{ASSETS}models/churn/versions", f"{ASSETS}models/churn/versions/{{}}"),
+    *(f"{ASSETS}models/churn/aliases/{{}}", f"{ASSETS}volumes/{{}}/temporary-volume-credentials"),
+    *(f"/delta-sharing/shares/{{}}/all-{kind}s" for kind in ("volume", "model", "skill")),
     *(f"{TABLE}/queries/{{}}", f"{TABLE}/temporary-table-credentials", "/content/{}/{}", "/{}", "{}"),
 )
 METHODS = (

@@ -72,7 +72,11 @@ def _placed(case: Case[Any], place: dict[str, str]) -> Case[Any]:
 @pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
 @pytest.mark.parametrize("identity", DOCUMENTED)
 def test_answers_are_as_documented(
-    fuzzer: Fuzzer, places: list[dict[str, str]], identity: str, mode: GenerationMode
+    fuzzer: Fuzzer,
+    places: list[dict[str, str]],
+    asset_places: list[dict[str, str]],
+    identity: str,
+    mode: GenerationMode,
 ) -> None:
     def act(case: Case[Any]) -> None:
         sent = _prepare(case, fuzzer)
@@ -81,7 +85,9 @@ def test_answers_are_as_documented(
         response = Response(answer.status, headers, answer.body, sent, 0.0, verify=False)
         case.validate_response(response, checks=CHECKS)
 
-    fuzzer.run("documented", cases(DOCUMENTED[identity], mode, places), act)
+    operation = DOCUMENTED[identity]
+    of_assets = any(f"{{{each}}}" in operation.path for each in ("volume", "model", "skill"))
+    fuzzer.run("documented", cases(operation, mode, asset_places if of_assets else places), act)
 
 
 def _prepare(case: Case[Any], fuzzer: Fuzzer) -> requests.PreparedRequest:

@@ -9,6 +9,7 @@ INTEGERS = (
 NUMERALS = ("0", "1", "-1", "1e3", "+1", "True", "false", "9" * 30, "9" * 5_000, "\u0663")
 NAMES = (
     *("sales", "SALES", "eu", "EU", "us", "readers", "delta", "secret", "orders", "{share}", "*", "~"),
+    *("manuals", "churn", "sql-style", "champion", "volumes", "models", "skills", "versions"),
     *("..", ".", "%", "%2F", "a/b", "a\\b", "?", "#", "+", "'; DROP TABLE shares;--"),
     *("\x00", "\n", "\r\nX-Injected: 1", "\x7f", "\xa0", "\u202e", "\ufeff", "\u2028"),
     *("\xe9", "e\u0301", "\xdf", "\u0130", "\U0001d4aa", "\U0001f3de", "\ufffd"),
