@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import delta_sharing
 import httpx
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
 
 SCHEMA = "/shares/sales/schemas/eu"
@@ -44,6 +47,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (lake / "sql-style" / "SKILL.md").write_text(SKILL.format(name="sql-style"))
     (lake / "renamed" / "SKILL.md").write_text(SKILL.format(name="sql-style"))
     (lake / "broken" / "SKILL.md").write_text("---\nname: [\n---\n")
+    write_deltalake(lake / "orders", pa.table({"id": [1, 2]}))
     return lake
 
 
@@ -75,7 +79,7 @@ def _shares(lake: Path) -> dict[str, Any]:
         },
         "skills": {name: at("skill", name) for name in ("sql-style", "renamed", "broken", "missing")},
     }
-    us = {"volumes": {"forms": at("volume", "drawings")}}
+    us = {"volumes": {"forms": at("volume", "drawings")}, "tables": {"orders": at("table", "orders")}}
     return {
         "shares": {
             "sales": {"schemas": {"eu": eu, "us": us}},
@@ -259,5 +263,17 @@ def test_what_is_not_shared_does_not_exist(client: httpx.Client, path: str) -> N
 
 def test_tables_are_listed_without_other_assets(client: httpx.Client) -> None:
     assert _items(client, f"{SCHEMA}/tables") == []
-    assert _items(client, "/shares/sales/all-tables") == []
+    assert [each["name"] for each in _items(client, "/shares/sales/all-tables")] == ["orders"]
     assert client.get(f"{SCHEMA}/tables/Manuals").status_code == 404
+
+
+def test_the_official_client_lists_the_tables_of_a_share_with_other_assets(
+    gateway: RunningGateway,
+) -> None:
+    profile = gateway.profile("acme")
+    client = delta_sharing.SharingClient(str(profile))
+    tables = [(table.schema, table.name) for table in client.list_all_tables()]
+    assert tables == [("us", "orders")]
+    assert client.list_tables(delta_sharing.Schema("eu", "sales")) == []
+    rows = delta_sharing.load_as_pandas(f"{profile}#sales.us.orders")
+    assert sorted(rows["id"]) == [1, 2]
