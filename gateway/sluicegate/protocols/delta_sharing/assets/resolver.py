@@ -120,10 +120,12 @@ class AssetResolver:
         """A directory of an asset, as vending and storage need it, in canonical form.
 
         Raises:
-            Unavailable: No configured storage serves the location.
+            Unavailable: No configured storage serves the location, or it has a segment `.` or `..`.
         """
         with errors_about(shared):
             canonical, _ = self._instances.storage_for(location)
+            if {".", ".."} & set(canonical.split("/")):
+                raise ConfigurationError("the location has a segment '.' or '..'", detail=location)
         return CatalogTable(identity, shared.kind, canonical.rstrip("/"), vendor=vendor)
 
     def canonical(self, location: str) -> str:

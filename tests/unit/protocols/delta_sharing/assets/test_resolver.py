@@ -109,9 +109,12 @@ async def test_directories_are_canonical() -> None:
     assert resolver.canonical("mem://lake/x/") == "memory://lake/x"
 
 
-async def test_a_directory_outside_of_the_configured_storage_is_refused() -> None:
+@pytest.mark.parametrize(
+    "location", ["memory://ocean/v", "memory://lake/../ocean", "memory://lake/./ocean"]
+)
+async def test_a_directory_outside_of_the_configured_storage_is_refused(location: str) -> None:
     with pytest.raises(Unavailable, match="the provider must fix") as refused:
-        memory_assets().resolver.directory(MANUALS, "c1", "memory://ocean/v", None)
+        memory_assets().resolver.directory(MANUALS, "c1", location, None)
     assert "ocean" not in refused.value.message
 
 
