@@ -185,3 +185,9 @@ async def test_sources_that_do_not_exist_are_named(
     lines = await check_sources(file, lambda _: catalog)
     assert len(lines) == (0 if problem is None else 1)
     assert problem is None or problem in lines[0]
+
+
+async def test_a_schema_of_a_catalog_shares_only_declared_assets(apply: Apply, store: Store) -> None:
+    entry = "{from: {catalog: main, schema: main.eu}, volumes: {v: {catalog: main, volume: eu.v}}}"
+    await apply(f"shares:\n  sales:\n    schemas:\n      eu: {entry}\n")
+    assert [(asset.kind, asset.name) for asset in await stored(store)] == [("volume", "v")]

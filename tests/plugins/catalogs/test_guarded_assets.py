@@ -118,6 +118,6 @@ async def test_a_catalog_has_no_assets_by_default() -> None:
     catalog = MemoryCatalog({})
     for kind in ("volume", "model", "skill"):
         with pytest.raises(NotFound):
-            await super(MemoryCatalog, catalog).load_asset(kind, "x")  # type: ignore[arg-type]
+            await super(MemoryCatalog, catalog).load_asset(kind, "x")
     with pytest.raises(NotFound):
         await super(MemoryCatalog, catalog).model_versions("x")

@@ -138,9 +138,9 @@ def sharing_routes(
     assets = _asset_endpoints(settings, keys, authentication, grants, instances, resolver, vending)
     return [
         *endpoints.routes(),
-        *assets.routes(),
         hadoop.route(authentication),
         DerivedFileEndpoint(keys, grants, resolver, reader).route(),
+        *assets.routes(),
     ]
 
 
