@@ -115,6 +115,19 @@ async def test_accepting_goes_on_when_files_can_be_opened_again(
     assert "cannot accept connections: Too many open files" in caplog.text
 
 
+async def test_connections_are_established_after_the_handshake(counts: ProcessCounts) -> None:
+    authority, tls = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    async with accepting(counts, tls) as (listener, connected, _):
+        host, port = listener.getsockname()
+        _, writer = await asyncio.open_connection(host, port, ssl=trusting)
+        await until(lambda: len(connected) == 1)
+        assert connected[0].get_extra_info("ssl_object") is not None
+        writer.close()
+
+
 async def test_a_failed_handshake_no_longer_counts(counts: ProcessCounts) -> None:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("localhost").configure_cert(tls)
