@@ -73,7 +73,7 @@ def _planner(view: IcebergView) -> Plan:
 
 
 async def _cpu_seconds(plan: Plan, body: bytes, options: argparse.Namespace) -> float:
-    rounds = []
+    rounds: list[float] = []
     for _ in range(options.rounds):
         start = time.process_time()
         for _ in range(options.requests):
