@@ -116,6 +116,19 @@ def _longest(page: memoryview, size: int, codec: int, physical_type: str) -> int
         data = pa.Codec(_CODECS[codec]).decompress(page, decompressed_size=size, asbytes=True)
     else:
         return size
+    return min(_only_length(data) or _longest_in(data), size)
+
+
+def _only_length(data: bytes) -> int | None:
+    """The length of all values of a dictionary, `None` if they differ: paths often have the same."""
+    length = int.from_bytes(data[:4], "little")
+    count, rest = divmod(len(data), 4 + length)
+    if rest or any(data[at :: 4 + length] != data[at : at + 1] * count for at in range(4)):
+        return None
+    return length
+
+
+def _longest_in(data: bytes) -> int:
     length_at = struct.Struct("<I").unpack_from
     longest = position = 0
     end = len(data) - 4
@@ -124,4 +137,4 @@ def _longest(page: memoryview, size: int, codec: int, physical_type: str) -> int
         if length > longest:
             longest = length
         position += 4 + length
-    return min(longest, size)
+    return longest

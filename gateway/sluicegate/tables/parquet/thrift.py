@@ -112,12 +112,15 @@ class ThriftReader:
         return value
 
     def _unsigned(self) -> int:
+        data, position = self._data, self.position
         value = shift = 0
-        while (byte := self._byte()) & 0x80:
+        while (byte := data[position]) & 0x80:  # thousands of times for a footer
             value |= (byte & 0x7F) << shift
             shift += 7
             if shift > _VARINT_BITS:
                 raise ValueError("an integer has more than 64 bits")
+            position += 1
+        self.position = position + 1
         return value | byte << shift
 
     def _advance(self, size: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -65,12 +65,20 @@ def _uniform(maps: pa.MapArray) -> pa.Array | None:
     if rest or len(set(first)) != width:
         return None
     values = []
-    for column, name in enumerate(first):
-        rows = pa.array(range(column, len(keys), max(width, 1)))
-        if not pc.all(pc.equal(keys.take(rows), name)).as_py():
+    for name, own_keys, own_items in zip(first, _every(keys, width), _every(items, width), strict=True):
+        if not pc.all(pc.equal(own_keys, name)).as_py():
             return None
-        values.append(pc.fill_null(_quoted_distinct(items.take(rows)), "null"))
+        values.append(pc.fill_null(_quoted_distinct(own_items), "null"))
     return members(first, values, length=len(maps))
+
+
+def _every(values: pa.Array, width: int) -> Iterator[pa.Array]:
+    """Columns of values that are stored row by row, as many as the width of a row."""
+    if width == 1:
+        yield values
+    elif width:
+        rows = pa.FixedSizeListArray.from_arrays(values, width)
+        yield from (pc.list_element(rows, column) for column in range(width))
 
 
 def _flat(maps: pa.MapArray) -> tuple[pa.Array, pa.Array]:
