@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Column, Columns
+from sluicegate.protocols.iceberg_rest.planning.expressions.transforms import two_complement
 from sluicegate.tables.predicates.columns import TableColumn, find_column
 from sluicegate.tables.predicates.values import maximum, statistics_span
 from sluicegate.tables.snapshot import TableMetadata
@@ -124,9 +125,8 @@ def _packed(layout: str) -> Callable[[Any], bytes]:
     return lambda value: struct.pack(layout, value)
 
 
-def _unscaled(value: int) -> bytes:
-    """The fewest bytes of two's complement, big-endian."""
-    return int(value).to_bytes((8 + (value + (value < 0)).bit_length()) // 8, "big", signed=True)
+def _unscaled(value: Any) -> bytes:
+    return two_complement(int(value))
 
 
 def _utf8(value: bytes) -> bytes:

@@ -109,11 +109,37 @@ def test_what_is_left_tests_no_partition_column(node: Any, left: Any) -> None:
     assert residual(node) == left
 
 
-def test_transforms_of_partition_columns_are_left() -> None:
-    node = op("eq", {"type": "transform", "transform": "year", "term": "day"}, 54)
-    assert residual(node) == node
-    identity = op("eq", {"type": "transform", "transform": "identity", "term": "day"}, "2024-01-02")
-    assert residual(identity) is True
+def transformed(transform: str, name: str) -> dict[str, Any]:
+    return {"type": "transform", "transform": transform, "term": name}
+
+
+@pytest.mark.parametrize(
+    ("transform", "name", "literal", "holds"),
+    [
+        ("identity", "day", "2024-01-02", True),
+        ("year", "day", 54, True),
+        ("year", "day", 19724, False),
+        ("day", "day", "2024-01-02", True),
+        ("truncate[1]", "Land", "D", True),
+        ("truncate[1]", "Land", "DE", False),
+    ],
+)
+def test_transforms_of_partition_columns_are_decided(
+    transform: str, name: str, literal: Any, holds: bool
+) -> None:
+    term = transformed(transform, name)
+    assert residual(op("eq", term, literal)) is holds
+    assert residual(op("eq", term, literal), NULLS) is False
+    assert residual(op("is-null", term), NULLS) is True
+
+
+def test_transforms_of_other_columns_and_unknown_ones_are_left() -> None:
+    for term in (
+        transformed("bucket[4]", "id"),
+        transformed("hour", "day"),
+        transformed("zorder", "day"),
+    ):
+        assert residual(op("eq", term, 1)) == op("eq", term, 1)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +149,7 @@ def test_transforms_of_partition_columns_are_left() -> None:
         (op("is-null", "land"), "no column named 'land'"),
         (op("eq", "day", "tomorrow"), "compares 'day' with a literal that is not a date"),
         (op("starts-with", "day", "2024-01-01"), "'starts-with' of 'day', whose type is date"),
-        (op("eq", "Land", 5), "not a string: the column's type is string"),
+        (op("eq", "Land", 5), "not a string: its type is string"),
     ],
 )
 def test_filters_that_do_not_match_the_table_are_refused(node: Any, says: str) -> None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from sluicegate.api.errors import InvalidRequest
-from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Column, Columns
+from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns
+from sluicegate.protocols.iceberg_rest.planning.expressions.transforms import transform_of
 from sluicegate.protocols.iceberg_rest.planning.expressions.tree import (
     SETS,
     UNARY,
@@ -107,28 +108,44 @@ class Decisions:
 
     def _bind_test(self, test: TermTest) -> _Bound:
         column = self._columns.find(test.term.name, "filter")
-        kind = None if column.primitive is None else kind_of(column.primitive)
-        if test.term.transform is not None or column.place is None or kind is None:
+        if column.place is None or column.primitive is None:
             return test
-        decided = _Decided(column.place, _holds(test, column, kind.of_literal))
+        holds = _transformed(test, column.primitive)
+        if holds is None:
+            return test
+        decided = _Decided(column.place, holds)
         self._decided.append(decided)
         return decided
 
 
-def _holds(test: TermTest, column: Column, of_literal: Callable[[Any], Any]) -> Callable[[Any], bool]:
+def _transformed(test: TermTest, primitive: str) -> Callable[[Any], bool] | None:
+    """Whether a test is true for a value. `None` if it cannot be decided."""
+    if test.term.transform is None:
+        kind = kind_of(primitive)
+        return None if kind is None else _holds(test, primitive, kind.of_literal)
+    found = transform_of(test.term.transform, primitive)
+    kind = None if found is None else kind_of(found[1])
+    if found is None or kind is None:
+        return None
+    function, result = found
+    holds = _holds(test, result, kind.of_literal)
+    return lambda value: holds(None if value is None else function(value))
+
+
+def _holds(test: TermTest, primitive: str, of_literal: Callable[[Any], Any]) -> Callable[[Any], bool]:
     if test.op in UNARY:
         return _UNARY[test.op]
     try:
         literals = [of_literal(literal) for literal in test.literals]
     except ValueError as error:
         raise InvalidRequest(
-            f"filter compares {test.term.name!r} with a literal that is {error}: the column's type is "
-            f"{column.primitive}"
+            f"filter compares {test.term.name!r} with a literal that is {error}: its type is "
+            f"{primitive}"
         ) from None
     if test.op in SETS:
         return _in_set(frozenset(literals), inside=test.op is Op.IN)
     if test.op in _TEXTS:
-        return _with_prefix(test, column, literals[0])
+        return _with_prefix(test, primitive, literals[0])
     compare, (literal,) = _COMPARISONS[test.op], literals
     return lambda value: value is not None and compare(value, literal)
 
@@ -137,10 +154,10 @@ def _in_set(members: frozenset[Any], *, inside: bool) -> Callable[[Any], bool]:
     return lambda value: value is not None and (value in members) is inside
 
 
-def _with_prefix(test: TermTest, column: Column, prefix: Any) -> Callable[[Any], bool]:
+def _with_prefix(test: TermTest, primitive: str, prefix: Any) -> Callable[[Any], bool]:
     if not isinstance(prefix, str | bytes):
         raise InvalidRequest(
-            f"filter has '{test.op.value}' of {test.term.name!r}, whose type is {column.primitive}"
+            f"filter has '{test.op.value}' of {test.term.name!r}, whose type is {primitive}"
         )
     wanted = test.op is Op.STARTS_WITH
     return lambda value: value is not None and value.startswith(prefix) is wanted
