@@ -63,7 +63,7 @@ async def _run(options: argparse.Namespace) -> Report:
 
 
 def _planner(view: IcebergView) -> Plan:
-    planner = ScanPlanner(TableReader({}, 0), PlanTokens(TokenSigner(KEYS, 3600)))
+    planner = ScanPlanner(TableReader({}, 0), PlanTokens(TokenSigner(KEYS, 3600)), {})
 
     async def plan(body: bytes) -> bytes:
         parts = await planner.plan(view, PlanRequest.parse(body))

@@ -92,7 +92,7 @@ filters = st.recursive(
 @settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 async def test_every_filter_is_planned_or_refused(node: Any, sensitive: bool) -> None:
     view = await iceberg_view(METADATA, FILES)
-    planner = ScanPlanner(TableReader({}, 0), PlanTokens(TokenSigner(KEYS, 60)))
+    planner = ScanPlanner(TableReader({}, 0), PlanTokens(TokenSigner(KEYS, 60)), {})
     try:
         text = orjson.dumps({"filter": node, "case-sensitive": sensitive})
         request = PlanRequest.parse(text)

@@ -114,7 +114,7 @@ async def tasks_of(
     request = PlanRequest.parse(
         sent.model_dump_json(by_alias=True, exclude_none=True).encode(), Dialect.PYICEBERG
     )
-    planner = ScanPlanner(TableReader({}, 0), PlanTokens(TokenSigner(KEYS, 60)))
+    planner = ScanPlanner(TableReader({}, 0), PlanTokens(TokenSigner(KEYS, 60)), {})
     text = b"".join([part async for part in await planner.plan(view, request)])
     plan = PlanCompleted.model_validate_json(text)
     return [FileScanTask.from_rest_response(task, plan.delete_files) for task in plan.file_scan_tasks]

@@ -44,7 +44,7 @@ generously = settings(
 
 async def planned(table: Table, tree: Tree) -> dict[str, Any]:
     view = await iceberg_view(table.metadata, table.files)
-    planner = ScanPlanner(TableReader({}, 0), PlanTokens(TokenSigner(KEYS, 60)))
+    planner = ScanPlanner(TableReader({}, 0), PlanTokens(TokenSigner(KEYS, 60)), {})
     fields = {"filter": iceberg_filter(tree), "case-sensitive": False}
     return await body(await planner.plan(view, PlanRequest.parse(orjson.dumps(fields))))
 

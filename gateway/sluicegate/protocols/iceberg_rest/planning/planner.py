@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import anyio
 import anyio.to_thread
 import orjson
 
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanTask
+from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
 from sluicegate.protocols.iceberg_rest.planning.incremental import appended_files
 from sluicegate.protocols.iceberg_rest.planning.pages import (
@@ -41,11 +42,11 @@ class ScanPlanner:
     Args:
         reader: Reads the changes of incremental scans.
         tokens: Issues plan ids and plan tasks.
-        blobs: Finds deletion vectors. `None` if no format has any that Iceberg clients can read.
+        blobs: Finds the deletion vectors that each kind of client can read.
     """
 
     def __init__(
-        self, reader: TableReader, tokens: PlanTokens, blobs: VectorBlobs | None = None
+        self, reader: TableReader, tokens: PlanTokens, blobs: Mapping[Dialect, VectorBlobs]
     ) -> None:
         self._reader = reader
         self._tokens = tokens
@@ -93,7 +94,9 @@ class ScanPlanner:
             selection, rest = await _select(view, files, request, page)
         columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
         statistics = Statistics(view.snapshot.metadata, columns, request.stats_fields)
-        encoder = TaskEncoder(view, selection, statistics, self._blobs, request.dialect)
+        encoder = TaskEncoder(
+            view, selection, statistics, self._blobs.get(request.dialect), request.dialect
+        )
         parts = self._parts(view, request, selection, encoder, rest)
         first = await anext(parts)
         return _joined(head, first, parts)

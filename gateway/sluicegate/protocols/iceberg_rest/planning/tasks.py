@@ -45,7 +45,7 @@ class TaskEncoder:
         view: The table.
         selection: The files and residuals.
         statistics: Encodes the statistics that the client requests.
-        blobs: Finds deletion vectors. `None` if the format has none.
+        blobs: Finds deletion vectors. `None` if the client cannot read any.
         dialect: How the client reads partition values.
 
     Attributes:
@@ -123,7 +123,8 @@ class TaskEncoder:
             return references, deleted
         if self._blobs is None:
             raise UnsupportedOperation(
-                "the table has deletion vectors that Iceberg clients cannot read: use another protocol"
+                "the table has deletion vectors that this Iceberg client cannot read: use another "
+                "client or protocol"
             )
         blobs = await self._blobs.of(self._view, files)
         found = [(row, blob) for row, blob in enumerate(blobs) if blob is not None]

@@ -42,7 +42,7 @@ async def scanned(
     versions = [snapshot(version=3, metadata=before), snapshot(version=4, metadata=METADATA)]
     format = MemoryFormat(versions=versions, history=made)
     reader = TableReader({view.table.source.format: format}, 1 << 20)
-    planner = ScanPlanner(reader, PlanTokens(TokenSigner(KeyRing((b"k" * 32,)), 60)))
+    planner = ScanPlanner(reader, PlanTokens(TokenSigner(KeyRing((b"k" * 32,)), 60)), {})
     fields = {"start-snapshot-id": start + 1, "end-snapshot-id": 5, "filter": filter}
     return paths(await body(await planner.plan(view, PlanRequest.of(fields, Dialect.STANDARD))))
 

@@ -18,6 +18,7 @@ from support.tables.memory_tables import file, snapshot
 from sluicegate.api import InvalidRequest, UnsupportedOperation
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
 from sluicegate.protocols.iceberg_rest.planning import planner as planner_module
+from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
 from sluicegate.protocols.iceberg_rest.planning.pages import PAGE_FILES, Page, page_size, pages
 from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
@@ -85,7 +86,7 @@ def tokens() -> PlanTokens:
 
 @pytest.fixture
 def planner(tokens: PlanTokens) -> ScanPlanner:
-    return ScanPlanner(TableReader({}, 0), tokens, Blobs())
+    return ScanPlanner(TableReader({}, 0), tokens, {Dialect.STANDARD: Blobs()})
 
 
 def narrow(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
@@ -221,9 +222,11 @@ async def test_deletion_vectors_are_delete_files(planner: ScanPlanner) -> None:
 
 async def test_a_deletion_vector_is_never_ignored(tokens: PlanTokens) -> None:
     view = await view_of(row("a", deletion_vector=VECTOR))
-    for blobs in (None, Blobs(known=False)):
+    blobs = {Dialect.STANDARD: Blobs(known=False)}
+    planner = ScanPlanner(TableReader({}, 0), tokens, blobs)
+    for dialect in Dialect:
         with pytest.raises(UnsupportedOperation, match="deletion vector"):
-            await ScanPlanner(TableReader({}, 0), tokens, blobs).plan(view, request_of())
+            await planner.plan(view, replace(request_of(), dialect=dialect))
 
 
 async def test_statistics_are_sent_as_requested(planner: ScanPlanner) -> None:
