@@ -8,7 +8,7 @@ import anyio
 import anyio.to_thread
 import orjson
 
-from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanTask
+from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
 from sluicegate.protocols.iceberg_rest.planning.incremental import appended_files
@@ -69,6 +69,20 @@ class ScanPlanner:
         plan_id = orjson.dumps(self._tokens.plan_id(view, request))
         head = b'{"status":"completed","plan-id":%b,"file-scan-tasks":[' % plan_id
         return await self._page(view, request, EVERYTHING, head)
+
+    async def plan_again(self, view: IcebergView, pinned: PinnedPlan) -> AsyncIterator[bytes]:
+        """The result of a plan by its id; raises as `plan` does.
+
+        Args:
+            view: The table at `pinned.request.version`.
+            pinned: What the plan id stands for.
+
+        Raises:
+            NoSuchPlanId: The table was replaced by another one.
+        """
+        if not pinned.belongs_to(view):
+            raise NoSuchPlanId("plan-id: the table was replaced since it was planned: plan again")
+        return await self.plan(view, pinned.request)
 
     async def tasks(self, view: IcebergView, task: PinnedPlan) -> AsyncIterator[bytes]:
         """A FetchScanTasksResult, in parts; raises as `plan` does.

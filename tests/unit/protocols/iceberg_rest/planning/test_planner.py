@@ -350,7 +350,10 @@ async def test_a_plan_id_plans_the_same_again(planner: ScanPlanner, tokens: Plan
     again = tokens.open_plan(ACME, view.table.shared, response["plan-id"])
     assert again.belongs_to(view)
     assert again.request == replace(request, snapshot=7)
-    assert paths(await body(await planner.plan(view, again.request))) == ["b"]
+    assert paths(await body(await planner.plan_again(view, again))) == ["b"]
+    replaced = replace(view, snapshot=replace(view.snapshot, version=7))
+    with pytest.raises(NoSuchPlanId, match="replaced"):
+        await planner.plan_again(replaced, again)
     tokens.cancel(ACME, view.table.shared, response["plan-id"])
 
 
