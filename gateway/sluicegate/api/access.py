@@ -68,7 +68,7 @@ class Policy(ABC):
             action: `read`: see the table, its metadata, and its files. `vend`: get temporary
                 credentials for its directories, and see that the table offers them (`dir`).
             tables: The granted tables that remain after previous policies: one table, or those of one
-                page of a listing.
+                page of a listing. Volumes, models and skills are `SharedAsset`, with a `kind`.
 
         Raises:
             Unavailable: The decision is not possible now. Any other error, and a timeout, has the same
