@@ -153,7 +153,7 @@ class AssetEntry(_Entry):
     kind: ClassVar[AssetKind]
 
     catalog: CatalogName
-    comment: Comment | None = Field(default=None, description="For recipients.")
+    comment: Comment | None = Field(default=None, description="For people.")
 
     @property
     def identifier(self) -> str:
@@ -185,6 +185,7 @@ class ModelEntry(AssetEntry):
         default_factory=dict,
         description="Names of versions, such as `champion: 2`, in addition to those of the catalog.",
     )
+    comment: Comment | None = Field(default=None, description="For recipients.")
 
     @model_validator(mode="after")
     def _names_shared_versions(self) -> Self:
