@@ -11,7 +11,7 @@ from typing import Any, Final, get_args
 
 from sluicegate.api import CatalogAsset, CredentialVendor, ModelVersion, VersionStatus
 from sluicegate_unity.locations import location_of
-from sluicegate_unity.names import AssetName
+from sluicegate_unity.names import UnityAssetName
 
 _VOLUMES: Final = "/temporary-volume-credentials"
 _VERSIONS: Final = "/temporary-model-version-credentials"
@@ -20,7 +20,7 @@ _LAST: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class UnityDirectory:
-    """The directory of a volume, or of a version of a model; see `vending.Vended`."""
+    """The directory of a volume, or of a version of a model; see `vending.VendedDirectory`."""
 
     name: str
     kind: str
@@ -40,7 +40,7 @@ class UnityDirectory:
         return self.route, self.wanted
 
 
-def volume_of(name: AssetName, answer: Mapping[str, Any]) -> UnityDirectory:
+def volume_of(name: UnityAssetName, answer: Mapping[str, Any]) -> UnityDirectory:
     """Return the volume that a response describes.
 
     Raises:
@@ -54,7 +54,7 @@ def volume_of(name: AssetName, answer: Mapping[str, Any]) -> UnityDirectory:
     )
 
 
-def model_of(name: AssetName, answer: Mapping[str, Any]) -> CatalogAsset:
+def model_of(name: UnityAssetName, answer: Mapping[str, Any]) -> CatalogAsset:
     """Return the registered model that a response describes.
 
     Raises:
@@ -69,7 +69,7 @@ def model_of(name: AssetName, answer: Mapping[str, Any]) -> CatalogAsset:
     )
 
 
-def version_of(name: AssetName, entry: Mapping[str, Any]) -> UnityDirectory | None:
+def version_of(name: UnityAssetName, entry: Mapping[str, Any]) -> UnityDirectory | None:
     """Return the directory of the version that an entry of a listing describes; `None` without any.
 
     Raises:
@@ -129,7 +129,7 @@ def _status(entry: Mapping[str, Any]) -> VersionStatus | None:
     return found
 
 
-def _check_name(found: object, name: AssetName, kind: str) -> None:
+def _check_name(found: object, name: UnityAssetName, kind: str) -> None:
     if str(found).casefold() != name.asset.casefold():
         raise ValueError(f"the response describes another {kind}")
 

@@ -50,7 +50,7 @@ class TableName:
 
 
 @dataclass(frozen=True, slots=True)
-class AssetName:
+class UnityAssetName:
     """A volume or model."""
 
     catalog: str
@@ -93,7 +93,7 @@ class Names:
         """
         return TableName(*self._parts(text, 3, "table"))
 
-    def asset(self, text: str, kind: str) -> AssetName:
+    def asset(self, text: str, kind: str) -> UnityAssetName:
         """Parse `schema.asset` or `catalog.schema.asset`.
 
         Args:
@@ -103,7 +103,7 @@ class Names:
         Raises:
             NotFound: The text names no asset of the configured catalog.
         """
-        return AssetName(*self._parts(text, 3, kind))
+        return UnityAssetName(*self._parts(text, 3, kind))
 
     def listed(self, catalog: str, schema: str) -> str:
         """Return the name of a schema in listings."""

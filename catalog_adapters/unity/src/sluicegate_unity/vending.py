@@ -33,7 +33,7 @@ _KEPT_SECONDS: Final = 60.0
 _MOST_KEPT: Final = 1000
 
 
-class Vended(Protocol):
+class VendedDirectory(Protocol):
     """A directory for which the catalog can vend credentials: of a table, volume, or version."""
 
     @property
@@ -84,7 +84,7 @@ class CredentialDesk:
         self._kept: dict[str, tuple[float, Granted]] = {}  # by table, with expiry
         self._learning = anyio.Lock()
 
-    async def vendor(self, table: Vended) -> CredentialVendor | None:
+    async def vendor(self, table: VendedDirectory) -> CredentialVendor | None:
         """Return the vendor for a table; `None` if the configured storage must be used.
 
         The first table of a bucket costs one request. If it fails, the error is reported when
@@ -99,11 +99,11 @@ class CredentialDesk:
                         self._keep(table, await self.grant(table))
         return None if self._has_none(table) else UnityVendor(self, table)
 
-    def has_fixed_keys(self, table: Vended) -> bool:
+    def has_fixed_keys(self, table: VendedDirectory) -> bool:
         """Return whether the catalog is known to vend keys of the table's bucket that never expire."""
         return bucket_of(table.location) in self._fixed_until
 
-    async def granted(self, table: Vended) -> Granted:
+    async def granted(self, table: VendedDirectory) -> Granted:
         """Return recent unused credentials of the table, or else new ones.
 
         Raises:
@@ -113,7 +113,7 @@ class CredentialDesk:
         until, kept = self._kept.pop(table.id, (0.0, None))
         return kept if kept is not None and self._clock() < until else await self.grant(table)
 
-    async def grant(self, table: Vended) -> Granted:
+    async def grant(self, table: VendedDirectory) -> Granted:
         """Return new credentials for reading a table.
 
         Raises:
@@ -134,19 +134,19 @@ class CredentialDesk:
             self._note_kind(bucket_of(table.location), granted)
         return granted
 
-    def _keep(self, table: Vended, granted: Granted) -> None:
+    def _keep(self, table: VendedDirectory, granted: Granted) -> None:
         now = self._clock()
         lasting = {known: kept for known, kept in self._kept.items() if kept[0] > now}
         if granted.kind is not None and len(lasting) < _MOST_KEPT:
             lasting[table.id] = now + _KEPT_SECONDS, granted
         self._kept = lasting
 
-    def _knows(self, table: Vended) -> bool:
+    def _knows(self, table: VendedDirectory) -> bool:
         bucket = bucket_of(table.location)
         fixed = self._clock() < self._fixed_until.get(bucket, 0.0)
         return bucket in self._sessions or fixed or self._has_none(table)
 
-    def _has_none(self, table: Vended) -> bool:
+    def _has_none(self, table: VendedDirectory) -> bool:
         return self._clock() < self._none_until.get(table.id, 0.0)
 
     def _note_kind(self, bucket: str, granted: Granted) -> None:
@@ -157,12 +157,12 @@ class CredentialDesk:
             self._sessions.add(bucket)
             self._fixed_until.pop(bucket, None)
 
-    def _note_none(self, table: Vended) -> None:
+    def _note_none(self, table: VendedDirectory) -> None:
         now = self._clock()
         lasting = {known: until for known, until in self._none_until.items() if until > now}
         self._none_until = lasting | {table.id: now + _RELEARN_SECONDS}
 
-    async def _ask(self, table: Vended) -> Granted:
+    async def _ask(self, table: VendedDirectory) -> Granted:
         try:
             if table.delta_path and (granted := await self._by_name(table.delta_path, table)):
                 return granted
@@ -172,7 +172,7 @@ class CredentialDesk:
         except ValueError as error:
             raise self._client.unavailable(f"credentials of {table.name}: {error}") from error
 
-    async def _by_name(self, path: str, table: Vended) -> Granted | None:
+    async def _by_name(self, path: str, table: VendedDirectory) -> Granted | None:
         """Use the Delta API, which some servers require for managed tables, but older ones lack."""
         try:
             answer = await self._client.get(f"{path}/credentials", {"operation": "READ"})
@@ -191,7 +191,7 @@ class UnityVendor(CredentialVendor):
     """
 
     _desk: CredentialDesk
-    _table: Vended
+    _table: VendedDirectory
 
     def vends(self, location: str) -> bool:
         """Return whether the location is the table's own directory; see `CredentialVendor.vends`."""

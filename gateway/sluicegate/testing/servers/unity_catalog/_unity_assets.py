@@ -29,7 +29,7 @@ class UnityAssets:
     versions: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
 
-class Grants(Protocol):
+class AssetGrants(Protocol):
     """What the responses about assets depend on.
 
     Attributes:
@@ -44,7 +44,7 @@ class Grants(Protocol):
         """Return the credentials for a directory; `None` if its bucket is not configured."""
 
 
-def asset_reply(state: Grants, path: str, request: UnityRequest) -> UnityReply | None:
+def asset_reply(state: AssetGrants, path: str, request: UnityRequest) -> UnityReply | None:
     """Return the response to a request about assets; `None` if the path is not about any."""
     if request.method == "POST" and path == _VOLUME_CREDENTIALS:
         return _volume_credentials(state, request.json)
@@ -61,7 +61,7 @@ def asset_reply(state: Grants, path: str, request: UnityRequest) -> UnityReply |
     return _versions(state, name, request.query) if separator and found.status == 200 else found
 
 
-def _one(state: Grants, kind: str, known: Mapping[str, dict[str, Any]], name: str) -> UnityReply:
+def _one(state: AssetGrants, kind: str, known: Mapping[str, dict[str, Any]], name: str) -> UnityReply:
     parts = name.split(".")
     if len(parts) != 3:
         return UnityReply.refusing("INVALID_ARGUMENT", f"Invalid name: {name}")
@@ -72,7 +72,7 @@ def _one(state: Grants, kind: str, known: Mapping[str, dict[str, Any]], name: st
     return UnityReply.of(known[name])
 
 
-def _versions(state: Grants, name: str, query: Mapping[str, str]) -> UnityReply:
+def _versions(state: AssetGrants, name: str, query: Mapping[str, str]) -> UnityReply:
     size = min(int(query.get("max_results") or _MOST) or _MOST, _MOST)
     start = int(query.get("page_token") or 0)
     page = state.assets.versions.get(name, [])[start : start + size]
@@ -81,7 +81,7 @@ def _versions(state: Grants, name: str, query: Mapping[str, str]) -> UnityReply:
     return UnityReply.of({"model_versions": page, "next_page_token": token})
 
 
-def _volume_credentials(state: Grants, wanted: Mapping[str, Any]) -> UnityReply:
+def _volume_credentials(state: AssetGrants, wanted: Mapping[str, Any]) -> UnityReply:
     named = {info["volume_id"]: name for name, info in state.assets.volumes.items()}
     name = named.get(wanted["volume_id"])
     if name is None:
@@ -94,7 +94,7 @@ def _volume_credentials(state: Grants, wanted: Mapping[str, Any]) -> UnityReply:
     return _granted(state, state.assets.volumes[name], "volume_id")
 
 
-def _version_credentials(state: Grants, wanted: Mapping[str, Any]) -> UnityReply:
+def _version_credentials(state: AssetGrants, wanted: Mapping[str, Any]) -> UnityReply:
     name = ".".join(str(wanted[part]) for part in ("catalog_name", "schema_name", "model_name"))
     found = _one(state, "Registered model", state.assets.models, name)
     if found.status != 200:
@@ -112,7 +112,7 @@ def _version_credentials(state: Grants, wanted: Mapping[str, Any]) -> UnityReply
     return _granted(state, info, "id")
 
 
-def _granted(state: Grants, info: Mapping[str, Any], key: str) -> UnityReply:
+def _granted(state: AssetGrants, info: Mapping[str, Any], key: str) -> UnityReply:
     granted = state.granted({**info, "table_id": info[key]})
     if granted is None:
         return UnityReply.refusing("FAILED_PRECONDITION", "S3 bucket configuration not found.")
