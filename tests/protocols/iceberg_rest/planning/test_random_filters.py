@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import orjson
+import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.gateways.memory_gateway import KEYS
 from support.tables.filesets import kept
 from support.tables.iceberg_views import body, iceberg_filter, iceberg_view, paths
 from support.tables.predicate_tables import Table, tables, trees
-from support.tables.predicate_trees import Semantics, Tree, json_hint
+from support.tables.predicate_trees import Named, Row, Semantics, Tree, json_hint
 
 from sluicegate.api import UnsupportedOperation
 from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
@@ -20,6 +25,7 @@ from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
 from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.tables.reading.reader import TableReader
+from sluicegate.tables.snapshot import FileSet
 
 # Types whose partition values are exact in the log, and that Iceberg clients can read in a plan.
 EXACT = (
@@ -36,14 +42,14 @@ EXACT = (
     "timestamp_ntz",
 )
 generously = settings(
-    max_examples=300,
+    max_examples=150,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 
-async def planned(table: Table, tree: Tree) -> dict[str, Any]:
-    view = await iceberg_view(table.metadata, table.files)
+async def planned(table: Table, tree: Tree, files: FileSet | None = None) -> dict[str, Any]:
+    view = await iceberg_view(table.metadata, table.files if files is None else files)
     planner = ScanPlanner(TableReader({}, 0), PlanTokens(TokenSigner(KEYS, 60)), {})
     fields = {"filter": iceberg_filter(tree), "case-sensitive": False}
     return await body(await planner.plan(view, PlanRequest.parse(orjson.dumps(fields))))
@@ -86,3 +92,61 @@ async def test_filters_of_partition_columns_are_decided_exactly(data: st.DataObj
     response = await planned(table, tree)
     assert set(map(int, paths(response))) == table.matching(tree, Semantics(True, table.zone))
     assert all(task["residual-filter"] is True for task in response["file-scan-tasks"])
+
+
+@given(data=st.data())
+@generously
+async def test_a_residual_is_true_for_the_same_rows_as_the_filter(data: st.DataObject) -> None:
+    table = data.draw(tables(kinds=EXACT))
+    columns = [*table.columns, *table.partitions]
+    tree = data.draw(trees(table, columns, casts=False))
+    response = await planned(table, tree)
+    for number, task in zip(map(int, paths(response)), response["file-scan-tasks"], strict=True):
+        residual = task["residual-filter"]
+        for row in table.rows[number]:
+            wanted = tree.truth(row, Semantics(True, table.zone)) is True
+            assert (truth(residual, row, columns) is True) is wanted
+
+
+@given(data=st.data())
+@generously
+async def test_plans_name_visible_files_only(data: st.DataObject) -> None:
+    table = data.draw(tables(kinds=EXACT))
+    tree = data.draw(trees(table, [*table.columns, *table.partitions], casts=False))
+    count = len(table.rows)
+    mask = data.draw(st.lists(st.booleans(), min_size=count, max_size=count))
+    answered = set(map(int, paths(await planned(table, tree, table.files.where(pa.array(mask))))))
+    everything = set(map(int, paths(await planned(table, tree))))
+    assert answered == {number for number in everything if mask[number]}
+
+
+def truth(node: Any, row: Row, columns: Sequence[Named]) -> bool | None:
+    """What SQL says of a residual for a row."""
+    if isinstance(node, bool):
+        return node
+    if node["type"] in ("and", "or"):
+        sides = [truth(node[side], row, columns) for side in ("left", "right")]
+        decisive = node["type"] == "or"
+        if decisive in sides:
+            return decisive
+        return None if None in sides else not decisive
+    named = next(each for each in columns if ".".join(each.path).casefold() == node["term"].casefold())
+    value = row[named.key]
+    if node["type"] in ("is-null", "not-null"):
+        return (value is None) is (node["type"] == "is-null")
+    if value is None:
+        return None
+    literal = type(value)(node["value"]) if isinstance(value, Decimal) else node["value"]
+    if isinstance(value, date):  # datetimes are dates, too
+        literal = type(value).fromisoformat(node["value"])
+    return COMPARED[node["type"]](value, literal)
+
+
+COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "eq": operator.eq,
+    "not-eq": operator.ne,
+    "lt": operator.lt,
+    "lt-eq": operator.le,
+    "gt": operator.gt,
+    "gt-eq": operator.ge,
+}
