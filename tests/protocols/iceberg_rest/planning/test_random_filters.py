@@ -126,7 +126,7 @@ def truth(node: Any, row: Row, columns: Sequence[Named]) -> bool | None:
         return node
     if node["type"] in ("and", "or"):
         sides = [truth(node[side], row, columns) for side in ("left", "right")]
-        decisive = node["type"] == "or"
+        decisive = bool(node["type"] == "or")
         if decisive in sides:
             return decisive
         return None if None in sides else not decisive
