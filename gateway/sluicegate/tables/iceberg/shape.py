@@ -1,10 +1,11 @@
 """The shape of a table for Iceberg clients: schema with field ids, and partition fields.
 
-Source: Iceberg table specification, "Schemas and Data Types" and "Partitioning".
+Source: Iceberg specification, "Schemas and Data Types" and "Partitioning".
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -50,6 +51,22 @@ class MapOf:
 
 
 Type = str | Struct | ListOf | MapOf
+
+
+def children(type_: Type) -> tuple[Field, ...]:
+    """The fields directly in a type; none in a primitive type."""
+    if isinstance(type_, Struct):
+        return type_.fields
+    if isinstance(type_, ListOf):
+        return (type_.element,)
+    return (type_.key, type_.value) if isinstance(type_, MapOf) else ()
+
+
+def fields_of(type_: Type) -> Iterator[Field]:
+    """All fields in a type, each before the fields in its own type."""
+    for child in children(type_):
+        yield child
+        yield from fields_of(child.type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,81 @@
+"""The shape of a snapshot for Iceberg clients."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from sluicegate.api.errors import UnsupportedOperation
+from sluicegate.tables.features import VECTORS, feature_needs
+from sluicegate.tables.iceberg.delta_schema import AssignId, refused, translated
+from sluicegate.tables.iceberg.shape import (
+    IcebergShape,
+    PartitionField,
+    Struct,
+    Type,
+    children,
+    fields_of,
+)
+from sluicegate.tables.partitions import partition_key
+from sluicegate.tables.snapshot import Snapshot, TableMetadata
+
+_FIRST_PARTITION_ID = 1000  # by convention
+_EXPRESSIBLE = {VECTORS, "columnMapping", "timestampNtz", "typeWidening", "typeWidening-preview"}
+
+
+def shape_of(snapshot: Snapshot, assign: AssignId) -> IcebergShape:
+    """The table's schema and partitioning for Iceberg clients.
+
+    Args:
+        snapshot: The table at one version.
+        assign: Returns the id of a field without an id in the table; see `translated`.
+
+    Raises:
+        UnsupportedOperation: Iceberg cannot express a type, a change of a type, or a feature of the
+            table. The message names it.
+    """
+    required = feature_needs(snapshot).required
+    if others := [name for name in required if name not in _EXPRESSIBLE]:
+        raise UnsupportedOperation(
+            f"Iceberg clients cannot read the table: it uses {others[0]}, which Iceberg does not have"
+        )
+    schema = translated(snapshot.metadata, assign)
+    _check_unique(schema)
+    return IcebergShape(
+        schema=schema,
+        partition_fields=tuple(_partition_fields(snapshot.metadata, schema)),
+        last_column_id=max((each.id for each in fields_of(schema)), default=0),
+        format_version=3 if VECTORS in required else 2,
+    )
+
+
+def _check_unique(schema: Struct) -> None:
+    """Clients index fields by id and by the dotted path of names."""
+    ids = Counter(each.id for each in fields_of(schema))
+    names = Counter(_paths(schema))
+    for each in fields_of(schema):
+        if ids[each.id] > 1:
+            raise refused(each.name, "has the same id as another one")
+    for name, count in names.items():
+        if count > 1:
+            raise refused(name, "has the same name as another one, if dots separate nested names")
+
+
+def _paths(type_: Type, prefix: str = "") -> Iterator[str]:
+    for each in children(type_):
+        path = f"{prefix}{each.name}"
+        yield path
+        yield from _paths(each.type, f"{path}.")
+
+
+def _partition_fields(metadata: TableMetadata, schema: Struct) -> Iterator[PartitionField]:
+    columns = {each.name.casefold(): each for each in schema.fields}
+    used: set[int] = set()
+    for place, name in enumerate(metadata.partition_columns):
+        column, key = columns.get(name.casefold()), partition_key(metadata, name)
+        if column is None or key is None or not isinstance(column.type, str):
+            raise refused(name, "is a partition column without a primitive type")
+        if column.id in used:
+            raise refused(name, "is a partition column twice")
+        used.add(column.id)
+        yield PartitionField(_FIRST_PARTITION_ID + place, column, key)
