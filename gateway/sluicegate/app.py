@@ -42,8 +42,9 @@ from sluicegate.protocols.delta_sharing.plugin_capabilities import PluginCapabil
 from sluicegate.protocols.delta_sharing.warm_up import warm_up
 from sluicegate.protocols.file_links.links import ContentLinks
 from sluicegate.protocols.file_links.routes import content_routes
-from sluicegate.protocols.iceberg_rest.assembly import iceberg_routes
+from sluicegate.protocols.iceberg_rest.assembly import iceberg_routes, lazy_files
 from sluicegate.protocols.iceberg_rest.errors import refuse
+from sluicegate.protocols.iceberg_rest.file_routes import FileService
 from sluicegate.protocols.openapi import openapi_route
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.load import load_keys
@@ -77,6 +78,7 @@ class Gateway:
     services: Mapping[str, PluginServices]
     background: BackgroundJobs
     pipeline: Lazy[QueryPipeline]
+    files: Lazy[FileService]
     readiness: Readiness
     keys: KeyRing = field(repr=False)
 
@@ -164,6 +166,16 @@ class Gateway:
                     reader=reader,
                     vending=vending,
                 ),
+                files=lazy_files(
+                    settings,
+                    keys,
+                    instances=instances,
+                    grants=grants,
+                    resolver=resolver,
+                    reader=reader,
+                    vending=vending,
+                    store=store,
+                ),
                 readiness=Readiness(store.ping),
                 keys=keys,
             )
@@ -222,6 +234,7 @@ class Gateway:
             resolver=self.resolver,
             vending=self.vending,
             background=self.background,
+            files=self.files.get,
         )
         return [
             *sharing,  # first: most requests go here, and each earlier route takes time

@@ -169,3 +169,16 @@ ledger = Table(
 
 `asset` is the kind of asset that the columns of the table name; it is null for tables.
 """
+
+iceberg_field_ids = Table(
+    "iceberg_field_ids",
+    metadata,
+    Column("table_key", Text, primary_key=True),
+    Column("field_id", Integer, primary_key=True),
+    Column("parent_id", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("seen_at", BigInteger, nullable=False),
+    Column("gone_at", BigInteger),
+)
+"""Ids of fields that have none in their table. `gone_at` is the first version without the field."""

@@ -16,6 +16,11 @@ ENDPOINTS = {
     "HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}",
     "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials",
     "POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/metrics",
+    "POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/plan",
+    "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/plan/{plan-id}",
+    "DELETE /v1/{prefix}/namespaces/{namespace}/tables/{table}/plan/{plan-id}",
+    "POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/tasks",
+    "POST /v1/{prefix}/namespaces/{namespace}/tables/{table}/sign",
 }
 
 
@@ -27,7 +32,7 @@ def test_the_configuration_tells_where_the_share_is_and_what_is_served(
     assert answer.status == 200
     assert answer.json["overrides"] == {"prefix": "shares/sales"}
     assert answer.json["defaults"] == {
-        "header.X-Iceberg-Access-Delegation": "vended-credentials",
+        "header.X-Iceberg-Access-Delegation": "vended-credentials,remote-signing",
         "token-exchange-enabled": "false",
     }
     assert set(answer.json["endpoints"]) == ENDPOINTS
@@ -51,7 +56,7 @@ def identifiers(names: list[str]) -> list[dict[str, Any]]:
     return [{"namespace": ["eu"], "name": name} for name in names]
 
 
-def test_tables_with_iceberg_metadata_that_are_shared_by_directory_are_listed(
+def test_tables_that_can_be_read_in_one_of_the_ways_are_listed(
     catalog: IcebergGateway,
 ) -> None:
     answer = catalog.get(f"{NAMESPACE}/tables")

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+from starlette.requests import Request
+from starlette.responses import Response
 from support.gateways.in_memory import InMemory, ListedCatalog
 from support.gateways.memory_grants import MemoryGrants
 from support.gateways.memory_instances import LAKE
 
-from sluicegate.api import CatalogTable, Policy, Schema, Share, SharedTable
+from sluicegate.api import CatalogTable, Policy, Principal, Schema, Share, SharedTable
 from sluicegate.protocols.common.iceberg_eligibility import IcebergOffers
+from sluicegate.protocols.iceberg_rest.errors import NoSuchTable
 from sluicegate.protocols.iceberg_rest.loading import TableLoader
 from sluicegate.protocols.iceberg_rest.metadata import MetadataFiles
+from sluicegate.protocols.iceberg_rest.ways import TableWays
+from sluicegate.tables.delta import DeltaFormat
 
 METADATA: Mapping[str, Any] = {
     "format-version": 2,
@@ -39,9 +44,82 @@ def located(name: str, **options: Any) -> CatalogTable:
     return CatalogTable(f"uuid of {name}", "iceberg", root, **known)
 
 
+class StandInFiles:
+    """Answers requests for tables that are read file by file, without reading them.
+
+    Attributes:
+        obstacles: Why tables can't be expressed, by their names.
+        asked: The method and the table of each request.
+    """
+
+    def __init__(self) -> None:
+        self.obstacles: dict[str, str] = {}
+        self.asked: list[tuple[str, str]] = []
+
+    async def get(self) -> StandInFiles:
+        """As a value that is created when it is needed."""
+        return self
+
+    async def load(
+        self, principal: Principal, shared: SharedTable, source: CatalogTable
+    ) -> dict[str, Any]:
+        """A table."""
+        await self.check(principal, shared, source)
+        return {"metadata": {"format-version": 2}, "config": {"by": "file"}}
+
+    async def check(self, principal: Principal, shared: SharedTable, source: CatalogTable) -> None:
+        """Whether it can be expressed."""
+        self.asked.append(("check", shared.name))
+        if obstacle := self.obstacles.get(shared.name):
+            raise NoSuchTable(obstacle)
+
+    async def plan(
+        self, principal: Principal, shared: SharedTable, body: bytes, headers: Mapping[str, str]
+    ) -> AsyncIterator[bytes]:
+        """The request, and what the client says it is."""
+        return _parts(self._said("plan", shared, body.decode(), headers.get("user-agent")))
+
+    async def planned(
+        self, principal: Principal, shared: SharedTable, plan_id: str
+    ) -> AsyncIterator[bytes]:
+        """The id."""
+        return _parts(self._said("planned", shared, plan_id))
+
+    async def cancel(self, principal: Principal, shared: SharedTable, plan_id: str) -> None:
+        """Nothing."""
+        self._said("cancel", shared, plan_id)
+
+    async def tasks(
+        self, principal: Principal, shared: SharedTable, body: bytes
+    ) -> AsyncIterator[bytes]:
+        """The request."""
+        return _parts(self._said("tasks", shared, body.decode()))
+
+    async def fetch(self, request: Request) -> Response:
+        """The link."""
+        return Response(request.path_params["link"])
+
+    async def sign(
+        self, principal: Principal, shared: SharedTable, body: Mapping[str, Any]
+    ) -> Response:
+        """The request."""
+        return Response(self._said("sign", shared, body))
+
+    def _said(self, method: str, shared: SharedTable, *content: Any) -> bytes:
+        self.asked.append((method, shared.name))
+        return orjson.dumps({"got": content})
+
+
+async def _parts(content: bytes) -> AsyncIterator[bytes]:
+    yield content[:1]
+    yield content[1:]
+
+
 @dataclass
 class IcebergInMemory:
-    """The share `sales` offers `orders` and `visits`, but not `plain`, `by_url` and `gone`.
+    """The share `sales` offers `orders` and `visits` with credentials, `by_url` and `plain` by file.
+
+    `by_dir` and `gone` are not in the catalog.
 
     Attributes:
         schemas: The schemas of the share; `eu` has the tables.
@@ -57,12 +135,18 @@ class IcebergInMemory:
         self.tables["plain"] = located("plain", metadata_location=None)
         self.catalog = ListedCatalog({"eu": self.tables})
         names = ("gone", "orders", "plain", "visits")
-        declared = [shared("by_url", access_modes=("url",)), *map(shared, names)]
+        by_url, by_dir = (shared(f"by_{mode}", access_modes=(mode,)) for mode in ("url", "dir"))
+        declared = [by_dir, by_url, *map(shared, names)]
         self.grants = MemoryGrants([SHARE], self.schemas, {"e": declared})
-        self.made = InMemory({"lake": self.catalog}, self.grants, policies=self.policies)
+        formats = {"iceberg": DeltaFormat(0)}  # nothing is read
+        self.made = InMemory(
+            {"lake": self.catalog}, self.grants, formats=formats, policies=self.policies
+        )
         self.offers = IcebergOffers(self.made.instances)
         self.metadata = MetadataFiles(self.made.resolver, self.made.instances)
         self.loader = TableLoader(self.made.resolver, self.offers, self.metadata, self.made.vending)
+        self.files = StandInFiles()
+        self.ways = TableWays(self.made.resolver, self.offers, self.loader, self.files.get)
 
     async def put(self, name: str, content: Any = METADATA, file: str = "v1.json") -> None:
         """Write a metadata file: bytes, or a value as JSON."""

@@ -20,6 +20,7 @@ from sluicegate.api import (
     PolicyAction,
     Principal,
     SharedTable,
+    TableFormat,
 )
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.testing.fakes import MemoryCatalog, VendingStorage
@@ -102,6 +103,7 @@ class InMemory:
         catalogs: By name.
         grants: Of `ACME`.
         absolute_paths: Directories that logs of all tables can name.
+        formats: What reads tables, by name.
         policies: Restrict the recipient.
         storage: Serves the locations.
         ledger: Records issued credentials.
@@ -110,6 +112,7 @@ class InMemory:
     catalogs: Mapping[str, Catalog] = field(default_factory=dict)
     grants: Grants = field(default_factory=MemoryGrants)
     absolute_paths: tuple[str, ...] = ()
+    formats: Mapping[str, TableFormat] = field(default_factory=dict)
     policies: tuple[Policy, ...] = ()
     storage: SealableStorage = field(default_factory=SealableStorage)
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
@@ -118,6 +121,7 @@ class InMemory:
         self.instances = memory_instances(
             self.storage,
             catalogs=self.catalogs,
+            formats=self.formats,
             policies={type(each).__name__: each for each in self.policies},
             absolute_paths=self.absolute_paths,
         )

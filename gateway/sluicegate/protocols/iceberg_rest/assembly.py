@@ -2,22 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from sluicegate._util.background_jobs import BackgroundJobs
+from sluicegate._util.lazy import Lazy
 from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.profile import ICEBERG_PATH
 from sluicegate.config import Settings
+from sluicegate.database import Store
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.iceberg_eligibility import IcebergOffers
 from sluicegate.protocols.common.resolver import Resolver
+from sluicegate.protocols.iceberg_rest.file_access.generated_links import SPACE
+from sluicegate.protocols.iceberg_rest.file_access.store_route import store_route
+from sluicegate.protocols.iceberg_rest.file_routes import FileEndpoints, FileService
+from sluicegate.protocols.iceberg_rest.listed import ListedTables
 from sluicegate.protocols.iceberg_rest.loading import TableLoader
 from sluicegate.protocols.iceberg_rest.metadata import MetadataFiles
+from sluicegate.protocols.iceberg_rest.requested import Requested
 from sluicegate.protocols.iceberg_rest.routes import IcebergEndpoints
+from sluicegate.protocols.iceberg_rest.ways import TableWays
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
+from sluicegate.tables.reading.reader import TableReader
 from sluicegate.vending import Vending
+
+
+def lazy_files(
+    settings: Settings,
+    keys: KeyRing,
+    *,
+    instances: Instances,
+    grants: Grants,
+    resolver: Resolver,
+    reader: TableReader,
+    vending: Vending,
+    store: Store,
+) -> Lazy[FileService]:
+    """What serves tables file by file, loaded by the warm-up, or by the first request before that.
+
+    Args:
+        settings: The gateway's settings. The `sharing` section contains lifetimes.
+        keys: The gateway's keys.
+        instances: Catalogs and storage.
+        grants: Looks up recipients.
+        resolver: Opens shared tables.
+        reader: Reads tables.
+        vending: Records issued URLs.
+        store: The database.
+    """
+
+    def steps() -> FileService:
+        from sluicegate.protocols.iceberg_rest.by_file.pipeline import file_by_file  # loads Arrow
+
+        return file_by_file(
+            settings,
+            keys,
+            instances=instances,
+            grants=grants,
+            resolver=resolver,
+            reader=reader,
+            vending=vending,
+            store=store,
+        )
+
+    return Lazy(steps)
 
 
 def iceberg_routes(
@@ -30,8 +84,9 @@ def iceberg_routes(
     resolver: Resolver,
     vending: Vending,
     background: BackgroundJobs,
+    files: Callable[[], Awaitable[FileService]],
 ) -> list[Route]:
-    """The routes of the protocol.
+    """The routes of the protocol. They must come before the routes of file links.
 
     Args:
         settings: The gateway's settings. The `sharing` section contains the lifetime of page tokens.
@@ -42,17 +97,28 @@ def iceberg_routes(
         resolver: Finds shared tables; all protocols share its cached listings.
         vending: Vends temporary credentials.
         background: Looks up tables for listings.
+        files: Serves tables that are read file by file. Creating it loads Arrow.
     """
+    max_body = settings.limits.request_body.sharing
     offers = IcebergOffers(instances)
-    metadata = MetadataFiles(resolver, instances)
+    loader = TableLoader(resolver, offers, MetadataFiles(resolver, instances), vending)
+    requested = Requested(resolver)
+    ways = TableWays(resolver, offers, loader, files)
     endpoints = IcebergEndpoints(
         authentication=authentication,
         grants=grants,
         resolver=resolver,
-        offers=offers,
-        loader=TableLoader(resolver, offers, metadata, vending),
+        listed=ListedTables(resolver, offers, ways.check_files, background),
+        requested=requested,
+        ways=ways,
+        loader=loader,
+        files=FileEndpoints(requested, ways, files, max_body),
         tokens=TokenSigner(keys.derive("iceberg page tokens"), settings.sharing.page_token_lifetime),
-        background=background,
-        max_body=settings.limits.request_body.sharing,
+        max_body=max_body,
     )
-    return endpoints.routes(ICEBERG_PATH)
+
+    async def generated(request: Request) -> Response:
+        return await (await files()).fetch(request)
+
+    link = Route(f"/content/{SPACE}/{{link}}", generated, methods=["GET", "HEAD"], name="iceberg-file")
+    return [*endpoints.routes(ICEBERG_PATH), store_route(), link]

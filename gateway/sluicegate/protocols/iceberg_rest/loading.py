@@ -27,7 +27,7 @@ from sluicegate.vending.iceberg_format import iceberg_config, refresh_config
 
 DELEGATION_HEADER = "X-Iceberg-Access-Delegation"
 VENDED = "vended-credentials"
-_SIGNING = "remote-signing"
+SIGNING = "remote-signing"
 _SNAPSHOTS = ("all", "refs")
 
 
@@ -38,31 +38,29 @@ class LoadRequest:
     Attributes:
         with_credentials: Whether temporary credentials are requested.
         referenced_only: Whether only snapshots that a branch or tag references are requested.
+        with_signing: Whether the client can send its requests to be signed.
     """
 
     with_credentials: bool
     referenced_only: bool
+    with_signing: bool = False
 
     @classmethod
     def parse(cls, headers: Mapping[str, str], query: Mapping[str, str]) -> Self:
         """Parse `X-Iceberg-Access-Delegation` and `snapshots`.
 
         Raises:
-            InvalidRequest: Only remote signing is requested, or an unknown set of snapshots.
+            InvalidRequest: An unknown set of snapshots is requested.
         """
         ways = {way.strip() for way in headers.get(DELEGATION_HEADER, "").split(",")}
-        if _SIGNING in ways and VENDED not in ways:
-            raise InvalidRequest(
-                f"{_SIGNING} is not offered: send {DELEGATION_HEADER}: {VENDED} to get credentials"
-            )
         snapshots = query.get("snapshots") or "all"
         if snapshots not in _SNAPSHOTS:
             raise InvalidRequest(f"snapshots must be {' or '.join(_SNAPSHOTS)}")
-        return cls(VENDED in ways, snapshots == "refs")
+        return cls(VENDED in ways, snapshots == "refs", SIGNING in ways)
 
 
 class TableLoader:
-    """Builds LoadTableResult and LoadCredentialsResponse of the Iceberg REST catalog.
+    """Loads tables that clients read with credentials: LoadTableResult and LoadCredentialsResponse.
 
     Args:
         resolver: Queries the catalogs.

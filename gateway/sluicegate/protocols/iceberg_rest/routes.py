@@ -15,14 +15,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.grants import Grants
 from sluicegate.api import (
     InvalidRequest,
     NotFound,
     PermissionDenied,
-    PolicyAction,
     Principal,
     Schema,
     SharedTable,
@@ -30,34 +28,36 @@ from sluicegate.api import (
 from sluicegate.http.bodies import read_body
 from sluicegate.http.responses import JSON, NOT_STORED, json_response
 from sluicegate.protocols.common.endpoint import Endpoint, Handler
-from sluicegate.protocols.common.iceberg_eligibility import IcebergOffers
-from sluicegate.protocols.common.offer_cache import OfferCache
 from sluicegate.protocols.common.pagination import Page, PageRequest, page
 from sluicegate.protocols.common.parameters import integer, json_object, text
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.iceberg_rest import paths as addresses
 from sluicegate.protocols.iceberg_rest.errors import (
     NoSuchNamespace,
-    NoSuchTable,
     NoSuchWarehouse,
     missing_is,
     refuse,
 )
+from sluicegate.protocols.iceberg_rest.file_routes import FileEndpoints
+from sluicegate.protocols.iceberg_rest.listed import ListedTables
 from sluicegate.protocols.iceberg_rest.loading import (
     DELEGATION_HEADER,
+    SIGNING,
     VENDED,
     LoadRequest,
     TableLoader,
 )
+from sluicegate.protocols.iceberg_rest.requested import Requested
+from sluicegate.protocols.iceberg_rest.ways import TableWays
 from sluicegate.signing.opaque_tokens import TokenSigner
 
 Noun = TypeVar("Noun", Schema, SharedTable)
 
 LARGEST_PAGE = 1000
 _ANY_METHOD = ["GET", "POST", "PUT", "PATCH", "DELETE"]
-# Defaults for engines: request vended credentials, and renew access tokens as they were obtained,
-# because there is no token exchange.
-_DEFAULTS = {f"header.{DELEGATION_HEADER}": VENDED, "token-exchange-enabled": "false"}
+# Defaults for engines: request vended credentials, or else send requests to be signed; and renew access
+# tokens as they were obtained, because there is no token exchange.
+_DEFAULTS = {f"header.{DELEGATION_HEADER}": f"{VENDED},{SIGNING}", "token-exchange-enabled": "false"}
 
 
 class IcebergEndpoints:
@@ -69,16 +69,20 @@ class IcebergEndpoints:
         authentication: Authentication,
         grants: Grants,
         resolver: Resolver,
-        offers: IcebergOffers,
+        listed: ListedTables,
+        requested: Requested,
+        ways: TableWays,
         loader: TableLoader,
+        files: FileEndpoints,
         tokens: TokenSigner,
-        background: BackgroundJobs,
         max_body: int,
     ) -> None:
         self._authentication = authentication
         self._grants = grants
         self._resolver = resolver
-        self._offered = OfferCache(resolver, lambda *table: offers.obstacle(*table) is None, background)
+        self._listed = listed
+        self._requested = requested
+        self._ways = ways
         self._loader = loader
         self._tokens = tokens
         self._max_body = max_body
@@ -89,6 +93,7 @@ class IcebergEndpoints:
             (["GET", "HEAD"], addresses.TABLE, self._load_table),
             (["GET"], addresses.CREDENTIALS, self._credentials),
             (["POST"], addresses.METRICS, self._report),
+            *files.served,
         )
 
     def routes(self, base: str) -> list[Route]:
@@ -100,7 +105,7 @@ class IcebergEndpoints:
         return [*(self._route(base, *each) for each in served), elsewhere]
 
     def _route(self, base: str, methods: Sequence[str], path: str, handler: Handler) -> Route:
-        address = base + path.replace("{prefix}", addresses.PREFIX)
+        address = base + path.replace("{prefix}", addresses.PREFIX).replace("{plan-id}", "{plan_id}")
         return Route(address, self._endpoint(handler), methods=methods)
 
     def _endpoint(self, handler: Handler) -> Endpoint:
@@ -136,31 +141,28 @@ class IcebergEndpoints:
         return json_response({"namespaces": names, "next-page-token": shown.next_token})
 
     async def _get_namespace(self, request: Request, principal: Principal) -> Response:
-        schema = await self._schema(request, principal)
+        schema = await self._requested.schema(request, principal)
         if request.method == "HEAD":
             return Response(status_code=204)
         properties = {} if schema.comment is None else {"comment": schema.comment}
         return json_response({"namespace": [schema.name], "properties": properties})
 
     async def _list_tables(self, request: Request, principal: Principal) -> Response:
-        schema = await self._schema(request, principal)
-        shared = [table for table in await self._resolver.tables(schema) if "dir" in table.access_modes]
+        schema = await self._requested.schema(request, principal)
+        shared = await self._resolver.tables(schema)
         shown = self._page(request, principal, f"tables\n{schema.id}", shared)
         allowed = await self._resolver.shown(principal, shown.items)
-        await self._offered.prefetch(allowed)
-        offered = [table for table in allowed if self._offered.get(table)]
+        offered = await self._listed.of(principal, allowed)
         identifiers = [{"namespace": [table.schema], "name": table.name} for table in offered]
         return json_response({"identifiers": identifiers, "next-page-token": shown.next_token})
 
     async def _load_table(self, request: Request, principal: Principal) -> Response:
         if request.method == "HEAD":
-            await self._loader.find(await self._table(request, principal))
+            await self._ways.check(principal, await self._requested.table(request, principal))
             return Response(status_code=204)
-        load_request = LoadRequest.parse(request.headers, request.query_params)
-        table = await self._table(
-            request, principal, "vend" if load_request.with_credentials else "read"
-        )
-        body = orjson.dumps(await self._loader.load(principal, table, load_request))
+        wanted = LoadRequest.parse(request.headers, request.query_params)
+        table = await self._requested.for_load(request, principal, wanted.with_credentials)
+        body = orjson.dumps(await self._ways.load(principal, table, wanted))
         # A hash of the body, including credentials: a client's copy is current only with these.
         etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
         headers = {**NOT_STORED, "ETag": etag}
@@ -169,33 +171,20 @@ class IcebergEndpoints:
         return Response(body, headers=headers, media_type=JSON)
 
     async def _credentials(self, request: Request, principal: Principal) -> Response:
-        table = await self._table(request, principal, "vend")
+        table = await self._requested.table(request, principal, "vend")
         answer = await self._loader.credentials(principal, table)
         return json_response(answer, headers=NOT_STORED)
 
     async def _report(self, request: Request, principal: Principal) -> Response:
         """Accept a metrics report about a client's scan. The access log shows that it was sent."""
         json_object(await read_body(request, self._max_body))
-        await self._table(request, principal)
+        await self._requested.table(request, principal)
         return Response(status_code=204)
 
     async def _elsewhere(self, request: Request, principal: Principal) -> Response:
         if request.method in ("GET", "HEAD"):
             raise NotFound("there is no such route in the Iceberg catalog")
         raise PermissionDenied("the Iceberg catalog of a share is read-only")
-
-    async def _schema(self, request: Request, principal: Principal) -> Schema:
-        names = request.path_params
-        with missing_is(NoSuchNamespace):
-            return await self._resolver.schema(principal, names["share"], names["namespace"])
-
-    async def _table(
-        self, request: Request, principal: Principal, action: PolicyAction = "read"
-    ) -> SharedTable:
-        schema = await self._schema(request, principal)
-        name = request.path_params["table"]
-        with missing_is(NoSuchTable):
-            return await self._resolver.table(principal, schema.share.name, schema.name, name, action)
 
     def _page(
         self, request: Request, principal: Principal, listing: str, items: Sequence[Noun]

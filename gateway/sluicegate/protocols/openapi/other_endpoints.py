@@ -7,6 +7,8 @@ from sluicegate.access.authentication.oauth.requests import FORM, SCOPES
 from sluicegate.access.recipients.profile import ICEBERG_PATH, TOKEN_ENDPOINT_PATH
 from sluicegate.http.health import LIVE, READY, READY_BEFORE
 from sluicegate.protocols.derived_files.links import SPACE
+from sluicegate.protocols.iceberg_rest.file_access.generated_links import SPACE as ICEBERG_SPACE
+from sluicegate.protocols.iceberg_rest.file_access.sign_request import ENDPOINT_PATH
 from sluicegate.protocols.openapi.parameters import in_header, in_path, in_query
 from sluicegate.protocols.openapi.responses import json_answer, refusal, refusals, request_id
 from sluicegate.protocols.openapi.schemas import (
@@ -20,6 +22,7 @@ from sluicegate.protocols.openapi.schemas import (
 )
 
 _BYTES: Schema = {"application/octet-stream": {}}
+_METHODS = ("get", "head", "post", "put", "patch", "delete")
 _CONDITIONS = ("If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range")
 _SIGNED = {
     "X-Amz-Algorithm": choice("The algorithm.", "AWS4-HMAC-SHA256"),
@@ -46,6 +49,17 @@ def paths() -> dict[str, Schema]:
             "get": _content("readFile", "Read a file through a link that a query returned"),
             "head": _content("checkFile", "Get the size and state of such a file"),
         },
+        f"/content/{ICEBERG_SPACE}/{{link}}": {
+            "parameters": [in_path("link", text("The table, its version and the file.")), *_of_links()],
+            "get": _content(
+                "readIcebergFile", "Read a file that the gateway generates for Iceberg clients", "400"
+            ),
+            "head": _content("checkIcebergFile", "Get the size and state of such a file", "400"),
+        },
+        f"{ENDPOINT_PATH}/{{path}}": {
+            "parameters": [in_path("path", text("A bucket and a key."))],
+            **{method: _unsigned(method) for method in _METHODS},
+        },
         f"/content/{SPACE}/{{link}}": {
             "parameters": [in_path("link", text("What the file is generated from.")), *_of_links()],
             "get": _content(
@@ -57,6 +71,15 @@ def paths() -> dict[str, Schema]:
                 "checkDerivedFile", "Get the size and state of such a deletion vector", "400"
             ),
         },
+    }
+
+
+def _unsigned(method: str) -> Schema:
+    return {
+        "operationId": f"refuseUnsigned{method.title()}",
+        "summary": "Refuse requests that an Iceberg client did not send to be signed",
+        "security": [],
+        "responses": {**refusals(("403", "429", "500", "503"))},
     }
 
 

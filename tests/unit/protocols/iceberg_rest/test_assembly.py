@@ -35,6 +35,7 @@ def catalog(keys: KeyRing = KEYS) -> Starlette:
             resolver=iceberg.made.resolver,
             vending=iceberg.made.vending,
             background=BackgroundJobs(),
+            files=iceberg.files.get,
         )
     )
 

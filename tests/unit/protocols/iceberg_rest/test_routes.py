@@ -13,6 +13,9 @@ from support.gateways.in_memory import Restricted, by_name
 
 from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.api import Unavailable
+from sluicegate.protocols.iceberg_rest.file_routes import FileEndpoints
+from sluicegate.protocols.iceberg_rest.listed import ListedTables
+from sluicegate.protocols.iceberg_rest.requested import Requested
 from sluicegate.protocols.iceberg_rest.routes import IcebergEndpoints
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
@@ -30,14 +33,18 @@ class Catalog:
 
     def __init__(self, iceberg: IcebergInMemory) -> None:
         self.iceberg = iceberg
+        resolver, ways = iceberg.made.resolver, iceberg.ways
+        requested = Requested(resolver)
         endpoints = IcebergEndpoints(
             authentication=by_name(),
             grants=iceberg.grants,
-            resolver=iceberg.made.resolver,
-            offers=iceberg.offers,
+            resolver=resolver,
+            listed=ListedTables(resolver, iceberg.offers, ways.check_files, BackgroundJobs()),
+            requested=requested,
+            ways=ways,
             loader=iceberg.loader,
+            files=FileEndpoints(requested, ways, iceberg.files.get, LARGEST_BODY),
             tokens=TokenSigner(KeyRing((b"a key",)), lifetime=60),
-            background=BackgroundJobs(),
             max_body=LARGEST_BODY,
         )
         self.app = Starlette(routes=endpoints.routes("/base"))
@@ -74,13 +81,15 @@ async def test_the_configuration_names_the_share_and_the_endpoints(
     config = await catalog.json(f"/v1/config?warehouse={warehouse}")
     assert config["overrides"] == {"prefix": "shares/sales"}
     assert config["defaults"] == {
-        "header.X-Iceberg-Access-Delegation": "vended-credentials",
+        "header.X-Iceberg-Access-Delegation": "vended-credentials,remote-signing",
         "token-exchange-enabled": "false",
     }
     for endpoint in config["endpoints"]:
         method, _, path = endpoint.partition(" ")
-        filled = path.format(prefix="shares/sales", namespace="eu", table="orders")
-        assert (await catalog.get(filled, method=method)).status in (200, 204), endpoint
+        values = {"prefix": "shares/sales", "namespace": "eu", "table": "orders", "plan-id": "p"}
+        signing = KNOWN | {"x-iceberg-access-delegation": "remote-signing"}
+        answer = await catalog.get(path.format(**values), signing, method=method, body=b"{}")
+        assert answer.status in (200, 204), endpoint
 
 
 @pytest.mark.parametrize(
@@ -98,9 +107,11 @@ async def test_namespaces_are_the_schemas(catalog: Catalog, path: str, expected:
 
 
 async def test_only_tables_that_are_offered_are_listed(catalog: Catalog) -> None:
-    tables = [{"namespace": ["eu"], "name": name} for name in ("orders", "visits")]
-    assert await catalog.json(TABLES) == {"identifiers": tables, "next-page-token": None}
-    assert "eu.by_url" not in catalog.iceberg.catalog.lookups
+    catalog.iceberg.files.obstacles["plain"] = "Iceberg has no intervals"
+    tables = [{"namespace": ["eu"], "name": name} for name in ("by_url", "orders", "visits")]
+    for _ in range(2):
+        assert await catalog.json(TABLES) == {"identifiers": tables, "next-page-token": None}
+    assert catalog.iceberg.files.asked == [("check", "by_url"), ("check", "plain")]
     assert await catalog.json(f"{NAMESPACES}/us/tables") == {
         **{"identifiers": [], "next-page-token": None}
     }
@@ -114,7 +125,7 @@ async def test_pages_together_are_the_listing(catalog: Catalog, first: str) -> N
         pages.append([each["name"] for each in page["identifiers"]])
         token = page["next-page-token"]
         query = f"pageSize=1&pageToken={token}" if token else ""
-    assert pages == [[], ["orders"], [], ["visits"]]
+    assert pages == [[], ["by_url"], [], ["orders"], ["plain"], ["visits"]]
 
 
 async def test_a_page_token_is_valid_for_its_listing_only(catalog: Catalog) -> None:
@@ -139,7 +150,7 @@ async def test_a_page_has_at_most_1000_items(catalog: Catalog) -> None:
         (f"{NAMESPACES}/asia", 404),
         (ORDERS, 204),
         (f"{TABLES}/ORDERS", 204),
-        (f"{TABLES}/plain", 404),
+        (f"{TABLES}/by_dir", 404),
         (f"{TABLES}/nothing", 404),
     ],
 )
@@ -174,9 +185,15 @@ async def test_policies_can_deny_credentials_but_not_metadata() -> None:
     await made.put("orders")
     catalog = Catalog(made)
     assert (await catalog.get(ORDERS)).status == 200
-    for answer in (await catalog.get(ORDERS, VENDED), await catalog.get(f"{ORDERS}/credentials")):
-        assert refused(answer) == (403, "ForbiddenException")
+    assert refused(await catalog.get(f"{ORDERS}/credentials")) == (403, "ForbiddenException")
+    assert (await catalog.get(ORDERS, VENDED)).json["config"] == {"by": "file"}
     assert made.made.ledger.written == []
+
+
+async def test_policies_can_deny_the_only_way() -> None:
+    made = IcebergInMemory(policies=(Restricted(),))
+    answer = await Catalog(made).get(f"{TABLES}/by_dir", VENDED)
+    assert refused(answer) == (403, "ForbiddenException")
 
 
 @pytest.mark.parametrize(
@@ -207,7 +224,7 @@ async def test_reports_are_accepted_up_to_a_limit(catalog: Catalog, body: bytes,
         (f"{NAMESPACES}/eu%1Fnorth", 404, "NoSuchNamespaceException"),
         (f"{NAMESPACES}/asia/tables/orders", 404, "NoSuchNamespaceException"),
         (f"{TABLES}/nothing", 404, "NoSuchTableException"),
-        (f"{TABLES}/plain", 404, "NoSuchTableException"),
+        (f"{TABLES}/by_dir", 404, "NoSuchTableException"),
         (f"{TABLES}/gone/credentials", 404, "NoSuchTableException"),
         (f"{TABLES}/visits", 400, "BadRequestException"),  # its metadata file is missing
         (f"{ORDERS}?snapshots=some", 400, "BadRequestException"),

@@ -34,10 +34,11 @@ def operations() -> dict[tuple[str, str], dict[str, Any]]:
     [
         *(addresses.NAMESPACES, addresses.NAMESPACE, addresses.TABLES, addresses.TABLE),
         *(addresses.CREDENTIALS, addresses.METRICS),
+        *(addresses.PLAN, addresses.PLAN_RESULT, addresses.TASKS, addresses.SIGN),
     ],
 )
 def test_every_path_of_the_catalog_is_described(address: str) -> None:
-    assert address.replace("{prefix}", addresses.PREFIX) in paths()
+    assert address.replace("{prefix}", addresses.PREFIX).replace("plan-id", "plan_id") in paths()
 
 
 def test_everything_else_is_described_as_refused() -> None:

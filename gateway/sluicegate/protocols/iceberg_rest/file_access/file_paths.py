@@ -175,7 +175,7 @@ def _state(key: bytes, view: bytes, version: int, issued_at: int) -> hmac.HMAC:
 def view_identity(principal: Principal, shared: SharedTable, source: CatalogTable) -> bytes:
     """Identifies what a recipient can read of a table: equal if recipient, table and limits are."""
     # JSON contains no line feeds, which separate it from the rest of what is signed.
-    limits = (shared.start_version, shared.history, _partitions(principal, shared))
+    limits = (shared.ref, shared.start_version, shared.history, _partitions(principal, shared))
     names = (principal.id, shared.share_id, shared.id, source.id, source.location)
     return json.dumps([*names, *limits]).encode()
 

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from sluicegate.access.grants import Grants
 from sluicegate.api import NotFound, Principal, SharedTable
 from sluicegate.http.concurrency_limit import slots_of
+from sluicegate.protocols.common.iceberg_eligibility import check_urls
 from sluicegate.protocols.common.link_recipient import link_recipient
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.common.shared_scope import check_version
@@ -65,12 +65,13 @@ class GeneratedFileEndpoint:
         self._files = files
         self._clock = clock
 
-    def route(self) -> Route:
-        """The route. It must come before the route of file links."""
-        address = f"/content/{SPACE}/{{link}}"
-        return Route(address, self._fetch, methods=["GET", "HEAD"], name="iceberg-file")
+    async def fetch(self, request: Request) -> Response:
+        """The file of a link.
 
-    async def _fetch(self, request: Request) -> Response:
+        Raises:
+            PermissionDenied: The link is not valid, or the recipient no longer has access.
+            NotFound: The table or the file no longer exists.
+        """
         path = request.path_params["link"]
         verify(self._keys, SPACE, path, request.url.query, self._clock())
         slots = slots_of(request.scope)
@@ -88,6 +89,7 @@ class GeneratedFileEndpoint:
         shared = await self._resolver.table(principal, link.share, link.schema, link.table)
         if shared.id != link.table_id:
             raise NotFound(f"the table of this link no longer exists: load {shared.full_name} again")
+        check_urls(shared)
         check_version(shared, link.version)
         source = await self._resolver.locate(shared)
         view = view_identity(principal, shared, source)

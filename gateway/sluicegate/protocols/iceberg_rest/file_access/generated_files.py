@@ -20,10 +20,10 @@ _KEPT_BYTES = 64 << 20
 _MADE_AT_ONCE = 2
 _TIMEOUT = 30.0  # seconds
 
-Generate = Callable[[IcebergView, str], bytes]
+Generate = Callable[[IcebergView, str], Awaitable[bytes]]
 """Returns the bytes of a file of a view by its name. The same view has the same bytes.
 
-It runs in a worker thread, and raises `NotFound` if the view has no such file.
+It raises `NotFound` if the view has no such file.
 """
 
 
@@ -95,14 +95,12 @@ class GeneratedFiles:
         await self._wait_for_turn()
         try:
             with span("iceberg.generate"):
-                made = await anyio.to_thread.run_sync(self._of, await view(), name)
+                content = await self._generate(await view(), name)
+                made = await anyio.to_thread.run_sync(GeneratedFile.of, content)
         finally:
             self._turns.release()
         self._kept.put(key, made)
         return made
-
-    def _of(self, view: IcebergView, name: str) -> GeneratedFile:
-        return GeneratedFile.of(self._generate(view, name))
 
     async def _wait_for_turn(self) -> None:
         try:

@@ -10,7 +10,7 @@ MANIFEST_LIST: Final = "~/manifest-list.avro"
 
 _NUMBER = "(?:0|[1-9][0-9]{0,9})"
 _GENERATED = re.compile(
-    rf"~/(?:manifest-list\.avro|manifest-{_NUMBER}\.avro|vectors-{_NUMBER}\.puffin)"
+    rf"~/(?:manifest-list\.avro|(?P<kind>manifest|vectors)-(?P<number>{_NUMBER})\.(?:avro|puffin))"
 )
 
 
@@ -27,3 +27,14 @@ def vectors_name(number: int) -> str:
 def is_generated(path: str) -> bool:
     """Whether a path is the name of a generated file, which no store has."""
     return _GENERATED.fullmatch(path) is not None
+
+
+def numbered(name: str) -> tuple[str, int]:
+    """The kind (`manifest` or `vectors`) and the number of a generated file.
+
+    The manifest list and other names have the kind `""`.
+    """
+    match = _GENERATED.fullmatch(name)
+    if match is None or match["kind"] is None:
+        return "", 0
+    return match["kind"], int(match["number"])

@@ -17,7 +17,7 @@ _TASK_BYTES = 400  # without the residual
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PlanPage:
     """A range of paths.
 
     Attributes:
@@ -29,7 +29,7 @@ class Page:
     until: str | None = None
 
 
-EVERYTHING = Page()
+EVERYTHING = PlanPage()
 """The range of all paths."""
 
 
@@ -38,7 +38,7 @@ def page_size(residual: int) -> int:
     return max(1, min(PAGE_FILES, _PAGE_BYTES // (_TASK_BYTES + residual)))
 
 
-def on_page(files: FileSet, page: Page) -> FileSet:
+def on_page(files: FileSet, page: PlanPage) -> FileSet:
     """The files on a page."""
     for bound, compare in ((page.after, pc.greater), (page.until, pc.less_equal)):
         if bound is not None and files.table.num_rows:
@@ -47,7 +47,7 @@ def on_page(files: FileSet, page: Page) -> FileSet:
     return files
 
 
-def pages(files: FileSet, page: Page, size: int) -> list[Page]:
+def pages(files: FileSet, page: PlanPage, size: int) -> list[PlanPage]:
     """The pages of at most `size` files into which a range is split. At least one, which can be empty.
 
     Args:
@@ -62,4 +62,4 @@ def pages(files: FileSet, page: Page, size: int) -> list[Page]:
     ordered = pc.sort_indices(live)
     ends = live.take(ordered.take(pa.array(range(size - 1, len(live) - 1, size)))).to_pylist()
     starts = [page.after, *ends]
-    return [Page(*bounds) for bounds in zip(starts, [*ends, page.until], strict=True)]
+    return [PlanPage(*bounds) for bounds in zip(starts, [*ends, page.until], strict=True)]

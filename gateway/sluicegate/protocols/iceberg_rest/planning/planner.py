@@ -14,13 +14,13 @@ from sluicegate.protocols.iceberg_rest.planning.expressions.columns import colum
 from sluicegate.protocols.iceberg_rest.planning.incremental import appended_files
 from sluicegate.protocols.iceberg_rest.planning.pages import (
     EVERYTHING,
-    Page,
+    PlanPage,
     on_page,
     page_size,
     pages,
 )
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
-from sluicegate.protocols.iceberg_rest.planning.selection import Selection, select
+from sluicegate.protocols.iceberg_rest.planning.selection import TaskSelection, select
 from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
 from sluicegate.protocols.iceberg_rest.planning.tasks import TaskEncoder
 from sluicegate.protocols.iceberg_rest.planning.tokens import PinnedPlan, PlanTokens
@@ -99,7 +99,7 @@ class ScanPlanner:
         return await self._page(view, task.request, task.page, b'{"file-scan-tasks":[')
 
     async def _page(
-        self, view: IcebergView, request: PlanRequest, page: Page, head: bytes
+        self, view: IcebergView, request: PlanRequest, page: PlanPage, head: bytes
     ) -> AsyncIterator[bytes]:
         with span("plan"):
             files = view.files
@@ -119,9 +119,9 @@ class ScanPlanner:
         self,
         view: IcebergView,
         request: PlanRequest,
-        selection: Selection,
+        selection: TaskSelection,
         encoder: TaskEncoder,
-        rest: list[Page],
+        rest: list[PlanPage],
     ) -> AsyncIterator[bytes]:
         """The tasks, and what follows them, which is the last part."""
         left, separator = request.min_rows, b""
@@ -148,24 +148,24 @@ async def _joined(head: bytes, first: bytes, parts: AsyncIterator[bytes]) -> Asy
 
 
 async def _select(
-    view: IcebergView, files: FileSet, request: PlanRequest, page: Page
-) -> tuple[Selection, list[Page]]:
+    view: IcebergView, files: FileSet, request: PlanRequest, page: PlanPage
+) -> tuple[TaskSelection, list[PlanPage]]:
     """The files of the first page of a range, and the other pages."""
     if request.filter is True and len(files) <= page_size(0) and page == EVERYTHING:
-        return Selection(files, {}), []
+        return TaskSelection(files, {}), []
     return await anyio.to_thread.run_sync(_select_page, view, files, request, page)
 
 
 def _select_page(
-    view: IcebergView, files: FileSet, request: PlanRequest, page: Page
-) -> tuple[Selection, list[Page]]:
+    view: IcebergView, files: FileSet, request: PlanRequest, page: PlanPage
+) -> tuple[TaskSelection, list[PlanPage]]:
     selection = select(view, on_page(files, page), request)
     first, *rest = pages(selection.files, page, page_size(selection.longest))
     return selection.only(on_page(selection.files, first)), rest
 
 
-def _named(request: PlanRequest, rest: list[Page]) -> list[Page]:
+def _named(request: PlanRequest, rest: list[PlanPage]) -> list[PlanPage]:
     """The pages to name: all of them, or all as one that is split later."""
     if len(rest) * (_TOKEN_BYTES + 2 * len(request.source)) <= _TOKENS_BYTES or not rest:
         return rest
-    return [Page(rest[0].after, rest[-1].until)]
+    return [PlanPage(rest[0].after, rest[-1].until)]

@@ -26,7 +26,7 @@ NOTHING_LEFT = b"true"
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class TaskSelection:
     """The files of a plan.
 
     Attributes:
@@ -43,9 +43,9 @@ class Selection:
         """What is left of the filter in a partition, as JSON."""
         return self.residuals.get(partition, self.default)
 
-    def only(self, files: FileSet) -> Selection:
+    def only(self, files: FileSet) -> TaskSelection:
         """The selection of some of its files."""
-        return Selection(files, self.residuals, self.default)
+        return TaskSelection(files, self.residuals, self.default)
 
     @property
     def longest(self) -> int:
@@ -53,7 +53,7 @@ class Selection:
         return max(map(len, self.residuals.values()), default=len(self.default))
 
 
-def select(view: IcebergView, files: FileSet, request: PlanRequest) -> Selection:
+def select(view: IcebergView, files: FileSet, request: PlanRequest) -> TaskSelection:
     """Select the files that a request needs. Takes too long for the event loop if there is a filter.
 
     Args:
@@ -65,7 +65,7 @@ def select(view: IcebergView, files: FileSet, request: PlanRequest) -> Selection
         InvalidRequest: The filter does not match the table, or is too large for its partitions.
     """
     if request.filter is True:
-        return Selection(files, {})
+        return TaskSelection(files, {})
     columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
     decisions = Decisions(request.filter, columns)
     if decisions.places:
@@ -74,7 +74,7 @@ def select(view: IcebergView, files: FileSet, request: PlanRequest) -> Selection
             _check_selected(view, request, columns)
         return selection
     left = _prune(view, files, request.filter, columns)
-    return Selection(left, {}, expression_json(request.filter))
+    return TaskSelection(left, {}, expression_json(request.filter))
 
 
 def _check_selected(view: IcebergView, request: PlanRequest, columns: Columns) -> None:
@@ -101,7 +101,7 @@ def _decided(
     decisions: Decisions,
     columns: Columns,
     expression: Expression,
-) -> Selection:
+) -> TaskSelection:
     """Decide each distinct partition of these files. Others are hidden, or have no files left."""
     chunks = files.table.column("partition_values").chunks
     texts = {text for each in _live(files, chunks) for text in each.unique().to_pylist()}
@@ -120,7 +120,7 @@ def _decided(
     if any(residual is not True for residual in distinct.values()):
         (only, *others) = distinct.values()
         kept = _prune(view, kept, expression if others else only, columns)
-    return Selection(kept, residuals)
+    return TaskSelection(kept, residuals)
 
 
 def _live(files: FileSet, chunks: Sequence[pa.DictionaryArray]) -> Iterator[pa.DictionaryArray]:

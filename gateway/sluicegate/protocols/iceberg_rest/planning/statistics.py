@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Column, Columns
+from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns, TableField
 from sluicegate.protocols.iceberg_rest.planning.expressions.transforms import two_complement
 from sluicegate.tables.predicates.columns import TableColumn, find_column
 from sluicegate.tables.predicates.values import maximum, statistics_span
@@ -90,7 +90,7 @@ def _hexadecimal(write: Callable[[Any], bytes], bound: Any) -> str | None:
         return None
 
 
-def _measured(metadata: TableMetadata, column: Column) -> _Measured | None:
+def _measured(metadata: TableMetadata, column: TableField) -> _Measured | None:
     if not column.in_structs:
         return None
     source = find_column(metadata, [field.name for field in column.fields])

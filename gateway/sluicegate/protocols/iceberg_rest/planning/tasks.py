@@ -14,7 +14,7 @@ from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
-from sluicegate.protocols.iceberg_rest.planning.selection import NOTHING_LEFT, Selection
+from sluicegate.protocols.iceberg_rest.planning.selection import NOTHING_LEFT, TaskSelection
 from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs, delete_file
 from sluicegate.protocols.iceberg_rest.view import IcebergView
@@ -55,7 +55,7 @@ class TaskEncoder:
     def __init__(
         self,
         view: IcebergView,
-        selection: Selection,
+        selection: TaskSelection,
         statistics: Statistics,
         blobs: VectorBlobs | None,
         dialect: Dialect,

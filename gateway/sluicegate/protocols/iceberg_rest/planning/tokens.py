@@ -16,7 +16,7 @@ import orjson
 from sluicegate.api import InvalidRequest, Principal, SharedTable
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
-from sluicegate.protocols.iceberg_rest.planning.pages import Page
+from sluicegate.protocols.iceberg_rest.planning.pages import PlanPage
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
 from sluicegate.protocols.iceberg_rest.view import IcebergView, snapshot_id
 from sluicegate.signing.opaque_tokens import TokenSigner
@@ -38,7 +38,7 @@ class PinnedPlan:
 
     request: PlanRequest
     table_id: str
-    page: Page
+    page: PlanPage
 
     def belongs_to(self, view: IcebergView) -> bool:
         """Whether a view is of the table and version of the plan."""
@@ -64,7 +64,7 @@ class PlanTokens:
             return token
         return self._signer.sign({"version": view.snapshot.version}, bound_to=bound)
 
-    def plan_task(self, view: IcebergView, request: PlanRequest, page: Page) -> str:
+    def plan_task(self, view: IcebergView, request: PlanRequest, page: PlanPage) -> str:
         """The token of a page of a plan."""
         state = _state(view, request) | {"after": page.after, "until": page.until}
         bound = _bound_to(_TASK, view.table.principal, view.table.shared)
@@ -129,7 +129,7 @@ def _pinned(state: dict[str, Any]) -> PinnedPlan:
         fields["snapshot-id"] = snapshot
     else:
         fields |= {"start-snapshot-id": state["start"], "end-snapshot-id": snapshot}
-    page = Page(state.get("after"), state.get("until"))
+    page = PlanPage(state.get("after"), state.get("until"))
     return PinnedPlan(PlanRequest.of(fields, Dialect(state["dialect"])), state["table"], page)
 
 

@@ -8,6 +8,7 @@ from typing import cast
 
 import httpx
 import pytest
+from starlette.routing import Route
 from support.gateways.memory_client import send
 from support.gateways.memory_gateway import (
     KEYS,
@@ -25,7 +26,7 @@ from sluicegate.http.limits import ConcurrencyLimits
 from sluicegate.protocols.iceberg_rest.file_access.file_paths import ProvenFile
 from sluicegate.protocols.iceberg_rest.file_access.generated_endpoint import GeneratedFileEndpoint
 from sluicegate.protocols.iceberg_rest.file_access.generated_files import GeneratedFiles
-from sluicegate.protocols.iceberg_rest.file_access.generated_links import GeneratedLinks
+from sluicegate.protocols.iceberg_rest.file_access.generated_links import SPACE, GeneratedLinks
 from sluicegate.protocols.iceberg_rest.file_access.generated_names import (
     MANIFEST_LIST,
     manifest_name,
@@ -57,7 +58,7 @@ class Views:
         self.built.append((principal.id, shared.id, limits, version, issued_at))
         return _view(CONTENT if limits is None else limits.encode())
 
-    def generate(self, view: IcebergView, name: str) -> bytes:
+    async def generate(self, view: IcebergView, name: str) -> bytes:
         """The content of the manifest list."""
         if name != MANIFEST_LIST:
             raise NotFound("the table's snapshot has no such file")
@@ -102,7 +103,8 @@ async def fetch(
         files or GeneratedFiles(views.generate),
         clock or Clock(1000),
     )
-    return await send([endpoint.route()], method, url, recipient=None, headers=headers, limit=limit)
+    route = Route(f"/content/{SPACE}/{{link}}", endpoint.fetch, methods=["GET", "HEAD"])
+    return await send([route], method, url, recipient=None, headers=headers, limit=limit)
 
 
 async def test_the_file_is_generated_and_sent(gateway: MemoryGateway, views: Views) -> None:

@@ -15,9 +15,9 @@ from sluicegate.protocols.iceberg_rest.planning.expressions.parsing import (
 )
 from sluicegate.protocols.iceberg_rest.planning.expressions.terms import parse_term
 from sluicegate.protocols.iceberg_rest.planning.expressions.tree import (
-    And,
+    AllOf,
+    AnyOf,
     Op,
-    Or,
     Term,
     TermTest,
     column_tests,
@@ -70,9 +70,9 @@ def test_negations_end_in_the_tests(op: Op) -> None:
 def test_a_negated_junction_is_the_other_one() -> None:
     both = {"type": "and", "left": EQ, "right": NULL}
     one, other = TermTest(Op.NOT_EQUAL, A, (1,)), TermTest(Op.NOT_NULL, Term("b"))
-    assert parse_filter({"type": "not", "child": both}) == Or((one, other))
+    assert parse_filter({"type": "not", "child": both}) == AnyOf((one, other))
     either = {"type": "or", "left": EQ, "right": NULL}
-    assert parse_filter({"type": "not", "child": either}) == And((one, other))
+    assert parse_filter({"type": "not", "child": either}) == AllOf((one, other))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_transform_is_written_as_java_reads_it() -> None:
 def test_a_negated_equality_can_be_true_for_null_as_spark_means_it() -> None:
     unequal, null = TermTest(Op.NOT_EQUAL, A, (1,)), TermTest(Op.IS_NULL, A)
     node = {"type": "not", "child": EQ}
-    assert parse_filter(node, null_safe=True) == Or((unequal, null))
+    assert parse_filter(node, null_safe=True) == AnyOf((unequal, null))
     assert parse_filter(node) == unequal
     twice = {"type": "not", "child": node}
     assert parse_filter(twice, null_safe=True) == TermTest(Op.EQUAL, A, (1,))

@@ -20,7 +20,7 @@ from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTas
 from sluicegate.protocols.iceberg_rest.planning import planner as planner_module
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
-from sluicegate.protocols.iceberg_rest.planning.pages import PAGE_FILES, Page, page_size, pages
+from sluicegate.protocols.iceberg_rest.planning.pages import PAGE_FILES, PlanPage, page_size, pages
 from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
 from sluicegate.protocols.iceberg_rest.planning.selection import MAX_DECISIONS, select
@@ -321,8 +321,8 @@ def test_pages_of_long_residuals_are_small() -> None:
     assert page_size(1 << 20) == 15
     assert page_size(1 << 30) == 1
     files = snapshot(row("b"), row("a"), row("c")).files
-    assert pages(files, Page("0", "z"), 2) == [Page("0", "b"), Page("b", "z")]
-    assert pages(files, Page(), 3) == [Page()]
+    assert pages(files, PlanPage("0", "z"), 2) == [PlanPage("0", "b"), PlanPage("b", "z")]
+    assert pages(files, PlanPage(), 3) == [PlanPage()]
 
 
 async def test_sufficient_rows_end_the_plan(
@@ -378,13 +378,13 @@ async def test_tokens_belong_to_one_recipient_table_and_purpose(
         tokens.open_task(ACME, shared, plan_id)
     expired = PlanTokens(TokenSigner(KEYS, -1))
     with pytest.raises(NoSuchPlanTask, match="expired"):
-        expired.open_task(ACME, shared, expired.plan_task(view, request_of(), Page()))
+        expired.open_task(ACME, shared, expired.plan_task(view, request_of(), PlanPage()))
 
 
 async def test_a_replaced_table_ends_its_plan_tasks(planner: ScanPlanner, tokens: PlanTokens) -> None:
     view = await view_of(row("a"))
     task = tokens.open_task(
-        ACME, view.table.shared, tokens.plan_task(view, request_of(), Page("a", None))
+        ACME, view.table.shared, tokens.plan_task(view, request_of(), PlanPage("a", None))
     )
     replaced = replace(view.snapshot, metadata=replace(METADATA, id="another"))
     with pytest.raises(NoSuchPlanTask, match="replaced"):

@@ -9,7 +9,7 @@ import pytest
 
 from sluicegate.api.errors import InvalidRequest, MalformedRequest
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
-from sluicegate.protocols.iceberg_rest.planning.expressions.tree import Or, TermTest
+from sluicegate.protocols.iceberg_rest.planning.expressions.tree import AnyOf, TermTest
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest, parse_plan_task
 
 
@@ -86,7 +86,7 @@ def test_a_plan_task_is_a_string() -> None:
 def test_a_negated_equality_is_null_safe_but_for_pyiceberg() -> None:
     equal = {"type": "eq", "term": "a", "value": 1}
     body = orjson.dumps({"filter": {"type": "not", "child": equal}})
-    assert isinstance(PlanRequest.parse(body).filter, Or)
+    assert isinstance(PlanRequest.parse(body).filter, AnyOf)
     assert isinstance(PlanRequest.parse(body, Dialect.PYICEBERG).filter, TermTest)
 
 

@@ -16,7 +16,7 @@ _SHOWN = 100  # characters of a name in a message
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableField:
     """A column of a table.
 
     Attributes:
@@ -50,12 +50,12 @@ class Columns:
 
     def __init__(self, shape: IcebergShape, *, case_sensitive: bool) -> None:
         self._case_sensitive = case_sensitive
-        self._named: dict[str, Column | None] = {}
+        self._named: dict[str, TableField | None] = {}
         for name, column in _all_columns(shape):
             key = name if case_sensitive else name.casefold()
             self._named[key] = None if key in self._named else column
 
-    def find(self, name: str, where: str) -> Column:
+    def find(self, name: str, where: str) -> TableField:
         """The column with a full name.
 
         Args:
@@ -79,10 +79,10 @@ def columns_of(shape: IcebergShape, *, case_sensitive: bool) -> Columns:
     return Columns(shape, case_sensitive=case_sensitive)
 
 
-def _all_columns(shape: IcebergShape) -> Iterator[tuple[str, Column]]:
+def _all_columns(shape: IcebergShape) -> Iterator[tuple[str, TableField]]:
     places = {part.source.id: place for place, part in enumerate(shape.partition_fields)}
     waiting = [
-        (field.name, Column((field,), place=places.get(field.id))) for field in shape.schema.fields
+        (field.name, TableField((field,), place=places.get(field.id))) for field in shape.schema.fields
     ]
     while waiting:
         name, column = waiting.pop()
@@ -90,7 +90,7 @@ def _all_columns(shape: IcebergShape) -> Iterator[tuple[str, Column]]:
         for child in _children(column.field.type):
             inside = column.in_structs and isinstance(column.field.type, Struct)
             fields, place = (*column.fields, child), places.get(child.id)
-            waiting.append((f"{name}.{child.name}", Column(fields, inside, place)))
+            waiting.append((f"{name}.{child.name}", TableField(fields, inside, place)))
 
 
 def _children(kind: Type) -> tuple[Field, ...]:

@@ -17,10 +17,10 @@ from sluicegate.protocols.iceberg_rest.planning.expressions.transforms import tr
 from sluicegate.protocols.iceberg_rest.planning.expressions.tree import (
     SETS,
     UNARY,
-    And,
+    AllOf,
+    AnyOf,
     Expression,
     Op,
-    Or,
     TermTest,
     all_of,
     any_of,
@@ -99,9 +99,9 @@ class Decisions:
         match expression:
             case bool():
                 return expression
-            case And(children):
+            case AllOf(children):
                 return _All(tuple(map(self._bind, children)))
-            case Or(children):
+            case AnyOf(children):
                 return _Any(tuple(map(self._bind, children)))
             case TermTest():
                 return self._bind_test(expression)

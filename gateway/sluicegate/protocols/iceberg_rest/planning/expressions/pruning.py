@@ -54,9 +54,9 @@ def predicate_of(expression: tree.Expression, columns: Columns) -> Predicate | N
 
 def _condition(expression: tree.Expression, columns: Columns) -> Expression:
     match expression:
-        case tree.And(children):
+        case tree.AllOf(children):
             return And(tuple(_condition(child, columns) for child in children))
-        case tree.Or(children):
+        case tree.AnyOf(children):
             return Or(tuple(_condition(child, columns) for child in children))
         case TermTest():
             condition = _test(expression, columns)

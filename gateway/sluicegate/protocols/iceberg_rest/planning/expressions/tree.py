@@ -75,20 +75,20 @@ class TermTest:
 
 
 @dataclass(frozen=True, slots=True)
-class And:
+class AllOf:
     """True if all children are true."""
 
     children: tuple[Expression, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Or:
+class AnyOf:
     """True if at least one child is true."""
 
     children: tuple[Expression, ...]
 
 
-Expression: TypeAlias = bool | TermTest | And | Or
+Expression: TypeAlias = bool | TermTest | AllOf | AnyOf
 """A filter. It has no negations, because the parser moves them into the tests."""
 
 
@@ -97,22 +97,22 @@ def column_tests(expression: Expression) -> Iterator[TermTest]:
     match expression:
         case TermTest():
             yield expression
-        case And(children) | Or(children):
+        case AllOf(children) | AnyOf(children):
             for child in children:
                 yield from column_tests(child)
 
 
 def all_of(children: list[Expression]) -> Expression:
     """The conjunction, simplified."""
-    return _joined(And, children, neutral=True)
+    return _joined(AllOf, children, neutral=True)
 
 
 def any_of(children: list[Expression]) -> Expression:
     """The disjunction, simplified."""
-    return _joined(Or, children, neutral=False)
+    return _joined(AnyOf, children, neutral=False)
 
 
-def _joined(kind: type[And | Or], children: list[Expression], *, neutral: bool) -> Expression:
+def _joined(kind: type[AllOf | AnyOf], children: list[Expression], *, neutral: bool) -> Expression:
     if any(child is (not neutral) for child in children):
         return not neutral
     left = tuple(child for child in children if child is not neutral)

@@ -10,9 +10,9 @@ import orjson
 from sluicegate.protocols.iceberg_rest.planning.expressions.tree import (
     SETS,
     UNARY,
-    And,
+    AllOf,
+    AnyOf,
     Expression,
-    Or,
     Term,
     TermTest,
 )
@@ -27,9 +27,9 @@ def _node(expression: Expression) -> Any:
     match expression:
         case bool():
             return expression
-        case And(children):
+        case AllOf(children):
             return _balanced("and", [_node(child) for child in children])
-        case Or(children):
+        case AnyOf(children):
             return _balanced("or", [_node(child) for child in children])
         case TermTest():
             return _test(expression)

@@ -1,8 +1,17 @@
-"""The endpoints of the Iceberg REST catalog that the gateway serves."""
+"""Endpoints for shares, schemas and tables."""
 
 from __future__ import annotations
 
-from sluicegate.protocols.openapi.parameters import in_header, in_path, in_query
+from sluicegate.protocols.openapi.iceberg.operations import (
+    DONE,
+    NAMESPACE,
+    NAMESPACES,
+    TABLE,
+    get,
+    item,
+    operation,
+)
+from sluicegate.protocols.openapi.parameters import in_header, in_query
 from sluicegate.protocols.openapi.responses import json_answer, request_id
 from sluicegate.protocols.openapi.schemas import (
     Schema,
@@ -16,27 +25,7 @@ from sluicegate.protocols.openapi.schemas import (
     whole,
 )
 
-_NAMESPACES = "/v1/shares/{share}/namespaces"
-_NAMESPACE = _NAMESPACES + "/{namespace}"
-_TABLE = _NAMESPACE + "/tables/{table}"
-_DONE: Schema = {"204": {"description": "It exists.", "headers": request_id()}}
-_REFUSED = {
-    "400": "The request cannot be served, or the table's metadata cannot be read.",
-    "401": "The bearer token is missing, malformed, unknown, expired or revoked.",
-    "403": "The recipient is not allowed to do this: the catalog is read-only.",
-    "404": "It does not exist, was not granted, or this catalog does not offer it.",
-    "413": "The body is larger than the gateway accepts.",
-    "429": "The recipient has too many concurrent requests.",
-    "500": "An internal error.",
-    "503": "A catalog or store does not respond now, or there are too many concurrent requests.",
-}
 _WRITES = ("post", "put", "patch", "delete")
-_PARTS = {
-    "share": text("Name of the share, the catalog's warehouse."),
-    "namespace": text("Name of a schema of the share."),
-    "table": text("Name of the table."),
-    "path": text("Any other path, which can contain slashes."),
-}
 
 
 def paths() -> dict[str, Schema]:
@@ -46,34 +35,38 @@ def paths() -> dict[str, Schema]:
         "parent", text("Lists the namespaces in this namespace, of which there are none.")
     )
     return {
-        "/v1/config": {"get": _get("icebergConfig", "getConfig", "IcebergConfig", warehouse)},
-        _NAMESPACES: _item(
+        "/v1/config": {"get": get("icebergConfig", "getConfig", "IcebergConfig", warehouse)},
+        NAMESPACES: item(
             "share",
-            get=_get("icebergListNamespaces", "listNamespaces", "IcebergNamespaces", parent, *_paged()),
+            get=get("icebergListNamespaces", "listNamespaces", "IcebergNamespaces", parent, *_paged()),
         ),
-        _NAMESPACE: _item(
-            "share",
-            "namespace",
-            get=_get("icebergLoadNamespace", "loadNamespaceMetadata", "IcebergNamespace"),
-            head=_operation("icebergNamespaceExists", "namespaceExists", _DONE),
-        ),
-        f"{_NAMESPACE}/tables": _item(
+        NAMESPACE: item(
             "share",
             "namespace",
-            get=_get("icebergListTables", "listTables", "IcebergTables", *_paged()),
+            get=get("icebergLoadNamespace", "loadNamespaceMetadata", "IcebergNamespace"),
+            head=operation("icebergNamespaceExists", "namespaceExists", DONE),
         ),
-        _TABLE: _item(
+        f"{NAMESPACE}/tables": item(
+            "share",
+            "namespace",
+            get=get("icebergListTables", "listTables", "IcebergTables", *_paged()),
+        ),
+        TABLE: item(
             *("share", "namespace", "table"),
             get=_load(),
-            head=_operation("icebergTableExists", "tableExists", _DONE),
+            head=operation("icebergTableExists", "tableExists", DONE),
         ),
-        f"{_TABLE}/credentials": _item(
+        f"{TABLE}/credentials": item(
             *("share", "namespace", "table"),
-            get=_get("icebergLoadCredentials", "loadCredentials", "IcebergCredentials"),
+            get=get("icebergLoadCredentials", "loadCredentials", "IcebergCredentials"),
         ),
-        f"{_TABLE}/metrics": _item(*("share", "namespace", "table"), post=_report()),
-        "/{path}": _item("path", **_elsewhere()),
+        f"{TABLE}/metrics": item(*("share", "namespace", "table"), post=_report()),
     }
+
+
+def other_paths() -> dict[str, Schema]:
+    """All other paths: the catalog is read-only."""
+    return {"/{path}": item("path", **_elsewhere())}
 
 
 def schemas() -> dict[str, Schema]:
@@ -130,7 +123,10 @@ def schemas() -> dict[str, Schema]:
                 ),
                 "config": settings,
             },
-            {"storage-credentials": many(schema_ref("IcebergStorageCredential"), "Exactly one.")},
+            {
+                "storage-credentials": many(schema_ref("IcebergStorageCredential"), "Exactly one."),
+                "remote-signing-config": mapping({}, "Where requests are signed."),
+            },
         ),
         "IcebergStorageCredential": credential,
         "IcebergCredentials": only(
@@ -158,13 +154,16 @@ def _paged() -> list[Schema]:
 
 
 def _load() -> Schema:
-    wanted = text("`vended-credentials`; without it, the response contains no credentials.")
+    wanted = text(
+        "`vended-credentials` for credentials, `remote-signing` to read the table file by file, or "
+        "both: then with credentials, if possible."
+    )
     loaded = json_answer("The table.", "IcebergTable")
     loaded["headers"] |= {
         "ETag": {"required": True, "schema": text("Entity tag of metadata and credentials.")}
     }
     unchanged = {"description": "The client's copy of the table is current.", "headers": request_id()}
-    return _operation(
+    return operation(
         "icebergLoadTable",
         "loadTable",
         {"200": loaded, "304": unchanged},
@@ -176,29 +175,13 @@ def _load() -> Schema:
 
 def _report() -> Schema:
     body = {"content": {"application/json": {"schema": schema_ref("IcebergReport")}}}
-    described = _operation("icebergReportMetrics", "reportMetrics", _DONE)
+    described = operation("icebergReportMetrics", "reportMetrics", DONE)
     return {**described, "requestBody": body}
 
 
 def _elsewhere() -> dict[str, Schema]:
-    unknown = {"get": _operation("icebergUnknown", "No other resource can be read", {})}
+    unknown = {"get": operation("icebergUnknown", "No other resource can be read", {})}
     return unknown | {
-        method: _operation(f"icebergRefuse{method.title()}", "Writes are rejected", {})
+        method: operation(f"icebergRefuse{method.title()}", "Writes are rejected", {})
         for method in _WRITES
     }
-
-
-def _get(identity: str, summary: str, schema: str, *parameters: Schema) -> Schema:
-    return _operation(identity, summary, {"200": json_answer("OK.", schema)}, *parameters)
-
-
-def _operation(identity: str, summary: str, ok: Schema, *parameters: Schema) -> Schema:
-    described: Schema = {"operationId": identity, "summary": summary}
-    if parameters:
-        described["parameters"] = list(parameters)
-    refused = {status: json_answer(why, "IcebergError") for status, why in _REFUSED.items()}
-    return {**described, "responses": {**ok, **refused}}
-
-
-def _item(*names: str, **operations: Schema) -> Schema:
-    return {"parameters": [in_path(name, _PARTS[name]) for name in names], **operations}

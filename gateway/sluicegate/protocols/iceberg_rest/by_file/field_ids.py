@@ -1,0 +1,186 @@
+"""Assigns field ids to columns that have none, and keeps them.
+
+Iceberg identifies columns by ids. Delta tables without column mapping have none. The same column must
+have the same id in every version, and a column that was dropped and added again must have another one.
+The ids are therefore kept in the database, by the column's parent, name and kind of type.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import insert, select, update
+
+from sluicegate._util.lru import LRU
+from sluicegate.database import Store
+from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.tables import iceberg_field_ids as rows
+from sluicegate.protocols.common.resolver import OpenTable
+from sluicegate.tables.iceberg.shape import IcebergShape
+from sluicegate.tables.iceberg.snapshot_shape import shape_of
+from sluicegate.tables.snapshot import Snapshot
+
+_KEPT = 10_000  # tables at one version
+_ABOVE_MAPPED = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class KnownField:
+    """A field that got an id.
+
+    Attributes:
+        parent: The id of the field that contains it, 0 for columns.
+        kind: A name that its type keeps when it is widened.
+        seen_at: A version that has it.
+        gone_at: The first known version without it.
+    """
+
+    id: int
+    parent: int
+    name: str
+    kind: str
+    seen_at: int
+    gone_at: int | None = None
+
+
+@dataclass
+class Assignment:
+    """The ids of one version.
+
+    Attributes:
+        known: The fields that have ids.
+        first: The lowest new id.
+        added: Fields that get new ids now.
+    """
+
+    version: int
+    known: Sequence[KnownField]
+    first: int = 1
+    added: list[KnownField] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._used: set[int] = set()
+        self._last = max((each.id for each in self.known), default=0)
+        self._same: dict[tuple[int, str, str], list[KnownField]] = {}
+        for each in self.known:
+            if each.gone_at is None or self.version < each.gone_at:
+                self._same.setdefault((each.parent, each.name, each.kind), []).append(each)
+
+    def __call__(self, parent: int, name: str, kind: str) -> int:
+        """The id of a field, a new one if no known field is the same."""
+        if same := self._same.get((parent, name, kind)):
+            found = min(same, key=lambda each: (each.gone_at is None, each.gone_at or 0)).id
+        else:
+            found = self._last = max(self._last + 1, self.first)
+            self.added.append(KnownField(found, parent, name, kind, self.version))
+        self._used.add(found)
+        return found
+
+    @property
+    def gone(self) -> list[KnownField]:
+        """The fields that this version is the first known one to lack."""
+        return [
+            replace(each, gone_at=self.version)
+            for each in self.known
+            if each.id not in self._used
+            and each.seen_at < self.version
+            and (each.gone_at is None or self.version < each.gone_at)
+        ]
+
+    @property
+    def last_id(self) -> int:
+        """The highest id that the table has assigned."""
+        return self._last
+
+
+class Shapes:
+    """Makes shapes with ids that all processes of the gateway share through the database.
+
+    Args:
+        store: The database.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._made: LRU[tuple[str, int], IcebergShape] = LRU(_KEPT)
+
+    async def of(self, table: OpenTable, snapshot: Snapshot) -> IcebergShape:
+        """The shape of a table at one version.
+
+        Raises:
+            UnsupportedOperation: The version cannot be expressed as an Iceberg table.
+            Unavailable: The database does not respond.
+        """
+        key = _key(table, snapshot)
+        made = self._made.get((key, snapshot.version))
+        if made is None:
+            made = await self._make(key, snapshot)
+            self._made.put((key, snapshot.version), made)
+        return made
+
+    async def _make(self, key: str, snapshot: Snapshot) -> IcebergShape:
+        async with self._store.read() as connection:
+            assignment = _assignment(snapshot, await _known(connection, key))
+        made = _shape(snapshot, assignment)
+        if assignment.added or assignment.gone:
+            return await self._assigned(key, snapshot)
+        return made
+
+    async def _assigned(self, key: str, snapshot: Snapshot) -> IcebergShape:
+        """The same in a transaction that excludes other processes, which may have assigned ids."""
+        async with self._store.write() as connection:
+            assignment = _assignment(snapshot, await _known(connection, key))
+            made = _shape(snapshot, assignment)
+            for each in assignment.gone:
+                found = (rows.c.table_key == key) & (rows.c.field_id == each.id)
+                await connection.execute(update(rows).where(found).values(gone_at=each.gone_at))
+            if not (assignment.added or assignment.gone):
+                await connection.rollback()  # another process has written the same
+            if assignment.added:
+                added = [_row(key, each) for each in assignment.added]
+                await connection.execute(insert(rows), added)
+        return made
+
+
+def _shape(snapshot: Snapshot, assignment: Assignment) -> IcebergShape:
+    shape = shape_of(snapshot, assignment)
+    return replace(shape, last_column_id=max(shape.last_column_id, assignment.last_id))
+
+
+def _assignment(snapshot: Snapshot, known: Sequence[KnownField]) -> Assignment:
+    """Fields that have ids in files are numbered from 1, by Delta, and others then far above them."""
+    mapped = snapshot.metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
+    return Assignment(snapshot.version, known, first=_ABOVE_MAPPED if mapped else 1)
+
+
+async def _known(connection: AsyncConnection, key: str) -> list[KnownField]:
+    columns = (
+        rows.c.field_id,
+        rows.c.parent_id,
+        rows.c.name,
+        rows.c.kind,
+        rows.c.seen_at,
+        rows.c.gone_at,
+    )
+    found = await connection.execute(select(*columns).where(rows.c.table_key == key))
+    return [KnownField(*row) for row in found]
+
+
+def _row(key: str, known: KnownField) -> dict[str, object]:
+    return {
+        "table_key": key,
+        "field_id": known.id,
+        "parent_id": known.parent,
+        "name": known.name,
+        "kind": known.kind,
+        "seen_at": known.seen_at,
+        "gone_at": known.gone_at,
+    }
+
+
+def _key(table: OpenTable, snapshot: Snapshot) -> str:
+    """Identifies the table, but not the share: all recipients see the same ids."""
+    identity = "\n".join((table.shared.catalog, table.source.id, snapshot.metadata.id))
+    return hashlib.sha256(identity.encode()).hexdigest()

@@ -1,0 +1,46 @@
+"""Generates the files of a view that no store contains, by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from sluicegate.api import NotFound
+from sluicegate.protocols.iceberg_rest.deletion_vectors.generation import VectorFiles
+from sluicegate.protocols.iceberg_rest.file_access.generated_names import MANIFEST_LIST, numbered
+from sluicegate.protocols.iceberg_rest.manifests.files import ManifestFiles
+from sluicegate.protocols.iceberg_rest.view import IcebergView
+
+_Make = Callable[[IcebergView, int], Awaitable[bytes]]
+
+
+class Generator:
+    """Generates manifest lists, manifests and deletion vectors.
+
+    Args:
+        manifests: Generates manifest lists and manifests.
+        vectors: Generates files of deletion vectors.
+    """
+
+    def __init__(self, manifests: ManifestFiles, vectors: VectorFiles) -> None:
+        self._manifests = manifests
+        self._makers: Mapping[str, _Make] = {
+            "manifest": manifests.manifest,
+            "vectors": vectors.content,
+        }
+
+    async def generate(self, view: IcebergView, name: str) -> bytes:
+        """The bytes of a file. The same view always has the same bytes.
+
+        Raises:
+            NotFound: The view has no such file.
+            TableUnreadable: The table's metadata is damaged.
+            UnsupportedOperation: Iceberg clients cannot read a part of the table.
+            Unavailable: The store does not respond.
+        """
+        if name == MANIFEST_LIST:
+            return await self._manifests.manifest_list(view)
+        kind, number = numbered(name)
+        make = self._makers.get(kind)
+        if make is None:
+            raise NotFound("there is no such file: load the table again")
+        return await make(view, number)

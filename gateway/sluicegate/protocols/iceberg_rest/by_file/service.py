@@ -1,0 +1,160 @@
+"""Serves tables that clients read file by file. Importing this module loads Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sluicegate.api import CatalogTable, Principal, SharedTable
+from sluicegate.protocols.common.resolver import Resolver
+from sluicegate.protocols.iceberg_rest import paths as addresses
+from sluicegate.protocols.iceberg_rest.by_file.viewer import IcebergViewer
+from sluicegate.protocols.iceberg_rest.file_access.client_config import signing_config
+from sluicegate.protocols.iceberg_rest.file_access.generated_endpoint import GeneratedFileEndpoint
+from sluicegate.protocols.iceberg_rest.file_access.generated_names import MANIFEST_LIST
+from sluicegate.protocols.iceberg_rest.file_access.signing import RequestSigner
+from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
+from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
+from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest, parse_plan_task
+from sluicegate.protocols.iceberg_rest.planning.specs import partition_specs
+from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
+from sluicegate.protocols.iceberg_rest.view import IcebergView, snapshot_id
+from sluicegate.tables.iceberg.metadata import ListedSnapshot, table_metadata
+
+
+class FileByFile:
+    """Loads tables, plans scans and signs requests.
+
+    Args:
+        resolver: Opens tables.
+        viewer: Builds views.
+        planner: Plans scans.
+        tokens: Verifies plan ids and plan tasks.
+        signer: Signs requests.
+        generated: Serves links to generated files.
+        catalog_uri: The absolute `uri` of the catalogs.
+        store_endpoint: The address that clients take for an object store.
+    """
+
+    def __init__(
+        self,
+        *,
+        resolver: Resolver,
+        viewer: IcebergViewer,
+        planner: ScanPlanner,
+        tokens: PlanTokens,
+        signer: RequestSigner,
+        generated: GeneratedFileEndpoint,
+        catalog_uri: str,
+        store_endpoint: str,
+    ) -> None:
+        self._resolver = resolver
+        self._viewer = viewer
+        self._planner = planner
+        self._tokens = tokens
+        self._signer = signer
+        self._generated = generated
+        self._catalog_uri = catalog_uri
+        self._store_endpoint = store_endpoint
+
+    async def load(
+        self, principal: Principal, shared: SharedTable, source: CatalogTable
+    ) -> dict[str, Any]:
+        """A LoadTableResult with metadata that is made from the latest version.
+
+        Raises:
+            NoSuchTable: The version cannot be expressed as an Iceberg table; the message says why.
+            TableUnreadable: The table's metadata is damaged.
+            Unavailable: The store does not respond.
+        """
+        view = await self._viewer.latest(principal, shared, source)
+        # Nobody reads it, but clients compare it to find out whether the table has changed.
+        metadata = f"{addresses.location_of(shared)}/metadata/v{view.snapshot.version}.metadata.json"
+        config = signing_config(
+            catalog_uri=self._catalog_uri,
+            sign_endpoint=addresses.signing_of(shared),
+            store_endpoint=self._store_endpoint,
+            server_planning=True,
+        )
+        described = orjson.Fragment(_described(view))
+        return {"metadata-location": metadata, "metadata": described, "config": config}
+
+    async def check(self, principal: Principal, shared: SharedTable, source: CatalogTable) -> None:
+        """Check that the table can be loaded; raises as `load` does."""
+        await self._viewer.latest(principal, shared, source)
+
+    async def plan(
+        self, principal: Principal, shared: SharedTable, body: bytes, headers: Mapping[str, str]
+    ) -> AsyncIterator[bytes]:
+        """A PlanTableScanResult, in parts; raises as `load` and `ScanPlanner.plan` do."""
+        request = PlanRequest.parse(body, Dialect.of(headers))
+        view = await self._view(principal, shared, request)
+        return await self._planner.plan(view, request)
+
+    async def planned(
+        self, principal: Principal, shared: SharedTable, plan_id: str
+    ) -> AsyncIterator[bytes]:
+        """A FetchPlanningResult, in parts: plans are made again when they are fetched.
+
+        Raises:
+            NoSuchPlanId: The plan was not made for this recipient and table, or has expired.
+        """
+        pinned = self._tokens.open_plan(principal, shared, plan_id)
+        view = await self._view(principal, shared, pinned.request)
+        return await self._planner.plan_again(view, pinned)
+
+    async def cancel(self, principal: Principal, shared: SharedTable, plan_id: str) -> None:
+        """Verify the id of a plan. It is complete, so there is nothing to stop.
+
+        Raises:
+            NoSuchPlanId: The plan was not made for this recipient and table, or has expired.
+        """
+        self._tokens.cancel(principal, shared, plan_id)
+
+    async def tasks(
+        self, principal: Principal, shared: SharedTable, body: bytes
+    ) -> AsyncIterator[bytes]:
+        """A FetchScanTasksResult, in parts.
+
+        Raises:
+            NoSuchPlanTask: The plan task was not made for this recipient and table, or has expired.
+        """
+        task = self._tokens.open_task(principal, shared, parse_plan_task(body))
+        view = await self._view(principal, shared, task.request)
+        return await self._planner.tasks(view, task)
+
+    async def sign(
+        self, principal: Principal, shared: SharedTable, body: Mapping[str, Any]
+    ) -> Response:
+        """A RemoteSignResult; raises as `RequestSigner.sign` does."""
+        table = await self._resolver.open(principal, shared)
+        return (await self._signer.sign(table, body)).response()
+
+    async def fetch(self, request: Request) -> Response:
+        """A generated file; see `GeneratedFileEndpoint.fetch`."""
+        return await self._generated.fetch(request)
+
+    async def _view(
+        self, principal: Principal, shared: SharedTable, request: PlanRequest
+    ) -> IcebergView:
+        if request.snapshot is None:
+            return await self._viewer.latest(principal, shared)
+        return await self._viewer.planned(principal, shared, request.snapshot, request.start_version)
+
+
+def _described(view: IcebergView) -> bytes:
+    """The metadata of a view's table."""
+    shared, snapshot = view.table.shared, view.snapshot
+    [manifest_list] = view.paths.of([MANIFEST_LIST])
+    current = ListedSnapshot(snapshot_id(snapshot.version), snapshot.timestamp, manifest_list)
+    return table_metadata(
+        view.shape,
+        identity=f"{shared.id} {snapshot.metadata.id}",
+        location=addresses.location_of(shared),
+        specs=partition_specs(view.shape),
+        snapshots=[current],
+    )

@@ -1,0 +1,149 @@
+"""Turns a shared table into a view for Iceberg clients: resolve → snapshot → visible files → shape."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+
+from sluicegate.api import (
+    CatalogTable,
+    InvalidRequest,
+    Principal,
+    SharedTable,
+    UnsupportedOperation,
+)
+from sluicegate.protocols.common.resolver import OpenTable, Resolver
+from sluicegate.protocols.common.shared_scope import check_history, check_version, visible
+from sluicegate.protocols.iceberg_rest.errors import NoSuchTable, missing_is
+from sluicegate.protocols.iceberg_rest.view import IcebergView, ViewPaths, version_of
+from sluicegate.tables.iceberg.shape import IcebergShape
+from sluicegate.tables.reading.reader import TableReader
+from sluicegate.tables.snapshot import Snapshot
+from sluicegate.telemetry import span
+
+MakeShape = Callable[[OpenTable, Snapshot], Awaitable[IcebergShape]]
+MakePaths = Callable[[OpenTable, int, int | None], ViewPaths]
+
+
+class IcebergViewer:
+    """Builds views.
+
+    Args:
+        resolver: Opens tables.
+        reader: Reads snapshots.
+        shape: Expresses a snapshot as an Iceberg table; raises `UnsupportedOperation` if it cannot.
+        paths: Names the files of a table's version, as of a time of issue (`None`: now).
+        grace: Seconds for which a version that is no longer the latest can be planned by recipients
+            without access to the history, because their client loaded the table earlier.
+        clock: Seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        reader: TableReader,
+        shape: MakeShape,
+        paths: MakePaths,
+        grace: int,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._resolver = resolver
+        self._reader = reader
+        self._shape = shape
+        self._paths = paths
+        self._grace = grace
+        self._clock = clock
+
+    async def latest(
+        self, principal: Principal, shared: SharedTable, source: CatalogTable | None = None
+    ) -> IcebergView:
+        """The view of the latest version.
+
+        Args:
+            principal: The recipient.
+            shared: The table.
+            source: Its location, if it was already looked up.
+
+        Raises:
+            NoSuchTable: There is no table, or Iceberg cannot express it; the message says why.
+            InvalidRequest: The latest version is older than the first shared one.
+        """
+        table = await self._open(principal, shared, source)
+        return await self._view(table, await self._latest(table), None)
+
+    async def planned(
+        self, principal: Principal, shared: SharedTable, snapshot_id: int, start: int | None = None
+    ) -> IcebergView:
+        """The view of a snapshot id that a client sends.
+
+        Args:
+            principal: The recipient.
+            shared: The table.
+            snapshot_id: The snapshot.
+            start: The version after which an incremental scan starts.
+
+        Raises:
+            NoSuchTable: See `latest`.
+            InvalidRequest: The snapshot does not exist, or is not shared.
+            UnsupportedOperation: The scan is incremental, but the history is not shared.
+        """
+        if start is not None:
+            check_history(shared, "an incremental scan")
+            check_version(shared, start)
+        table = await self._open(principal, shared, None)
+        latest = await self._latest(table)
+        version = version_of(snapshot_id)
+        if version == latest.version:
+            return await self._view(table, latest, None)
+        check_version(shared, version)
+        if version > latest.version or version < 0:
+            raise InvalidRequest(f"the table {shared.full_name} has no snapshot {snapshot_id}")
+        if not shared.history and version < await self._oldest_allowed(table):
+            raise InvalidRequest(
+                f"snapshot {snapshot_id} is no longer the latest one of {shared.full_name}, which is "
+                "shared without its history: load the table again"
+            )
+        snapshot = await self._reader.at_version(table.source, table.directory, version)
+        return await self._view(table, snapshot, None)
+
+    async def issued(
+        self, principal: Principal, shared: SharedTable, version: int, issued: int
+    ) -> IcebergView:
+        """The view of a version whose paths were issued before, and verified; see `latest`."""
+        table = await self._open(principal, shared, None)
+        snapshot = await self._reader.at_version(table.source, table.directory, version)
+        return await self._view(table, snapshot, issued)
+
+    async def _open(
+        self, principal: Principal, shared: SharedTable, source: CatalogTable | None
+    ) -> OpenTable:
+        with missing_is(NoSuchTable):
+            if source is None:
+                return await self._resolver.open(principal, shared)
+            return await self._resolver.open_located(principal, shared, source)
+
+    async def _latest(self, table: OpenTable) -> Snapshot:
+        with span("snapshot"), missing_is(NoSuchTable):
+            return await self._reader.latest(table.source, table.directory)
+
+    async def _view(self, table: OpenTable, snapshot: Snapshot, issued: int | None) -> IcebergView:
+        check_version(table.shared, snapshot.version)
+        files = visible(table.shared, table.principal, snapshot.metadata, snapshot.files)
+        try:
+            shape = await self._shape(table, snapshot)
+        except UnsupportedOperation as error:
+            raise NoSuchTable(
+                f"the table {table.shared.full_name} is not offered by the Iceberg catalog: "
+                f"{error.message}",
+                detail=error.detail,
+            ) from error
+        paths = self._paths(table, snapshot.version, issued)
+        return IcebergView(table, snapshot, files, shape, paths)
+
+    async def _oldest_allowed(self, table: OpenTable) -> int:
+        """The version that was the latest at the start of the grace period."""
+        start = int((self._clock() - self._grace) * 1000)
+        try:
+            return await self._reader.version_at(table.source, table.directory, start)
+        except InvalidRequest:  # the table is younger
+            return 0

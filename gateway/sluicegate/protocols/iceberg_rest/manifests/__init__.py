@@ -1,0 +1,1 @@
+"""Manifest lists and manifests of views, generated for clients that plan their scans."""

@@ -1,0 +1,140 @@
+"""Generates the manifest list and the manifests of a view.
+
+Files are generated again for each process, so their bytes depend on nothing but the view.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import anyio.to_thread
+import fastavro
+import orjson
+import pyarrow as pa
+
+from sluicegate.api import NotFound
+from sluicegate.protocols.iceberg_rest.file_access.generated_names import manifest_name
+from sluicegate.protocols.iceberg_rest.manifests.avro_schemas import (
+    AvroSchema,
+    manifest_list_schema,
+    manifest_schema,
+)
+from sluicegate.protocols.iceberg_rest.manifests.entries import Entries, Entry, rows_by_path
+from sluicegate.protocols.iceberg_rest.planning.specs import partition_specs
+from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs
+from sluicegate.protocols.iceberg_rest.view import IcebergView, snapshot_id
+from sluicegate.tables.iceberg.metadata import SCHEMA_ID, schema_json
+
+MANIFEST_FILES = 5_000
+"""The most data files of a manifest, whose entries are in memory at once."""
+
+_SYNC_MARKER = b"sluicegate avro."  # fixed, so that the same view has the same bytes
+_DATA, _DELETES = 0, 1
+
+
+class ManifestFiles:
+    """Generates these files.
+
+    The manifests with an even number contain data files. The next odd number is that of the manifest
+    with the deletion vectors of these files.
+
+    Args:
+        blobs: Finds deletion vectors, in complete Puffin files, which all clients can read.
+    """
+
+    def __init__(self, blobs: VectorBlobs) -> None:
+        self._blobs = blobs
+
+    async def manifest_list(self, view: IcebergView) -> bytes:
+        """The manifest list. Readers need the exact sizes of manifests, so all of them are generated.
+
+        Raises:
+            TableUnreadable: The table's metadata is damaged.
+            UnsupportedOperation: Iceberg clients cannot read a part of the table.
+        """
+        found = []
+        rows = await anyio.to_thread.run_sync(rows_by_path, view.files)
+        for place in range(-(-len(rows) // MANIFEST_FILES)):
+            for content in (_DATA, _DELETES):
+                number = 2 * place + content
+                entries = await self._entries(view, rows, number)
+                if entries:
+                    manifest = await anyio.to_thread.run_sync(_manifest, view, content, entries)
+                    found.append(_listed(view, number, len(manifest), entries))
+        return await anyio.to_thread.run_sync(_manifest_list, view, found)
+
+    async def manifest(self, view: IcebergView, number: int) -> bytes:
+        """A manifest; raises as `manifest_list` does.
+
+        Raises:
+            NotFound: There is no manifest with this number.
+        """
+        rows = await anyio.to_thread.run_sync(rows_by_path, view.files)
+        entries = await self._entries(view, rows, number)
+        if not entries:
+            raise NotFound("there is no such manifest: load the table again")
+        return await anyio.to_thread.run_sync(_manifest, view, number % 2, entries)
+
+    async def _entries(self, view: IcebergView, rows: pa.Table, number: int) -> list[Entry]:
+        """The entries of a manifest; none if there is no such manifest."""
+        place, content = divmod(number, 2)
+        files = rows.slice(min(place * MANIFEST_FILES, len(rows)), MANIFEST_FILES)
+        if content == _DATA:
+            return await anyio.to_thread.run_sync(lambda: list(Entries(view).of_data(files)))
+        vectors = files.column("deletion_vector")
+        if vectors.null_count == len(vectors):
+            return []
+        blobs = await self._blobs.of(view, files)
+        return await anyio.to_thread.run_sync(lambda: list(Entries(view).of_vectors(files, blobs)))
+
+
+def _listed(view: IcebergView, number: int, length: int, entries: list[Entry]) -> dict[str, Any]:
+    [path] = view.paths.of([manifest_name(number)])
+    snapshot = snapshot_id(view.snapshot.version)
+    return {
+        "manifest_path": path,
+        "manifest_length": length,
+        "partition_spec_id": 0,
+        "content": number % 2,
+        "sequence_number": snapshot,
+        "min_sequence_number": snapshot,
+        "added_snapshot_id": snapshot,
+        "added_files_count": 0,
+        "existing_files_count": len(entries),
+        "deleted_files_count": 0,
+        "added_rows_count": 0,
+        "existing_rows_count": sum(max(each["data_file"]["record_count"], 0) for each in entries),
+        "deleted_rows_count": 0,
+    }
+
+
+def _manifest(view: IcebergView, content: int, entries: list[Entry]) -> bytes:
+    shape = view.shape
+    [spec, *_] = partition_specs(shape)
+    described = {"schema-id": SCHEMA_ID, **schema_json(shape.schema)}
+    headers = {
+        "schema": orjson.dumps(described).decode(),
+        "schema-id": str(SCHEMA_ID),
+        "partition-spec": orjson.dumps(spec["fields"]).decode(),
+        "partition-spec-id": str(spec["spec-id"]),
+        "format-version": str(shape.format_version),
+        "content": "deletes" if content == _DELETES else "data",
+    }
+    return _avro(manifest_schema(shape), entries, headers)
+
+
+def _manifest_list(view: IcebergView, manifests: list[dict[str, Any]]) -> bytes:
+    snapshot = str(snapshot_id(view.snapshot.version))
+    headers = {
+        "snapshot-id": snapshot,
+        "sequence-number": snapshot,
+        "format-version": str(view.shape.format_version),
+    }
+    return _avro(manifest_list_schema(), manifests, headers)
+
+
+def _avro(schema: AvroSchema, rows: list[dict[str, Any]], headers: dict[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    fastavro.writer(buffer, schema, rows, codec="deflate", metadata=headers, sync_marker=_SYNC_MARKER)
+    return buffer.getvalue()
