@@ -1,0 +1,59 @@
+"""What the path of a request names, and the access modes that a load can use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from support.gateways.iceberg_in_memory import IcebergInMemory
+from support.gateways.in_memory import Restricted
+from support.gateways.memory_grants import ACME, RIVAL
+
+from sluicegate.api import PermissionDenied
+from sluicegate.protocols.iceberg_rest.errors import NoSuchNamespace, NoSuchTable
+from sluicegate.protocols.iceberg_rest.requested import Requested
+
+
+def request(table: str, namespace: str = "eu", share: str = "sales") -> Request:
+    names = {"share": share, "namespace": namespace, "table": table}
+    return Request({"type": "http", "path_params": names})
+
+
+def requested(**options: Any) -> Requested:
+    return Requested(IcebergInMemory(**options).made.resolver)
+
+
+async def test_names_are_case_insensitive() -> None:
+    table = await requested().table(request("ORDERS", "EU", "Sales"), ACME)
+    assert (table.share, table.schema, table.name) == ("sales", "eu", "orders")
+
+
+async def test_each_missing_name_has_the_error_of_its_level() -> None:
+    for missing in (request("orders", "asia"), request("orders", share="other")):
+        with pytest.raises(NoSuchNamespace):
+            await requested().table(missing, ACME)
+    with pytest.raises(NoSuchTable):
+        await requested().table(request("nothing"), ACME)
+    with pytest.raises(NoSuchNamespace):
+        await requested().table(request("orders"), RIVAL)
+
+
+@pytest.mark.parametrize("with_credentials", [True, False])
+async def test_without_policies_a_table_keeps_its_access_modes(with_credentials: bool) -> None:
+    table = await requested().for_load(request("orders"), ACME, with_credentials)
+    assert table.access_modes == ("url", "dir")
+
+
+async def test_denied_credentials_leave_the_way_file_by_file() -> None:
+    denied = requested(policies=(Restricted(),))
+    assert (await denied.for_load(request("orders"), ACME, True)).access_modes == ("url",)
+    assert (await denied.for_load(request("orders"), ACME, False)).access_modes == ("url", "dir")
+    assert (await denied.for_load(request("by_url"), ACME, True)).access_modes == ("url",)
+
+
+async def test_denied_credentials_are_an_error_if_there_is_no_other_way() -> None:
+    denied = requested(policies=(Restricted(),))
+    with pytest.raises(PermissionDenied):
+        await denied.for_load(request("by_dir"), ACME, True)
+    assert (await denied.for_load(request("by_dir"), ACME, False)).access_modes == ("dir",)
