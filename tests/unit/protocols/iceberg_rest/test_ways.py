@@ -9,6 +9,7 @@ from support.gateways.memory_grants import ACME
 from sluicegate.api import InvalidRequest
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable
 from sluicegate.protocols.iceberg_rest.loading import LoadRequest
+from sluicegate.protocols.iceberg_rest.ways import TableWays
 
 NEITHER = LoadRequest(False, False)
 CREDENTIALS = LoadRequest(True, False)
@@ -86,10 +87,11 @@ async def test_a_check_reads_only_tables_that_are_loaded_file_by_file(iceberg: I
 
 async def test_a_table_that_its_catalog_no_longer_has_does_not_exist(iceberg: IcebergInMemory) -> None:
     gone = shared("gone")
+    ways: TableWays = iceberg.ways
     for ask in (
-        iceberg.ways.load(ACME, gone, BOTH),
-        iceberg.ways.check(ACME, gone),
-        iceberg.ways.check_planned(gone, SIGNING),
+        ways.load(ACME, gone, BOTH),
+        ways.check(ACME, gone),
+        ways.check_planned(gone, SIGNING),
     ):
         with pytest.raises(NoSuchTable):
             await ask
