@@ -1,4 +1,4 @@
-"""Table metadata for Iceberg clients: PyIceberg accepts it, and it tells nothing but what is listed."""
+"""Table metadata for Iceberg clients: PyIceberg accepts it, and it lists no more than it must."""
 
 from __future__ import annotations
 

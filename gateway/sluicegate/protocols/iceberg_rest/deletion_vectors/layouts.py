@@ -24,7 +24,7 @@ class Layouts:
 
     def __init__(self, *, stored: bool) -> None:
         self._stored = stored
-        # Each view has paths of its own, which live as long as its plan is being encoded.
+        # Each view has its own paths, which live as long as its plan is being encoded.
         self._kept: WeakKeyDictionary[ViewPaths, VectorLayout] = WeakKeyDictionary()
 
     async def blobs(
