@@ -74,6 +74,9 @@ class TableMetadata:
     Attributes:
         parquet_schema_string: The schema that parquet format declares, if it is a different one. Its
             readers use the files' own types, so it can contain types that Delta does not have.
+        field_ids: The field ids in data files, if the format assigns ids to all fields. By the path of
+            names, separated by dots, with `element`, `key` and `value` for the parts of lists and maps.
+            Fields without an id are not offered to Iceberg clients.
     """
 
     id: str
@@ -86,6 +89,7 @@ class TableMetadata:
     format_options: Mapping[str, str] = field(default_factory=dict)
     created_time: int | None = None
     parquet_schema_string: str | None = None
+    field_ids: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

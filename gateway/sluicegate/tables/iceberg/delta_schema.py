@@ -38,7 +38,8 @@ def translated(metadata: TableMetadata, assign: AssignId) -> Struct:
             the column.
     """
     mapped = metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
-    translation = _Translation(mapped, frozenset(metadata.partition_columns), assign)
+    partitions = frozenset(metadata.partition_columns)
+    translation = _Translation(mapped, partitions, assign, metadata.field_ids)
     return translation.struct(orjson.loads(metadata.schema_string), _Place(ROOT))
 
 
@@ -69,9 +70,17 @@ class _Place:
 
 @dataclass(frozen=True, slots=True)
 class _Translation:
+    """Translates one schema.
+
+    Attributes:
+        mapped: Whether column mapping assigns ids.
+        field_ids: The ids that the table's format assigns, as in `TableMetadata`.
+    """
+
     mapped: bool
     partition_columns: frozenset[str]
     assign: AssignId
+    field_ids: Mapping[str, int] | None
 
     def struct(self, struct: Any, place: _Place) -> Struct:
         return Struct(tuple(self._field(each, place) for each in struct["fields"]))
@@ -86,7 +95,8 @@ class _Translation:
         if not isinstance(nested, Mapping):
             raise refused(shown, "has malformed nested ids")
         inner = _Place(place.parent, shown, nested, physical)
-        id_, type_ = self._typed(declared["type"], inner, physical, mapping.get(_ID))
+        own = self._own_id(shown, mapping.get(_ID))
+        id_, type_ = self._typed(declared["type"], inner, physical, own)
         # Only columns: Delta writers do not enforce constraints on nested fields everywhere. Clients
         # look for required columns in files, which do not contain partition columns.
         required = place.parent == ROOT and declared.get("nullable") is False
@@ -104,12 +114,21 @@ class _Translation:
         """The element of a list, or the key or value of a map."""
         path = f"{place.nested_path}.{name}"
         inner = _Place(place.parent, f"{place.shown}.{name}", place.nested, path)
-        own = place.nested.get(path)
+        own = self._own_id(inner.shown, place.nested.get(path))
         if self.mapped and own is None and isinstance(declared, str) and name != "key":
             # Files with some ids are read by ids only, so these values would be read as null.
             raise refused(place.shown, "is a list or map whose values have no field ids in the files")
         id_, type_ = self._typed(declared, inner, name, own)
         return Field(id_, name, type_, name, required=required)
+
+    def _own_id(self, shown: str, mapped: Any) -> Any:
+        """The id that the table assigned to a field, if any."""
+        if self.field_ids is None:
+            return mapped
+        if shown not in self.field_ids:
+            # Clients would look for another id in the files, and read null or another column.
+            raise refused(shown, "has no field id, or values that Iceberg clients would misread")
+        return self.field_ids[shown]
 
     def _typed(self, declared: Any, place: _Place, name: str, own: Any) -> tuple[int, Type]:
         """The id and type of a field that may have an id in the table."""

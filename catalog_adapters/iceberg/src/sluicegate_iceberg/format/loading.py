@@ -33,6 +33,7 @@ from sluicegate_iceberg.format.manifests.manifest_files import (
     manifests_of,
     schema_of,
 )
+from sluicegate_iceberg.format.metadata.field_ids import field_ids
 from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata
 from sluicegate_iceberg.format.metadata.required import required_columns
 from sluicegate_iceberg.format.metadata.schema import Struct, parse_struct, places
@@ -262,6 +263,7 @@ class Loader:
             schema_string=shape.delta_schema,
             parquet_schema_string=shape.parquet_schema,
             configuration=shape.configuration,
+            field_ids=field_ids(shape.columns),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
 from sluicegate_iceberg.format.metadata.values import text, whole
@@ -46,17 +47,20 @@ class Struct:
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """A list."""
+    """A list. Lists of equal types are equal."""
 
     element: Type
+    element_id: int | None = dataclass_field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A map."""
+    """A map. Maps of equal types are equal."""
 
     key: Type
     value: Type
+    key_id: int | None = dataclass_field(default=None, compare=False)
+    value_id: int | None = dataclass_field(default=None, compare=False)
 
 
 Type = Primitive | Struct | List | Map
@@ -95,10 +99,21 @@ def _parse(value: Any, deepest: int) -> Type:
     if value["type"] == "struct":
         return parse_struct(value, deepest)
     if value["type"] == "list":
-        return List(_parse(value["element"], deepest - 1))
+        return List(_parse(value["element"], deepest - 1), _id_of(value, "element-id"))
     if value["type"] == "map":
-        return Map(_parse(value["key"], deepest - 1), _parse(value["value"], deepest - 1))
+        return Map(
+            _parse(value["key"], deepest - 1),
+            _parse(value["value"], deepest - 1),
+            _id_of(value, "key-id"),
+            _id_of(value, "value-id"),
+        )
     return _primitive(text(value["type"]))
+
+
+def _id_of(value: Mapping[str, Any], name: str) -> int | None:
+    """The id of a list's element, or of a map's key or value. Only Iceberg clients need it."""
+    id_ = value.get(name)
+    return id_ if type(id_) is int and 0 <= id_ <= _LAST_ID else None
 
 
 def _primitive(name: str) -> Primitive:
