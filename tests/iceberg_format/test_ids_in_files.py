@@ -34,7 +34,7 @@ def never(*field: Any) -> int:
 
 def ids(type_: Type, path: str = "") -> dict[int, str]:
     """The path of each field by its id."""
-    found = {}
+    found: dict[int, str] = {}
     for each in children(type_):
         found |= {each.id: f"{path}{each.name}"} | ids(each.type, f"{path}{each.name}.")
     return found
