@@ -35,6 +35,11 @@ Method = Literal["GET", "HEAD"]
 Send = Callable[[Method, str, Mapping[str, str]], Awaitable[bytes]]
 
 MANY = 5000
+SIGNED_HEADERS: Sequence[Mapping[str, str]] = (
+    {},
+    {"x-amz-checksum-mode": "ENABLED"},
+    {"x-amz-te": "append-md5"},
+)
 AWKWARD_NAMES = (
     "part 1.parquet",
     "a+b&c=d.parquet",
@@ -158,7 +163,7 @@ class StorageBehaviour(VendingBehaviour, InstanceBehaviour):
         assert read == locations
 
     @pytest.mark.parametrize("method", ["GET", "HEAD"])
-    @pytest.mark.parametrize("headers", [{}, {"x-amz-checksum-mode": "ENABLED"}])
+    @pytest.mark.parametrize("headers", SIGNED_HEADERS)
     async def test_urls_accept_the_request_they_are_for(
         self, presigning: Storage, put: Put, send: Send, method: Method, headers: Mapping[str, str]
     ) -> None:

@@ -20,10 +20,10 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 _PROVIDER = "s3"
 # Some SDKs add the name of the operation. All other parameters select something else than the object.
 _OPERATIONS = {"GET": "x-id=GetObject", "HEAD": "x-id=HeadObject"}
-# S3 rejects headers of this kind that a signature does not cover. This one requests the checksum of
-# an object in the response; current AWS SDKs always send it.
-_SIGNED_HEADERS = ("x-amz-checksum-mode",)
-_HEADER_VALUE = re.compile("[A-Za-z]{1,16}")
+# S3 rejects headers of this kind that a signature does not cover. AWS SDKs request the checksum of an
+# object with these: current ones (s3fs, for example) with the first, Java before 2.30 with the other.
+_SIGNED_HEADERS = ("x-amz-checksum-mode", "x-amz-te")
+_HEADER_VALUE = re.compile("[A-Za-z0-9-]{1,32}")
 
 
 def store_endpoint(public_url: str) -> str:

@@ -165,6 +165,7 @@ def test_another_body_is_invalid(wrong: dict[str, Any]) -> None:
             {"X-Amz-Checksum-Mode": ["ENABLED"], "Range": ["bytes=0-"]},
             {"x-amz-checksum-mode": "ENABLED"},
         ),
+        ({"x-amz-te": ["append-md5"]}, {"x-amz-te": "append-md5"}),
         ({"x-amz-checksum-mode": ["ENABLED", "ENABLED"]}, {}),
         ({"x-amz-checksum-mode": ["ENABLED\nhost:evil"]}, {}),
         ({"x-amz-checksum-mode": []}, {}),
