@@ -22,7 +22,7 @@ for name in names():
 
 def test_the_page_describes_each_benchmark_that_can_be_started() -> None:
     table = PAGE.read_text(encoding="utf-8").partition("## Results")[0]
-    described = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    described = re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE)
     done = subprocess.run(
         [sys.executable, "-c", HELP_OF_EACH],
         cwd=ROOT,
@@ -32,5 +32,5 @@ def test_the_page_describes_each_benchmark_that_can_be_started() -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    started = re.findall(r"^usage: python -m benchmarks (\w+) ", done.stdout, re.MULTILINE)
+    started = re.findall(r"^usage: python -m benchmarks ([\w-]+) ", done.stdout, re.MULTILINE)
     assert started == sorted(described)
