@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -130,6 +130,14 @@ def test_a_path_is_not_accepted_elsewhere(issued_to: dict[str, Any], sent_by: di
     assert verify(key, **issued_to).path == "a.parquet"
     with pytest.raises(PermissionDenied, match="load the table again"):
         verify(key, **sent_by)
+
+
+def test_every_attribute_of_a_share_is_known_to_limit_a_view_or_not() -> None:
+    limits = {"id", "share_id", "ref", "start_version", "history", "partition_filter"}
+    names = {"share", "schema", "name", "catalog", "identifier", "comment"}
+    checked_by_each_request = {"access_modes", "change_feed"}
+    known = limits | names | checked_by_each_request
+    assert {field.name for field in fields(SharedTable)} == known
 
 
 def test_what_does_not_limit_the_view_leaves_paths_valid() -> None:
