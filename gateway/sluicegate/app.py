@@ -188,7 +188,7 @@ class Gateway:
         """
         await warm_up(
             self.settings,
-            pipeline=self.pipeline,
+            pipelines=(self.pipeline, self.files),
             access=self.access,
             instances=self.instances,
             grants=self.grants,

@@ -9,7 +9,9 @@ from support.process.docs import PAGES, ROOT, Reader, blocks
 
 # Pages whose reader has a gateway of somebody's already: it serves what the README shares.
 SERVED = "From your table to a recipient's rows"
-AFTER_README = frozenset({"docs/quickstart/recipient.md", "docs/operators/running.md"})
+AFTER_README = frozenset(
+    {"docs/iceberg.md", "docs/quickstart/recipient.md", "docs/operators/running.md"}
+)
 
 
 def names(pages: tuple[Path, ...]) -> list[str]:

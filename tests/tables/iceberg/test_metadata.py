@@ -71,7 +71,7 @@ def test_pyiceberg_accepts_each_version(version: int) -> None:
     assert (found.format_version, found.location, found.last_column_id) == (version, ROOT, 12)
     assert (found.default_spec_id, found.last_partition_id) == (0, 1000)
     assert [len(each.fields) for each in found.partition_specs] == [1, 0]
-    assert found.properties.keys() == {"schema.name-mapping.default"}
+    assert found.properties["read.parquet.vectorization.enabled"] == "false"
     current = found.current_snapshot()
     assert current is not None
     assert (current.snapshot_id, current.sequence_number, current.timestamp_ms) == (
@@ -159,3 +159,8 @@ def test_equal_views_have_equal_bytes() -> None:
 
 def test_a_primitive_type_is_its_name() -> None:
     assert schema_json("decimal(9, 2)") == "decimal(9, 2)"
+
+
+def test_spark_can_read_tables_without_timestamps_in_batches() -> None:
+    without = shape(schema=Struct(COLUMNS.fields[:2]))
+    assert parsed(without).properties.keys() == {"schema.name-mapping.default"}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import Any
 
 import anyio.to_thread
 
@@ -20,16 +20,13 @@ from sluicegate.plugins import Instances
 from sluicegate.plugins.failures import failure_reason
 from sluicegate.plugins.preloading import preload
 
-if TYPE_CHECKING:
-    from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
-
 _PACKAGE = "sluicegate.protocols.delta_sharing"
 
 
 async def warm_up(
     settings: Settings,
     *,
-    pipeline: Lazy[QueryPipeline],
+    pipelines: Sequence[Lazy[Any]],
     access: Access,
     instances: Instances,
     grants: Grants,
@@ -41,7 +38,7 @@ async def warm_up(
 
     Args:
         settings: The gateway's settings.
-        pipeline: Executes requests about tables.
+        pipelines: Execute requests about tables, for each protocol.
         access: Its verifiers of JWTs are loaded.
         instances: The configured instances, whose `preload` is called.
         grants: The recipients' grants.
@@ -52,7 +49,8 @@ async def warm_up(
     """
     with paused_collection():
         with _failures("load what queries need"):
-            await pipeline.get()
+            for pipeline in pipelines:
+                await pipeline.get()
             await access.preload()
             rehearsal = await anyio.to_thread.run_sync(import_module, f"{_PACKAGE}.rehearsal.queries")
         await anyio.to_thread.run_sync(preload, instances)

@@ -12,11 +12,24 @@ from typing import Any
 
 import orjson
 
-from sluicegate.tables.iceberg.shape import Field, IcebergShape, ListOf, MapOf, Struct, Type, children
+from sluicegate.tables.iceberg.shape import (
+    Field,
+    IcebergShape,
+    ListOf,
+    MapOf,
+    Struct,
+    Type,
+    children,
+    fields_of,
+)
 
 SCHEMA_ID = 0
 _NAMESPACE = uuid.UUID("6f0a9c3e-41a5-4b63-9a39-4f6d2f3b8c11")
 _NAME_MAPPING = "schema.name-mapping.default"
+# Iceberg's vectorized reader for Spark takes timestamps in milliseconds, which writers of Delta tables
+# can use and writers of Iceberg tables cannot, for microseconds.
+_VECTORIZED = "read.parquet.vectorization.enabled"
+_TIMESTAMPS = ("timestamp", "timestamptz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +81,7 @@ def table_metadata(
         "last-partition-id": max((each.id for each in shape.partition_fields), default=999),
         "default-sort-order-id": 0,
         "sort-orders": [{"order-id": 0, "fields": []}],
-        "properties": {_NAME_MAPPING: orjson.dumps(_names(shape.schema.fields)).decode()},
+        "properties": _properties(shape),
         "current-snapshot-id": current.id,
         "refs": {"main": {"snapshot-id": current.id, "type": "branch"}},
         "snapshots": [_snapshot(each, shape.format_version) for each in snapshots],
@@ -104,6 +117,13 @@ def schema_json(type_: Type) -> Any:
                 "value": schema_json(value.type),
             }
     return type_
+
+
+def _properties(shape: IcebergShape) -> dict[str, str]:
+    properties = {_NAME_MAPPING: orjson.dumps(_names(shape.schema.fields)).decode()}
+    if any(each.type in _TIMESTAMPS for each in fields_of(shape.schema)):
+        properties[_VECTORIZED] = "false"
+    return properties
 
 
 def _field(field: Field) -> dict[str, Any]:

@@ -41,7 +41,7 @@ async def test_a_pipeline_that_cannot_be_loaded_is_named() -> None:
     with pytest.raises(ConfigurationError) as refused:
         await warm_up(
             Settings(),
-            pipeline=Lazy(missing),
+            pipelines=[Lazy(missing)],
             access=NOT_USED,
             instances=memory_instances(SigningStorage()),
             grants=MemoryGrants([]),

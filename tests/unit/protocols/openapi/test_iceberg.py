@@ -11,7 +11,7 @@ from support.clients.described import fits
 from sluicegate.api import errors
 from sluicegate.protocols.iceberg_rest import paths as addresses
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable, refuse
-from sluicegate.protocols.openapi.iceberg import paths
+from sluicegate.protocols.openapi.iceberg import catalog, files, operations, paths
 
 CREDENTIAL = {"prefix": "s3://lake/t", "config": {"s3.access-key-id": "a"}}
 TABLE: dict[str, Any] = {
@@ -19,7 +19,7 @@ TABLE: dict[str, Any] = {
 }
 
 
-def operations() -> dict[tuple[str, str], dict[str, Any]]:
+def described() -> dict[tuple[str, str], dict[str, Any]]:
     """The operations, by method and path."""
     return {
         (method, path): operation
@@ -42,14 +42,14 @@ def test_every_path_of_the_catalog_is_described(address: str) -> None:
 
 
 def test_everything_else_is_described_as_refused() -> None:
-    methods = {method for method, path in operations() if path == "/{path}"}
+    methods = {method for method, path in described() if path == "/{path}"}
     assert methods == {"get", "post", "put", "patch", "delete"}
     for method in methods:
-        assert not {"200", "204"} & operations()[method, "/{path}"]["responses"].keys()
+        assert not {"200", "204"} & described()[method, "/{path}"]["responses"].keys()
 
 
 def test_operations_have_distinct_ids() -> None:
-    identities = [operation["operationId"] for operation in operations().values()]
+    identities = [operation["operationId"] for operation in described().values()]
     assert len(set(identities)) == len(identities)
     assert all(each.startswith("iceberg") for each in identities)
 
@@ -70,7 +70,7 @@ def test_operations_have_distinct_ids() -> None:
 def test_errors_fit_and_their_statuses_are_described(error: errors.SluicegateError) -> None:
     response = refuse(error)
     assert fits("IcebergError", json.loads(bytes(response.body)))
-    for operation in operations().values():
+    for operation in described().values():
         assert str(response.status_code) in operation["responses"]
 
 
@@ -110,7 +110,7 @@ def test_responses(schema: str, value: Any, valid: bool) -> None:
 
 
 def test_a_load_describes_credentials_etags_and_snapshots() -> None:
-    load = operations()["get", "/v1/shares/{share}/namespaces/{namespace}/tables/{table}"]
+    load = described()["get", "/v1/shares/{share}/namespaces/{namespace}/tables/{table}"]
     named = {(each["in"], each["name"]) for each in load["parameters"]}
     headers = {("header", "X-Iceberg-Access-Delegation"), ("header", "If-None-Match")}
     assert named == {*headers, ("query", "snapshots")}
@@ -121,8 +121,35 @@ def test_a_load_describes_credentials_etags_and_snapshots() -> None:
 def test_only_the_warehouse_is_a_required_parameter() -> None:
     required = [
         (path, each["name"])
-        for (_, path), operation in operations().items()
+        for (_, path), operation in described().items()
         for each in operation.get("parameters", ())
         if each["required"]
     ]
     assert required == [("/v1/config", "warehouse")]
+
+
+def test_planning_and_signing_are_described_apart_from_the_catalog() -> None:
+    assert all(path.startswith(operations.TABLE) for path in files.paths())
+    assert not files.paths().keys() & catalog.paths().keys()
+    assert not files.schemas().keys() & catalog.schemas().keys()
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "valid"),
+    [
+        ("IcebergScan", {}, True),
+        ("IcebergScan", {"snapshot-id": 1, "filter": True, "select": ["a"]}, True),
+        ("IcebergScan", {"snapshot-id": "1"}, False),
+        ("IcebergPlan", {"status": "completed", "file-scan-tasks": []}, True),
+        ("IcebergPlan", {"status": "submitted"}, False),
+        ("IcebergPlanTask", {"plan-task": "t"}, True),
+        ("IcebergPlanTask", {}, False),
+        ("IcebergTasks", {"plan-tasks": ["t"]}, True),
+        ("IcebergRequest", {"region": "r", "uri": "u", "method": "GET", "headers": {}}, True),
+        ("IcebergRequest", {"region": "r", "uri": "u", "method": "PUT", "headers": {}}, False),
+        ("IcebergSignedRequest", {"uri": "u", "headers": {"a": ["b"]}}, True),
+        ("IcebergSignedRequest", {"uri": "u", "headers": {"a": "b"}}, False),
+    ],
+)
+def test_plans_and_signed_requests(schema: str, value: Any, valid: bool) -> None:
+    assert fits(schema, value) is valid
