@@ -43,7 +43,14 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("AccessToken", "RefreshingValue", "Expiring", "internal_addresses", "without_queries"),
     ),
     "Storage and credentials": (
-        *("ObjectRequest", "Presigned", "Scope", "TemporaryCredentials", "EndedSessions", "PolicyAction"),
+        *(
+            "ObjectRequest",
+            "Presigned",
+            "Scope",
+            "TemporaryCredentials",
+            "EndedSessions",
+            "PolicyAction",
+        ),
         *("ObjectKeys", "ObjectStores", "quote_keys", "batches", "signed_lifetime"),
         *("client_options", "retry_config", "comparable_location"),
         *("MarshalledCredentials", "TokenIssuingPolicy"),
