@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import anyio.to_thread
 from sqlalchemy import insert, select, update
 
 from sluicegate._util.lru import LRU
@@ -18,11 +19,11 @@ from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.tables import iceberg_field_ids as rows
 from sluicegate.protocols.common.resolver import OpenTable
-from sluicegate.tables.iceberg.shape import IcebergShape
+from sluicegate.tables.iceberg.shape import IcebergShape, fields_of
 from sluicegate.tables.iceberg.snapshot_shape import shape_of
 from sluicegate.tables.snapshot import Snapshot
 
-_KEPT = 10_000  # tables at one version
+_KEPT = 100_000  # fields of tables at one version, about 300 bytes each
 _ABOVE_MAPPED = 1 << 30
 
 
@@ -104,7 +105,7 @@ class Shapes:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._made: LRU[tuple[str, int], IcebergShape] = LRU(_KEPT)
+        self._made: LRU[tuple[str, int], IcebergShape] = LRU(_KEPT, _fields)
 
     async def of(self, table: OpenTable, snapshot: Snapshot) -> IcebergShape:
         """The shape of a table at one version.
@@ -123,7 +124,7 @@ class Shapes:
     async def _make(self, key: str, snapshot: Snapshot) -> IcebergShape:
         async with self._store.read() as connection:
             assignment = _assignment(snapshot, await _known(connection, key))
-        made = _shape(snapshot, assignment)
+        made = await anyio.to_thread.run_sync(_shape, snapshot, assignment)
         if assignment.added or assignment.gone:
             return await self._assigned(key, snapshot)
         return made
@@ -132,7 +133,7 @@ class Shapes:
         """The same in a transaction that excludes other processes, which may have assigned ids."""
         async with self._store.write() as connection:
             assignment = _assignment(snapshot, await _known(connection, key))
-            made = _shape(snapshot, assignment)
+            made = await anyio.to_thread.run_sync(_shape, snapshot, assignment)
             for each in assignment.gone:
                 found = (rows.c.table_key == key) & (rows.c.field_id == each.id)
                 await connection.execute(update(rows).where(found).values(gone_at=each.gone_at))
@@ -142,6 +143,10 @@ class Shapes:
                 added = [_row(key, each) for each in assignment.added]
                 await connection.execute(insert(rows), added)
         return made
+
+
+def _fields(shape: IcebergShape) -> int:
+    return sum(1 for _ in fields_of(shape.schema))
 
 
 def _shape(snapshot: Snapshot, assignment: Assignment) -> IcebergShape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+import anyio.to_thread
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
@@ -80,8 +81,12 @@ class FileByFile:
             store_endpoint=self._store_endpoint,
             server_planning=True,
         )
-        described = orjson.Fragment(_described(view))
-        return {"metadata-location": metadata, "metadata": described, "config": config}
+        described = await anyio.to_thread.run_sync(_described, view)
+        return {
+            "metadata-location": metadata,
+            "metadata": orjson.Fragment(described),
+            "config": config,
+        }
 
     async def check(self, principal: Principal, shared: SharedTable, source: CatalogTable) -> None:
         """Check that the table can be loaded; raises as `load` does."""
