@@ -69,8 +69,16 @@ def _placed(case: Case[Any], place: dict[str, str]) -> Case[Any]:
     return case
 
 
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("identity", DOCUMENTED)
+@pytest.mark.parametrize(
+    ("identity", "mode"),
+    [
+        pytest.param(identity, mode, id=f"{identity}-{mode.value}")
+        for identity in DOCUMENTED
+        for mode in MODES
+        # Any path fits there, so no request can be a wrong one.
+        if not (mode is GenerationMode.NEGATIVE and identity.startswith("refuseUnsigned"))
+    ],
+)
 def test_answers_are_as_documented(
     fuzzer: Fuzzer,
     places: list[dict[str, str]],

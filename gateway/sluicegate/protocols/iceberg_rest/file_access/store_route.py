@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from starlette.requests import Request
@@ -16,7 +17,10 @@ _METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 
 def store_route() -> Route:
     """A route that refuses requests which clients did not send to be signed first."""
-    return Route(f"{ENDPOINT_PATH}/{{path:path}}", _refuse, methods=_METHODS, name="iceberg-store")
+    route = Route(f"{ENDPOINT_PATH}/{{path:path}}", _refuse, methods=_METHODS, name="iceberg-store")
+    # Starlette's own expression takes no line feeds.
+    route.path_regex = re.compile(f"^{re.escape(ENDPOINT_PATH)}/(?P<path>.*)$", re.DOTALL)
+    return route
 
 
 async def _refuse(request: Request) -> Response:
