@@ -73,7 +73,7 @@ def views(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Views]:
 
 def test_listings_have_the_tables_without_the_views(views: Views) -> None:
     assert views.tables(SCHEMA) == ["clicks", "orders"]
-    assert views.iceberg().list_tables(SCHEMA) == [(SCHEMA, "orders")]
+    assert views.iceberg().list_tables(SCHEMA) == [(SCHEMA, "clicks"), (SCHEMA, "orders")]
     assert "report" in views.tables("named")  # as it was declared
 
 

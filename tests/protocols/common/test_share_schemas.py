@@ -196,7 +196,7 @@ def test_iceberg_clients_list_and_load_tables(lake: Lake) -> None:
     assert lake.ask(f"{ICEBERG}?parent=us").json["namespaces"] == []
     lake.ask(f"{ICEBERG}/us/tables")
     listed = lake.ask(f"{ICEBERG}/us/tables").json["identifiers"]
-    assert listed == [{"namespace": ["us"], "name": "orders"}]
+    assert listed == [{"namespace": ["us"], "name": name} for name in ("orders", "visits")]
     loaded = lake.ask(f"{ICEBERG}/us/tables/orders", x_iceberg_access_delegation="vended-credentials")
     assert (loaded.status, bool(loaded.json["storage-credentials"])) == (200, True)
 

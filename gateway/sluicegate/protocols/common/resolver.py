@@ -148,10 +148,7 @@ class Resolver:
         if table is None or not await self._policies.allow(principal, "read", table):
             raise NotFound(f"there is no table {name!r} in {share}.{schema}")
         if action == "vend" and not await self._policies.allow(principal, "vend", table):
-            raise PermissionDenied(
-                f"the provider's policies allow no temporary credentials for {table.full_name}: read "
-                "it by presigned URLs (url)"
-            )
+            raise credentials_denied(table)
         return table
 
     async def locate(self, shared: SharedTable) -> CatalogTable:
@@ -192,6 +189,14 @@ class Resolver:
             credentials = await self._vending.for_gateway(principal, source)
             directory = await storage.open(canonical, credentials)
         return OpenTable(principal, shared, source, storage, directory, credentials)
+
+
+def credentials_denied(table: SharedTable) -> PermissionDenied:
+    """The error if policies allow no temporary credentials for a table."""
+    return PermissionDenied(
+        f"the provider's policies allow no temporary credentials for {table.full_name}: read "
+        "it by presigned URLs (url)"
+    )
 
 
 @contextmanager

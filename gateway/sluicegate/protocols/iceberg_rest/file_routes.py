@@ -119,9 +119,9 @@ class FileEndpoints:
     async def _table(self, request: Request, principal: Principal) -> SharedTable:
         """The table, if this client reads it file by file."""
         wanted = LoadRequest.parse(request.headers, {})
-        table = await self._requested.for_load(request, principal, wanted.with_credentials)
-        await self._ways.check_planned(table, wanted)
-        return table
+        found = await self._requested.for_load(request, principal, wanted.with_credentials)
+        await self._ways.check_planned(found.table, wanted)
+        return found.table
 
 
 def _json(parts: AsyncIterator[bytes]) -> Response:

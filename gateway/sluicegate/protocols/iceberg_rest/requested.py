@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from starlette.requests import Request
 
 from sluicegate.api import PolicyAction, Principal, Schema, SharedTable
-from sluicegate.protocols.common.resolver import Resolver
+from sluicegate.protocols.common.resolver import Resolver, credentials_denied
 from sluicegate.protocols.iceberg_rest.errors import NoSuchNamespace, NoSuchTable, missing_is
+
+
+@dataclass(frozen=True, slots=True)
+class LoadableTable:
+    """A table that a client wants to load.
+
+    Attributes:
+        denied: Whether policies deny credentials that the client requests. `table` then lacks `dir`.
+    """
+
+    table: SharedTable
+    denied: bool = False
 
 
 class Requested:
@@ -42,7 +56,7 @@ class Requested:
 
     async def for_load(
         self, request: Request, principal: Principal, with_credentials: bool
-    ) -> SharedTable:
+    ) -> LoadableTable:
         """The table as it can be loaded: without `dir` if policies deny the requested credentials.
 
         Raises:
@@ -52,8 +66,9 @@ class Requested:
         """
         table = await self.table(request, principal)
         if not with_credentials or "dir" not in table.access_modes:
-            return table
-        if "url" not in table.access_modes:
-            return await self.table(request, principal, "vend")
+            return LoadableTable(table)
         [narrowed] = await self._resolver.narrowed(principal, [table])
-        return narrowed
+        denied = "dir" not in narrowed.access_modes
+        if denied and "url" not in table.access_modes:
+            raise credentials_denied(table)
+        return LoadableTable(narrowed, denied)

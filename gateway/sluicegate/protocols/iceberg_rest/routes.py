@@ -30,10 +30,11 @@ from sluicegate.http.responses import JSON, NOT_STORED, json_response
 from sluicegate.protocols.common.endpoint import Endpoint, Handler
 from sluicegate.protocols.common.pagination import Page, PageRequest, page
 from sluicegate.protocols.common.parameters import integer, json_object, text
-from sluicegate.protocols.common.resolver import Resolver
+from sluicegate.protocols.common.resolver import Resolver, credentials_denied
 from sluicegate.protocols.iceberg_rest import paths as addresses
 from sluicegate.protocols.iceberg_rest.errors import (
     NoSuchNamespace,
+    NoSuchTable,
     NoSuchWarehouse,
     missing_is,
     refuse,
@@ -161,8 +162,13 @@ class IcebergEndpoints:
             await self._ways.check(principal, await self._requested.table(request, principal))
             return Response(status_code=204)
         wanted = LoadRequest.parse(request.headers, request.query_params)
-        table = await self._requested.for_load(request, principal, wanted.with_credentials)
-        body = orjson.dumps(await self._ways.load(principal, table, wanted))
+        found = await self._requested.for_load(request, principal, wanted.with_credentials)
+        try:
+            body = orjson.dumps(await self._ways.load(principal, found.table, wanted))
+        except NoSuchTable as error:
+            if found.denied:
+                raise credentials_denied(found.table) from error
+            raise
         # A hash of the body, including credentials: a client's copy is current only with these.
         etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
         headers = {**NOT_STORED, "ETag": etag}

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
-from sluicegate.api import CatalogTable, InvalidRequest, Principal, SharedTable
+from sluicegate.api import (
+    CatalogTable,
+    InvalidRequest,
+    Principal,
+    SharedTable,
+    UnsupportedOperation,
+)
 from sluicegate.protocols.common.iceberg_eligibility import IcebergOffers
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable, missing_is
@@ -123,5 +129,8 @@ class TableWays:
         )
 
     async def _locate(self, shared: SharedTable) -> CatalogTable:
-        with missing_is(NoSuchTable):
-            return await self._resolver.locate(shared)
+        try:
+            with missing_is(NoSuchTable):
+                return await self._resolver.locate(shared)
+        except UnsupportedOperation as error:
+            raise NoSuchTable(error.message, detail=error.detail) from error

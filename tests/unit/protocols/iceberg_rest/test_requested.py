@@ -41,19 +41,26 @@ async def test_each_missing_name_has_the_error_of_its_level() -> None:
 
 @pytest.mark.parametrize("with_credentials", [True, False])
 async def test_without_policies_a_table_keeps_its_access_modes(with_credentials: bool) -> None:
-    table = await requested().for_load(request("orders"), ACME, with_credentials)
-    assert table.access_modes == ("url", "dir")
+    found = await requested().for_load(request("orders"), ACME, with_credentials)
+    assert (found.table.access_modes, found.denied) == (("url", "dir"), False)
 
 
-async def test_denied_credentials_leave_the_way_file_by_file() -> None:
-    denied = requested(policies=(Restricted(),))
-    assert (await denied.for_load(request("orders"), ACME, True)).access_modes == ("url",)
-    assert (await denied.for_load(request("orders"), ACME, False)).access_modes == ("url", "dir")
-    assert (await denied.for_load(request("by_url"), ACME, True)).access_modes == ("url",)
+@pytest.mark.parametrize(
+    ("name", "with_credentials", "modes", "told"),
+    [
+        ("orders", True, ("url",), True),
+        ("orders", False, ("url", "dir"), False),
+        ("by_url", True, ("url",), False),
+        ("by_dir", False, ("dir",), False),
+    ],
+)
+async def test_denied_credentials_leave_the_way_file_by_file(
+    name: str, with_credentials: bool, modes: tuple[str, ...], told: bool
+) -> None:
+    found = await requested(policies=(Restricted(),)).for_load(request(name), ACME, with_credentials)
+    assert (found.table.access_modes, found.denied) == (modes, told)
 
 
 async def test_denied_credentials_are_an_error_if_there_is_no_other_way() -> None:
-    denied = requested(policies=(Restricted(),))
     with pytest.raises(PermissionDenied):
-        await denied.for_load(request("by_dir"), ACME, True)
-    assert (await denied.for_load(request("by_dir"), ACME, False)).access_modes == ("dir",)
+        await requested(policies=(Restricted(),)).for_load(request("by_dir"), ACME, True)
