@@ -23,7 +23,9 @@ SUITES = sorted(
     if READS_OUTSIDE.search(path.read_text(encoding="utf-8")) and "spark" not in path.parts
 )
 # Two tests of the list of features, one of the page about the protocol.
-LEFT_OUT = {"SLUICEGATE_GOLDEN_TABLES": 2, "SLUICEGATE_SPECIFICATIONS": 1}
+LEFT_OUT = {"SLUICEGATE_GOLDEN_TABLES": 4, "SLUICEGATE_SPECIFICATIONS": 1}
+# Those of two modules.
+LEFT_OUT_OF_TWO = 3
 
 
 def run(nowhere: Path, *suites: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -55,5 +57,5 @@ def test_in_ci_what_is_missing_fails_and_says_how_to_have_it(tmp_path: Path) -> 
     suites = ["tests/tables/test_reader_table_features.py", "tests/docs/test_protocol_page.py"]
     done = run(tmp_path / "nothing", *suites, CI="true")
     assert done.returncode == 1, done.stdout
-    assert f"{sum(LEFT_OUT.values())} failed" in done.stdout
+    assert f"{LEFT_OUT_OF_TWO} failed" in done.stdout
     assert all(f"(set {setting})" in done.stdout for setting in LEFT_OUT)
