@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Sequence
 
+import anyio.to_thread
 import pyarrow as pa
 import pytest
 from support.gateways.memory_gateway import memory_gateway
@@ -95,5 +96,6 @@ async def test_a_layout_is_computed_once_for_a_view_and_dropped_with_it(
     assert await kept.blobs(again, paths, list(vectors.values())) == first
     assert Counted.made == 2
     del view, again
+    await anyio.to_thread.run_sync(int)  # until then, the worker thread keeps its last arguments
     gc.collect()
     assert not [each for each in gc.get_objects() if type(each) is Counted]
