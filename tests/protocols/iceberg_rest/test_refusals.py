@@ -29,7 +29,7 @@ def refused(answer: Answer) -> tuple[int, str]:
         (f"{SHARE}/namespaces/asia", 404, "NoSuchNamespaceException"),
         (f"{SHARE}/namespaces/eu%1Fnorth", 404, "NoSuchNamespaceException"),
         (f"{SHARE}/namespaces/asia/tables", 404, "NoSuchNamespaceException"),
-        (f"{SHARE}/namespaces/asia/tables/orders", 404, "NoSuchNamespaceException"),
+        (f"{SHARE}/namespaces/asia/tables/orders", 404, "NoSuchTableException"),
         (f"{TABLE}/nothing", 404, "NoSuchTableException"),
         (f"{TABLE}/nothing/credentials", 404, "NoSuchTableException"),
         (f"{TABLE}/plain", 404, "NoSuchTableException"),

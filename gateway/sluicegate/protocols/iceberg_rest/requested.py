@@ -44,14 +44,17 @@ class Requested:
     ) -> SharedTable:
         """The table; see `Resolver.table`.
 
+        For a missing schema, the error is that of a missing table, as in the specification. Iceberg's
+        Java library takes the name of a table for a schema if a metadata table of it is queried.
+
         Raises:
-            NoSuchNamespace: Its schema does not exist, or the share was not granted.
-            NoSuchTable: It does not exist, or a policy hides it.
+            NoSuchTable: It or its schema does not exist, was not granted, or a policy hides it.
             PermissionDenied: `action` requests temporary credentials, and a policy denies them.
         """
-        schema = await self.schema(request, principal)
-        name = request.path_params["table"]
+        names = request.path_params
         with missing_is(NoSuchTable):
+            schema = await self._resolver.schema(principal, names["share"], names["namespace"])
+            name = names["table"]
             return await self._resolver.table(principal, schema.share.name, schema.name, name, action)
 
     async def for_load(
@@ -60,8 +63,7 @@ class Requested:
         """The table as it can be loaded: without `dir` if policies deny the requested credentials.
 
         Raises:
-            NoSuchNamespace: Its schema does not exist, or the share was not granted.
-            NoSuchTable: It does not exist, or a policy hides it.
+            NoSuchTable: It or its schema does not exist, was not granted, or a policy hides it.
             PermissionDenied: Credentials are denied, and there is no other way to read it.
         """
         table = await self.table(request, principal)

@@ -29,13 +29,20 @@ async def test_names_are_case_insensitive() -> None:
     assert (table.share, table.schema, table.name) == ("sales", "eu", "orders")
 
 
-async def test_each_missing_name_has_the_error_of_its_level() -> None:
+async def test_a_missing_schema_is_named() -> None:
     for missing in (request("orders", "asia"), request("orders", share="other")):
         with pytest.raises(NoSuchNamespace):
+            await requested().schema(missing, ACME)
+    with pytest.raises(NoSuchNamespace):
+        await requested().schema(request("orders"), RIVAL)
+
+
+async def test_a_table_in_a_missing_schema_is_a_missing_table() -> None:
+    names = (request("nothing"), request("orders", "asia"), request("orders", share="other"))
+    for missing in names:
+        with pytest.raises(NoSuchTable):
             await requested().table(missing, ACME)
     with pytest.raises(NoSuchTable):
-        await requested().table(request("nothing"), ACME)
-    with pytest.raises(NoSuchNamespace):
         await requested().table(request("orders"), RIVAL)
 
 
