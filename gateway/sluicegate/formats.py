@@ -28,6 +28,7 @@ from sluicegate.tables.snapshot import (
     TableMetadata,
     TableProtocol,
 )
+from sluicegate.tables.versions import DescribedVersion
 
 __all__ = [
     "CHANGE_SCHEMA",
@@ -40,6 +41,7 @@ __all__ = [
     "CommitFiles",
     "DeltaFormat",
     "DerivedFile",
+    "DescribedVersion",
     "FileChunk",
     "FileSet",
     "Snapshot",

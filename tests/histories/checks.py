@@ -13,6 +13,7 @@ from histories.history import Operation, Vacuum
 from histories.oracle import CHANGE, TIMESTAMP, VERSION, FeedOff, Gone, NoResponse, Oracle
 from histories.responses import FileLine, GatewayTable, Refused, TableResponse
 from histories.unkind import UnkindCopy
+from support.clients.iceberg_reading import IcebergReading
 
 
 class Comparison:
@@ -69,6 +70,20 @@ class Comparison:
         moment = datetime.fromtimestamp(timestamp / 1000, UTC).isoformat(timespec="milliseconds")
         expected = self._oracle.version_at(timestamp)
         assert self._gateway.snapshot(timestamp=moment).version == expected
+
+    def listed(self, reading: IcebergReading) -> None:
+        """Iceberg clients find every version, and read what it was when it was the latest."""
+        assert reading.versions == list(range(len(self._rows)))
+        for version in reading.versions:
+            assert reading.version_at(self._oracle.timestamp(version)) == version
+            try:
+                found = reading.rows(version)
+            except FileNotFoundError:
+                assert self._is_gone(version)
+                continue
+            assert set(found.column_names) == {name for name, _ in self._oracle.columns(version)}
+            names = [name for name, _ in self._oracle.columns(version)]
+            assert_same(self._rows[version], counted(found.select(names)))
 
     def changes(self, first: int, last: int) -> None:
         """The change data feed of a range is the same, or refused on both sides."""

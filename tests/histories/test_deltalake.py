@@ -14,7 +14,8 @@ from histories.history import Flavour
 from histories.oracle import FeedOff, Gone, NoResponse
 from histories.responses import PARQUET, GatewayTable
 from histories.unkind import UnkindCopy
-from support.gateways.shared_lake import SharedLake
+from support.clients.iceberg_reading import IcebergReading
+from support.gateways.shared_lake import ACME, SHARE, SharedLake
 from support.tables.rows import assert_same_rows
 
 PLAIN = Flavour()
@@ -53,6 +54,7 @@ def test_a_recipient_gets_what_the_writer_says(lake: SharedLake, tmp_path: Path,
         last = dice.randint(first, latest)
         same.changes(first, last)
         same.stream(first, last)
+    same.listed(IcebergReading(lake.profiles[ACME], SHARE, ("full", table.name), seed // 2))
 
 
 @pytest.mark.parametrize("seed", CLIENT_SEEDS)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from support.gateways.iceberg_sharing import IcebergSharing
+from pyiceberg.table.snapshots import ancestors_of
+from support.clients.iceberg_reading import IcebergReading
+from support.gateways.iceberg_sharing import SCHEMA as SCHEMA_NAME
+from support.gateways.iceberg_sharing import SHARE, IcebergSharing
 from support.tables.iceberg_history import SCHEMA, IcebergHistory
 from support.tables.rows import assert_same_rows
 
@@ -33,3 +36,9 @@ def test_a_recipient_gets_what_pyiceberg_reads(lake: IcebergSharing, seed: int) 
         # The client agrees on a format by the latest version, which may have no deleted rows any more.
         old = lake.recipient.read(name, version=snapshot.sequence_number, use_delta_format=True)
         assert_same_rows(wanted, old)
+    reading = IcebergReading(lake.recipient.profile, SHARE, (SCHEMA_NAME, name), seed)
+    ancestors = list(ancestors_of(table.current_snapshot(), table.metadata))[::-1]
+    assert reading.versions == [each.sequence_number for each in ancestors]
+    for each in ancestors[:-1]:  # the latest one has the table's schema, not its own
+        wanted = table.scan(snapshot_id=each.snapshot_id).to_arrow()
+        assert_same_rows(wanted, reading.rows(each.sequence_number or 0).to_pandas())

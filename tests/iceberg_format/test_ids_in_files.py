@@ -16,6 +16,7 @@ from sluicegate.api import CatalogTable, ObjectDirectory
 from sluicegate.tables.iceberg.shape import Type, children
 from sluicegate.tables.iceberg.snapshot_shape import shape_of
 from sluicegate.tables.reading.reader import TableReader
+from sluicegate.tables.versions import DescribedVersion
 from sluicegate_iceberg.format.table_format import IcebergFormat
 
 ROWS = pa.table(
@@ -73,4 +74,4 @@ async def test_the_ids_of_a_shape_are_those_in_the_files(tmp_path: Path, renamed
     expected = ids_in_file(tmp_path / "t" / path)
     if renamed:
         expected[4] = "number"
-    assert ids(shape_of(snapshot, never).schema) == expected
+    assert ids(shape_of(DescribedVersion.of(snapshot), never).schema) == expected

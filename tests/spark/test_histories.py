@@ -14,7 +14,8 @@ from histories.history import Flavour
 from histories.responses import DELTA, GatewayTable
 from histories.unkind import UnkindCopy
 from spark.table import SparkTable
-from support.gateways.shared_lake import SharedLake
+from support.clients.iceberg_reading import IcebergReading
+from support.gateways.shared_lake import ACME, SHARE, SharedLake
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,3 +60,4 @@ def test_a_recipient_gets_what_spark_says(
         last = dice.randint(first, latest)
         same.changes(first, last)
     same.stream(0, latest)
+    same.listed(IcebergReading(lake.profiles[ACME], SHARE, ("full", table.name), seed // 2))

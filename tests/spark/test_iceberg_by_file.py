@@ -15,11 +15,13 @@ from support.process.spark import require_spark
 from support.tables.reader_tables.tables import served_tables
 
 from sluicegate.cli.demo.rows import difference
+from sluicegate.protocols.iceberg_rest.view import snapshot_id, version_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 CATALOG = "spark.sql.catalog.by_file"
+VACUUM = "spark.databricks.delta.vacuum"
 SERVED = served_tables()
 # Values of lists and maps have no field ids in their files.
 INEXPRESSIBLE = {
@@ -36,6 +38,20 @@ READ = [
     and each.zone is None
     and name not in INEXPRESSIBLE
 ]
+# Tables whose versions have other columns, partitions or deletion vectors than the latest one.
+TRAVELLED = [
+    "checkpoint-v2-in-json",
+    "dv-partitioned-with-checkpoint",
+    "history-4",
+    "log-replay-latest-metadata-protocol",
+    "snapshot-data3",
+    "snapshot-repartitioned",
+    "time-travel-start-start20",
+    "vectors-inline",
+    "vectors-replaced",
+]
+# Tables whose first version was partitioned by a column that the latest one does not have.
+REPARTITIONED = ["repartitioned-1", "time-travel-partition-changes-b"]
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +65,8 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReaderGateway]
 def shared(spark: SparkSession, readers: ReaderGateway) -> SparkSession:
     """Spark with the share as a catalog, as documented."""
     profile = json.loads(readers.recipient.profile.read_text())
+    # Golden tables are older than Delta allows by default.
+    spark.conf.set(f"{VACUUM}.enforceTimeTravelWithinDeletedFileRetentionDuration", "false")
     spark.conf.set(CATALOG, "org.apache.iceberg.spark.SparkCatalog")
     settings = {
         "type": "rest",
@@ -66,6 +84,30 @@ def shared(spark: SparkSession, readers: ReaderGateway) -> SparkSession:
 def test_spark_reads_the_expected_rows(shared: SparkSession, readers: ReaderGateway, name: str) -> None:
     found = shared.table(f"by_file.{SCHEMA}.`{name}`").toArrow()
     assert difference(readers.expected(name), found.to_pandas(date_as_object=True)) is None
+
+
+@pytest.mark.parametrize("name", [name for name in TRAVELLED if name in SERVED])
+def test_spark_reads_earlier_versions(shared: SparkSession, readers: ReaderGateway, name: str) -> None:
+    table = f"by_file.{SCHEMA}.`{name}`"
+    location = str(readers.tables.table(name).location)
+    listed = shared.sql(f"SELECT snapshot_id FROM {table}.snapshots ORDER BY committed_at").collect()
+    versions = [version_of(row.snapshot_id) for row in listed]
+    assert len(versions) > 1
+    assert versions == list(range(versions[0], versions[-1] + 1))
+    for version in versions[:: 1 + len(versions) // 5]:
+        expected = shared.read.format("delta").option("versionAsOf", version).load(location)
+        found = shared.sql(f"SELECT * FROM {table} VERSION AS OF {snapshot_id(version)}")
+        assert found.columns == expected.columns
+        pandas = found.toArrow().to_pandas(date_as_object=True)
+        assert difference(expected.toArrow(), pandas) is None
+
+
+@pytest.mark.parametrize("name", [name for name in REPARTITIONED if name in SERVED])
+def test_versions_with_a_dropped_partition_column_are_not_listed(
+    shared: SparkSession, name: str
+) -> None:
+    table = f"by_file.{SCHEMA}.`{name}`"
+    assert shared.sql(f"SELECT * FROM {table}.snapshots").count() == 1
 
 
 @pytest.mark.parametrize("name", sorted(INEXPRESSIBLE & SERVED.keys()))

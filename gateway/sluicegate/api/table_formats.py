@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sluicegate.api.errors import UnsupportedOperation
@@ -11,6 +12,7 @@ from sluicegate.api.models import CatalogTable, ObjectDirectory
 if TYPE_CHECKING:
     from sluicegate.tables.changes import Changes
     from sluicegate.tables.snapshot import Snapshot
+    from sluicegate.tables.versions import DescribedVersion
 
 
 class TableFormat(ABC):
@@ -79,6 +81,32 @@ class TableFormat(ABC):
         Raises:
             InvalidRequest: No such version exists.
         """
+
+    async def earlier_versions(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        latest: Snapshot,
+        start: int,
+        limit: int,
+    ) -> Sequence[DescribedVersion]:
+        """Return versions before the latest one that `at_version` returns, in ascending order.
+
+        They are offered to clients that choose a version themselves. A format can leave out versions
+        whose metadata is expensive to read.
+
+        Args:
+            table: The table in the catalog.
+            directory: Its location, opened.
+            latest: The latest snapshot.
+            start: The lowest version.
+            limit: Maximum number of versions; the newest ones are returned.
+
+        Raises:
+            TableUnreadable: The table's metadata is invalid.
+            Unavailable: The store does not respond.
+        """
+        return ()
 
     async def changes(
         self,

@@ -61,6 +61,14 @@ class SharingSettings(SettingsModel):
         ge=1,
         description="How long a refresh token is valid. Each refresh returns new URLs and a new token.",
     )
+    iceberg_snapshots: int = Field(
+        default=100,
+        ge=1,
+        le=10_000,
+        description="Maximum number of snapshots in the metadata of a table that Iceberg clients read "
+        "file by file, if its history is shared. The first client that loads a Delta table waits until "
+        "the gateway has read that many commits.",
+    )
     async_query_threshold: Duration = Field(
         default=2,
         ge=1,

@@ -168,6 +168,26 @@ class FormatBehaviour:
             await named(last + 1, earliest_after=True)
 
     @pytest.mark.asyncio
+    async def test_listed_versions_are_those_that_can_be_read(
+        self, table_format: TableFormat, written: WrittenTable
+    ) -> None:
+        directory = _opened(written.objects)
+        latest = await table_format.latest(written.table, directory, None)
+        listed = partial(table_format.earlier_versions, written.table, directory, latest)
+        found = await listed(0, len(written.versions))
+        read = {each.version: each for each in await _all_versions(table_format, written)}
+        assert [each.version for each in found] == sorted({each.version for each in found})
+        for each in found:
+            assert each.version < latest.version
+            snapshot = read[each.version]
+            assert (each.timestamp, each.metadata) == (snapshot.timestamp, snapshot.metadata)
+            assert each.deletion_vectors or not snapshot.files.deletion_vectors
+        if found:
+            assert list(await listed(0, 1)) == [found[-1]]
+            assert list(await listed(found[0].version + 1, len(found))) == list(found[1:])
+            assert not await listed(latest.version, 1)
+
+    @pytest.mark.asyncio
     async def test_snapshots_have_the_columns_of_files_and_a_schema(
         self, table_format: TableFormat, written: WrittenTable
     ) -> None:

@@ -20,18 +20,18 @@ from sluicegate.database.tables import iceberg_field_ids as rows
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.iceberg_rest.by_file.field_ids import Shapes
 from sluicegate.tables.iceberg.shape import IcebergShape, fields_of
-from sluicegate.tables.snapshot import Snapshot
+from sluicegate.tables.versions import DescribedVersion
 
 __all__ = ["database_url", "postgres"]
 
 MAPPING = {"delta.columnMapping.mode": "name"}
 
 
-def at(version: int, *fields: dict[str, Any], **config: str) -> Snapshot:
-    return snapshot(version=version, metadata=table_metadata(fields, **config))
+def at(version: int, *fields: dict[str, Any], **config: str) -> DescribedVersion:
+    return DescribedVersion.of(snapshot(version=version, metadata=table_metadata(fields, **config)))
 
 
-def longs(version: int, *names: str) -> Snapshot:
+def longs(version: int, *names: str) -> DescribedVersion:
     return at(version, *(schema_field(name, "long") for name in names))
 
 

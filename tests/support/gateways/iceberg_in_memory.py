@@ -61,11 +61,17 @@ class StandInFiles:
         return self
 
     async def load(
-        self, principal: Principal, shared: SharedTable, source: CatalogTable
+        self,
+        principal: Principal,
+        shared: SharedTable,
+        source: CatalogTable,
+        *,
+        latest_only: bool,
     ) -> dict[str, Any]:
         """A table."""
         await self.check(principal, shared, source)
-        return {"metadata": {"format-version": 2}, "config": {"by": "file"}}
+        snapshots = "latest" if latest_only else "all"
+        return {"metadata": {"format-version": 2}, "config": {"by": "file", "snapshots": snapshots}}
 
     async def check(self, principal: Principal, shared: SharedTable, source: CatalogTable) -> None:
         """Whether it can be expressed."""

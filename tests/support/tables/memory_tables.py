@@ -26,6 +26,7 @@ from sluicegate.tables.snapshot import (
     TableMetadata,
     TableProtocol,
 )
+from sluicegate.tables.versions import DescribedVersion
 
 Row = dict[str, Any]
 PROTOCOL = TableProtocol(1, 2)
@@ -157,6 +158,19 @@ class MemoryFormat(TableFormat):
         if not found:
             raise InvalidRequest("there is no version at this time")
         return found[0]
+
+    async def earlier_versions(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        latest: Snapshot,
+        start: int,
+        limit: int,
+    ) -> Sequence[DescribedVersion]:
+        """The versions before the latest one."""
+        await self._reads(f"versions from {start}")
+        earlier = [each for each in self.versions if start <= each.version < latest.version]
+        return [DescribedVersion.of(each) for each in earlier][-limit:]
 
     async def changes(
         self,

@@ -19,7 +19,12 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
-from sluicegate.tables.iceberg.metadata import ListedSnapshot, schema_json, table_metadata
+from sluicegate.tables.iceberg.metadata import (
+    ListedSnapshot,
+    name_mapping,
+    schema_json,
+    table_metadata,
+)
 from sluicegate.tables.iceberg.shape import (
     Field,
     IcebergShape,
@@ -47,7 +52,6 @@ SPECS: list[Mapping[str, Any]] = [
     },
     {"spec-id": 1, "fields": []},
 ]
-CURRENT = ListedSnapshot(6, 1_700_000_000_000, "s3://sluicegate/p/~/manifest-list.avro")
 ROOT = "s3://sluicegate/sales/eu/orders"
 
 
@@ -55,14 +59,23 @@ def shape(version: int = 2, schema: Struct = COLUMNS) -> IcebergShape:
     return IcebergShape(schema, (PartitionField(1000, DAY, "col-2"),), 12, version)
 
 
-def written(of: IcebergShape, *snapshots: ListedSnapshot, identity: str = "t1 m1") -> Any:
-    listed = snapshots or (CURRENT,)
-    made = table_metadata(of, identity=identity, location=ROOT, specs=SPECS, snapshots=listed)
+def listed(number: int, of: IcebergShape, timestamp: int = 1_700_000_000_000) -> ListedSnapshot:
+    path = f"s3://sluicegate/p{number}/~/manifest-list.avro"
+    return ListedSnapshot(number, timestamp, of, path)
+
+
+def written(*shapes: IcebergShape, identity: str = "t1 m1") -> Any:
+    """The metadata of a table whose snapshots have these shapes. The last snapshot has the id 6."""
+    first = 7 - len(shapes)
+    snapshots = [
+        listed(number, each, 1_700_000_000_000 + number) for number, each in enumerate(shapes, first)
+    ]
+    made = table_metadata(identity=identity, location=ROOT, specs=SPECS, snapshots=snapshots)
     return orjson.loads(made)
 
 
-def parsed(of: IcebergShape, *snapshots: ListedSnapshot) -> TableMetadata:
-    return TableMetadataUtil.parse_obj(written(of, *snapshots))
+def parsed(*shapes: IcebergShape) -> TableMetadata:
+    return TableMetadataUtil.parse_obj(written(*shapes))
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -77,9 +90,9 @@ def test_pyiceberg_accepts_each_version(version: int) -> None:
     assert (current.snapshot_id, current.sequence_number, current.timestamp_ms) == (
         6,
         6,
-        CURRENT.timestamp,
+        1_700_000_000_006,
     )
-    assert current.manifest_list == CURRENT.manifest_list
+    assert current.manifest_list == "s3://sluicegate/p6/~/manifest-list.avro"
     assert found.refs["main"].snapshot_id == 6
 
 
@@ -93,10 +106,10 @@ def test_pyiceberg_reads_the_types_and_ids() -> None:
     ]
     assert schema.find_type("id") == LongType()
     assert schema.find_type("day") == DateType()
-    listed, pair = schema.find_type("l"), schema.find_type("m")
-    assert isinstance(listed, ListType)
-    assert (listed.element_id, listed.element_required) == (5, False)
-    assert isinstance(listed.element_type, StructType)
+    items, pair = schema.find_type("l"), schema.find_type("m")
+    assert isinstance(items, ListType)
+    assert (items.element_id, items.element_required) == (5, False)
+    assert isinstance(items.element_type, StructType)
     assert schema.find_type("l.element.x") == DecimalType(9, 2)
     assert isinstance(pair, MapType)
     assert (pair.key_id, pair.key_type, pair.value_id) == (8, StringType(), 9)
@@ -106,23 +119,65 @@ def test_pyiceberg_reads_the_types_and_ids() -> None:
 def test_files_without_ids_are_read_by_their_own_names() -> None:
     mapping = parsed(shape()).name_mapping()
     assert mapping is not None
-    id_, day, listed, pair = mapping
+    id_, day, items, pair = mapping
     assert [(each.field_id, each.names) for each in (id_, day)] == [(1, ["id"]), (2, ["col-2"])]
-    (element,) = listed.fields
+    (element,) = items.fields
     assert [(each.field_id, each.names) for each in element.fields] == [(6, ["col-6"])]
     assert [(each.field_id, each.names) for each in pair.fields] == [(8, ["key"]), (9, ["value"])]
 
 
 def test_all_listed_snapshots_are_in_the_log_and_no_other() -> None:
-    older = ListedSnapshot(4, 1_600_000_000_000, "s3://sluicegate/q/~/manifest-list.avro")
-    found = parsed(shape(), older, CURRENT)
-    assert [each.snapshot_id for each in found.snapshots] == [4, 6]
-    assert [(each.snapshot_id, each.timestamp_ms) for each in found.snapshot_log] == [
-        (4, older.timestamp), (6, CURRENT.timestamp),
+    found = parsed(shape(), shape())
+    assert [(each.snapshot_id, each.parent_snapshot_id) for each in found.snapshots] == [
+        (5, None), (6, 5),
     ]  # fmt: skip
-    assert (found.current_snapshot_id, found.last_updated_ms) == (6, CURRENT.timestamp)
-    assert written(shape(), older, CURRENT)["last-sequence-number"] == 6
+    assert [(each.snapshot_id, each.timestamp_ms) for each in found.snapshot_log] == [
+        (5, 1_700_000_000_005), (6, 1_700_000_000_006),
+    ]  # fmt: skip
+    assert (found.current_snapshot_id, found.last_updated_ms) == (6, 1_700_000_000_006)
+    assert written(shape(), shape())["last-sequence-number"] == 6
     assert found.metadata_log == []
+
+
+def test_clients_do_not_look_for_files_that_a_snapshot_appended() -> None:
+    operations = [each["summary"]["operation"] for each in written(shape(), shape())["snapshots"]]
+    assert operations == ["append", "overwrite"]
+
+
+def test_each_snapshot_has_its_schema() -> None:
+    older = shape(schema=Struct((COLUMNS.fields[0], Field(3, "gone", "string", "gone"))))
+    found = parsed(older, shape(), shape(), older, shape())
+    assert [each.schema_id for each in found.snapshots] == [0, 1, 1, 0, 1]
+    assert [[each.name for each in schema.fields] for schema in found.schemas] == [
+        ["id", "gone"],
+        ["id", "day", "l", "m"],
+    ]
+    assert found.current_schema_id == 1
+    mapping = found.name_mapping()
+    assert mapping is not None
+    assert [each.field_id for each in mapping] == [1, 3, 2, 4, 7]
+
+
+def test_one_field_in_several_schemas_is_mapped_once_with_all_fields_in_it() -> None:
+    nested = [Field(3, "x", "long", "x"), Field(4, "y", "long", "y")]
+    schemas = [
+        Struct((Field(1, "s", Struct(tuple(each)), "s"),)) for each in (nested[:1], nested, nested[1:])
+    ]
+    assert name_mapping(schemas) == [
+        {
+            "field-id": 1,
+            "names": ["s"],
+            "fields": [{"field-id": 3, "names": ["x"]}, {"field-id": 4, "names": ["y"]}],
+        }
+    ]
+
+
+def test_the_metadata_has_what_the_most_demanding_snapshot_needs() -> None:
+    demanding = IcebergShape(COLUMNS, (PartitionField(1007, DAY, "day"),), 90, 3)
+    plain = IcebergShape(Struct(COLUMNS.fields[:1]), (), 20, 2)
+    found = parsed(demanding, plain)
+    assert (found.format_version, found.last_column_id, found.last_partition_id) == (3, 90, 1007)
+    assert found.properties["read.parquet.vectorization.enabled"] == "false"
 
 
 @pytest.mark.parametrize("version", [2, 3])
@@ -151,7 +206,7 @@ def test_the_uuid_is_that_of_the_shared_table() -> None:
 
 def test_equal_views_have_equal_bytes() -> None:
     first, second = (
-        table_metadata(shape(), identity="i", location=ROOT, specs=SPECS, snapshots=[CURRENT])
+        table_metadata(identity="i", location=ROOT, specs=SPECS, snapshots=[listed(6, shape())])
         for _ in range(2)
     )
     assert first == second

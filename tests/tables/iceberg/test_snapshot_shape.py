@@ -23,6 +23,7 @@ from sluicegate.tables.iceberg.shape import (
 )
 from sluicegate.tables.iceberg.snapshot_shape import shape_of
 from sluicegate.tables.snapshot import TableProtocol
+from sluicegate.tables.versions import DescribedVersion
 
 VECTOR = {"storageType": "u", "pathOrInlineDv": "x", "sizeInBytes": 40, "cardinality": 2}
 MAPPING: dict[str, Any] = {"delta.columnMapping.mode": "name"}
@@ -39,7 +40,7 @@ def made(
     ids = count(1)
     metadata = table_metadata(fields or LONGS, partitions, **config)
     read = snapshot(*rows, metadata=metadata, protocol=protocol)
-    return shape_of(read, lambda parent, name, kind: next(ids))
+    return shape_of(DescribedVersion.of(read), lambda parent, name, kind: next(ids))
 
 
 def said(*fields: dict[str, Any], **options: Any) -> str:
@@ -59,7 +60,8 @@ def test_a_plain_table_has_format_version_2() -> None:
 
 
 def test_a_table_without_columns_has_a_shape() -> None:
-    assert shape_of(snapshot(metadata=table_metadata([])), lambda *_: 1).last_column_id == 0
+    empty = DescribedVersion.of(snapshot(metadata=table_metadata([])))
+    assert shape_of(empty, lambda *_: 1).last_column_id == 0
 
 
 @pytest.mark.parametrize(("vector", "version"), [(VECTOR, 3), (None, 2)])
@@ -85,13 +87,18 @@ def test_fields_come_before_those_in_their_types() -> None:
 def test_partition_fields_are_in_the_order_of_the_partition_columns() -> None:
     shape = made(*LONGS, partitions=["b", "A"])
     a, b = shape.schema.fields
-    assert shape.partition_fields == (PartitionField(1000, b, "b"), PartitionField(1001, a, "A"))
+    assert shape.partition_fields == (PartitionField(1002, b, "b"), PartitionField(1001, a, "A"))
 
 
 def test_partition_values_of_mapped_columns_have_physical_names_as_keys() -> None:
     shape = made(mapped("a", "long", 7, "col-7"), partitions=["a"], **MAPPING)
     (field,) = shape.partition_fields
     assert (field.key, field.source.id, shape.last_column_id) == ("col-7", 7, 7)
+
+
+def test_ids_of_partition_fields_are_numbers_of_32_bits() -> None:
+    message = said(mapped("a", "long", 2**31 - 1_000), partitions=["a"], **MAPPING)
+    assert "'a' is a partition column with an id that is too large" in message
 
 
 @pytest.mark.parametrize("name", ["missing", "s", ""])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -22,6 +23,7 @@ from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.reading import lingering
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.tables.snapshot import Snapshot
+from sluicegate.tables.versions import DescribedVersion
 
 MIB = 1 << 20
 
@@ -302,3 +304,48 @@ async def test_branches_of_a_table_have_their_own_snapshots(
         await reader.at_version(replace(table.table(), ref=ref), table.directory, 1)
     first = ["latest", "advance 2", "version 1"]
     assert format.loads == 3 * first
+
+
+class Listing(DeltaFormat):
+    """Delta, counting how often versions are listed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listings = 0
+
+    async def earlier_versions(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        latest: Snapshot,
+        start: int,
+        limit: int,
+    ) -> Sequence[DescribedVersion]:
+        self.listings += 1
+        return await super().earlier_versions(table, directory, latest, start, limit)
+
+
+async def listed(reader: TableReader, table: DeltaFolder, start: int = 0, **located: str) -> list[int]:
+    source = table.table(**located)
+    newest = await reader.latest(source, table.directory)
+    found = await reader.earlier_versions(source, table.directory, newest, start, 9)
+    return [each.version for each in found]
+
+
+async def test_versions_are_listed_once_for_each_latest_one(table: DeltaFolder) -> None:
+    format = Listing()
+    reader = TableReader({"delta": format}, MIB)
+    assert await asyncio.gather(*(listed(reader, table) for _ in range(3))) == [[0, 1]] * 3
+    assert (await listed(reader, table), format.listings) == ([0, 1], 1)
+    table.commit(3, add("3"), modified=4000)
+    assert (await listed(reader, table), format.listings) == ([0, 1, 2], 2)
+
+
+async def test_versions_are_listed_again_from_another_one_on_and_in_other_metadata(
+    table: DeltaFolder,
+) -> None:
+    format = Listing()
+    reader = TableReader({"delta": format}, MIB)
+    assert [await listed(reader, table, start) for start in (0, 1)] == [[0, 1], [1]]
+    assert await listed(reader, table, metadata_location="file:///expired.json") == [0, 1]
+    assert format.listings == 3

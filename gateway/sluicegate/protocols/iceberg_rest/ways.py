@@ -28,7 +28,12 @@ class FileLoads(Protocol):
     """Loads tables that clients read file by file."""
 
     async def load(
-        self, principal: Principal, shared: SharedTable, source: CatalogTable
+        self,
+        principal: Principal,
+        shared: SharedTable,
+        source: CatalogTable,
+        *,
+        latest_only: bool,
     ) -> dict[str, Any]:
         """A LoadTableResult."""
 
@@ -72,7 +77,8 @@ class TableWays:
         source = await self._locate(shared)
         if self.by_credentials(shared, source, request):
             return await self._loader.load(principal, shared, request)
-        return await (await self._files()).load(principal, shared, source)
+        files, latest_only = await self._files(), request.referenced_only
+        return await files.load(principal, shared, source, latest_only=latest_only)
 
     async def check(self, principal: Principal, shared: SharedTable) -> None:
         """Check that the table can be loaded; raises as `load` does."""

@@ -18,8 +18,10 @@ from sluicegate.tables.delta.log_files.names import LogFile
 from sluicegate.tables.delta.log_files.segment import LogListing
 from sluicegate.tables.delta.protocol import check_readable, check_shareable
 from sluicegate.tables.delta.removals import Removals
-from sluicegate.tables.delta.timestamps import Timeline, in_commit_since, modification_timestamps
+from sluicegate.tables.delta.timestamps import Timeline, commit_timestamps, in_commit_since
+from sluicegate.tables.delta.versions import earlier_versions
 from sluicegate.tables.snapshot import Snapshot
+from sluicegate.tables.versions import DescribedVersion
 from sluicegate.telemetry import span
 
 COMMITS_BYTES = 64_000_000
@@ -78,6 +80,20 @@ class DeltaFormat(TableFormat):
             if earliest_after:
                 return await timeline.earliest_from(timestamp, first, last)
             return await timeline.latest_until(timestamp, first, last)
+
+    async def earlier_versions(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        latest: Snapshot,
+        start: int,
+        limit: int,
+    ) -> Sequence[DescribedVersion]:
+        """See `TableFormat.earlier_versions`: one listing, and each commit is read once."""
+        with span("versions", start=start):
+            log = DeltaLog(table, directory)
+            history = History(log.store, table, self._commits)
+            return await earlier_versions(table, log, history, latest, start, limit)
 
     async def changes(
         self,
@@ -185,15 +201,12 @@ def _commits(
     added: Mapping[int, AddedFiles],
 ) -> tuple[Commit, ...]:
     """The commits with their timestamps. From version `in_commit` on, they contain their own."""
-    timestamps = modification_timestamps(files, began.before)
+    in_commits = [outline.in_commit_timestamp for outline in outlines]
+    timestamps = commit_timestamps(files, in_commits, began.before, in_commit)
     return tuple(
         Commit(
             version=file.version,
-            timestamp=(
-                outline.in_commit_timestamp or file.modified
-                if in_commit is not None and file.version >= in_commit
-                else timestamps[file.version]
-            ),
+            timestamp=timestamp,
             protocol=outline.protocol,
             metadata=outline.metadata,
             vectors=outline.vectors,
@@ -203,5 +216,5 @@ def _commits(
                 else outline.incomplete
             ),
         )
-        for file, outline in zip(files, outlines, strict=True)
+        for file, outline, timestamp in zip(files, outlines, timestamps, strict=True)
     )

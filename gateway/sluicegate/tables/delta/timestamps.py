@@ -6,7 +6,7 @@ modification time, adjusted to be later than that of the previous commit: timest
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import orjson
 
@@ -70,6 +70,26 @@ def modification_timestamps(commits: Iterable[LogFile], previous: int | None = N
         previous = after(previous, commit.modified)
         timestamps[commit.version] = previous
     return timestamps
+
+
+def commit_timestamps(
+    commits: Sequence[LogFile], in_commit: Sequence[int | None], before: int | None, since: int | None
+) -> list[int]:
+    """Timestamps of successive commits that were read.
+
+    Args:
+        commits: In ascending order.
+        in_commit: The timestamp that each of them contains, if any.
+        before: The timestamp of the version before them, if it is known.
+        since: See `in_commit_since`.
+    """
+    modified = modification_timestamps(commits, before)
+    return [
+        own or commit.modified
+        if since is not None and commit.version >= since
+        else modified[commit.version]
+        for commit, own in zip(commits, in_commit, strict=True)
+    ]
 
 
 def after(previous: int | None, modified: int) -> int:

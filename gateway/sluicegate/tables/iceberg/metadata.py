@@ -6,7 +6,7 @@ Source: Iceberg specification, "Table Metadata and Snapshots" and "JSON serializ
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,6 @@ from sluicegate.tables.iceberg.shape import (
     fields_of,
 )
 
-SCHEMA_ID = 0
 _NAMESPACE = uuid.UUID("6f0a9c3e-41a5-4b63-9a39-4f6d2f3b8c11")
 _NAME_MAPPING = "schema.name-mapping.default"
 # Iceberg's vectorized reader for Spark takes timestamps in milliseconds, which writers of Delta tables
@@ -39,16 +38,17 @@ class ListedSnapshot:
     Attributes:
         id: The Iceberg snapshot id.
         timestamp: When the version was committed, epoch milliseconds.
+        shape: The table at that version.
         manifest_list: Its path for clients.
     """
 
     id: int
     timestamp: int
+    shape: IcebergShape
     manifest_list: str
 
 
 def table_metadata(
-    shape: IcebergShape,
     *,
     identity: str,
     location: str,
@@ -60,37 +60,44 @@ def table_metadata(
     It contains no totals and no statistics: these would tell about files that are not shared.
 
     Args:
-        shape: The schema and the partitioning of the last snapshot.
         identity: Identifies the shared table. The table's UUID is derived from it.
         location: The table's location for clients.
-        specs: The partition specs, of which the first one is the default.
+        specs: The partition specs of all snapshots, of which the first one is the default.
         snapshots: At least one, in the order of their ids. The last one is the current one.
     """
     current = snapshots[-1]
+    schemas = _Schemas()
+    listed = [(each, schemas.id_of(each.shape.schema)) for each in snapshots]
+    format_version = max(each.shape.format_version for each in snapshots)
     metadata: dict[str, Any] = {
-        "format-version": shape.format_version,
+        "format-version": format_version,
         "table-uuid": str(uuid.uuid5(_NAMESPACE, identity)),
         "location": location,
         "last-sequence-number": current.id,
-        "last-updated-ms": current.timestamp,
-        "last-column-id": shape.last_column_id,
-        "current-schema-id": SCHEMA_ID,
-        "schemas": [{"schema-id": SCHEMA_ID, "identifier-field-ids": [], **schema_json(shape.schema)}],
-        "default-spec-id": 0,
+        "last-updated-ms": max(each.timestamp for each in snapshots),
+        "last-column-id": max(each.shape.last_column_id for each in snapshots),
+        "current-schema-id": listed[-1][1],
+        "schemas": [
+            {"schema-id": number, "identifier-field-ids": [], **schema_json(schema)}
+            for number, schema in enumerate(schemas.known)
+        ],
+        "default-spec-id": specs[0]["spec-id"],
         "partition-specs": specs,
-        "last-partition-id": max((each.id for each in shape.partition_fields), default=999),
+        "last-partition-id": max(
+            (field.id for each in snapshots for field in each.shape.partition_fields), default=999
+        ),
         "default-sort-order-id": 0,
         "sort-orders": [{"order-id": 0, "fields": []}],
-        "properties": _properties(shape),
+        "properties": _properties(schemas.known),
         "current-snapshot-id": current.id,
         "refs": {"main": {"snapshot-id": current.id, "type": "branch"}},
-        "snapshots": [_snapshot(each, shape.format_version) for each in snapshots],
+        "snapshots": list(_snapshots(listed, format_version)),
         "snapshot-log": [
             {"snapshot-id": each.id, "timestamp-ms": each.timestamp} for each in snapshots
         ],
         "metadata-log": [],
     }
-    if shape.format_version > 2:
+    if format_version > 2:
         metadata["next-row-id"] = 0
     return orjson.dumps(metadata)
 
@@ -119,9 +126,26 @@ def schema_json(type_: Type) -> Any:
     return type_
 
 
-def _properties(shape: IcebergShape) -> dict[str, str]:
-    properties = {_NAME_MAPPING: orjson.dumps(_names(shape.schema.fields)).decode()}
-    if any(each.type in _TIMESTAMPS for each in fields_of(shape.schema)):
+class _Schemas:
+    """Numbers the distinct schemas of snapshots."""
+
+    def __init__(self) -> None:
+        self.known: list[Struct] = []
+        self._ids: dict[int, int] = {}
+
+    def id_of(self, schema: Struct) -> int:
+        """The id of a schema. Most snapshots share the object of the one before."""
+        found = self._ids.get(id(schema))
+        if found is None:
+            if schema not in self.known:
+                self.known.append(schema)
+            found = self._ids[id(schema)] = self.known.index(schema)
+        return found
+
+
+def _properties(schemas: Sequence[Struct]) -> dict[str, str]:
+    properties = {_NAME_MAPPING: orjson.dumps(name_mapping(schemas)).decode()}
+    if any(each.type in _TIMESTAMPS for schema in schemas for each in fields_of(schema)):
         properties[_VECTORIZED] = "false"
     return properties
 
@@ -136,26 +160,41 @@ def _field(field: Field) -> dict[str, Any]:
     return described if field.doc is None else {**described, "doc": field.doc}
 
 
-def _names(fields: Sequence[Field]) -> list[dict[str, Any]]:
-    """Names in files without field ids (Iceberg specification, "Column Projection")."""
+def name_mapping(types: Sequence[Type]) -> list[dict[str, Any]]:
+    """Names in files without field ids (Iceberg specification, "Column Projection").
+
+    Args:
+        types: Schemas, or the types of one field in several schemas. A name has the same id in all.
+    """
+    fields: dict[int, list[Field]] = {}
+    for type_ in types:
+        for each in children(type_):
+            fields.setdefault(each.id, []).append(each)
     return [
         {
-            "field-id": each.id,
-            "names": [each.physical_name],
-            **({"fields": inner} if (inner := _names(children(each.type))) else {}),
+            "field-id": id_,
+            "names": list(dict.fromkeys(each.physical_name for each in same)),
+            **({"fields": inner} if (inner := name_mapping([each.type for each in same])) else {}),
         }
-        for each in fields
+        for id_, same in fields.items()
     ]
 
 
-def _snapshot(snapshot: ListedSnapshot, format_version: int) -> dict[str, Any]:
-    described = {
-        "snapshot-id": snapshot.id,
-        "sequence-number": snapshot.id,
-        "timestamp-ms": snapshot.timestamp,
-        "manifest-list": snapshot.manifest_list,
-        "summary": {"operation": "append"},
-        "schema-id": SCHEMA_ID,
-    }
-    # Clients of version 3 require row lineage, which is not offered: no file has row ids.
-    return described | ({"first-row-id": 0, "added-rows": 0} if format_version > 2 else {})
+def _snapshots(
+    listed: Sequence[tuple[ListedSnapshot, int]], format_version: int
+) -> Iterator[dict[str, Any]]:
+    parent: dict[str, Any] = {}
+    for snapshot, schema_id in listed:
+        yield {
+            "snapshot-id": snapshot.id,
+            **parent,
+            "sequence-number": snapshot.id,
+            "timestamp-ms": snapshot.timestamp,
+            "manifest-list": snapshot.manifest_list,
+            # Manifests do not show what a version added, so clients must not look for appended files.
+            "summary": {"operation": "overwrite" if parent else "append"},
+            "schema-id": schema_id,
+            # Version 3 requires row lineage, which is not offered: no file has row ids.
+            **({"first-row-id": 0, "added-rows": 0} if format_version > 2 else {}),
+        }
+        parent = {"parent-snapshot-id": snapshot.id}

@@ -1,4 +1,4 @@
-"""The shape of a snapshot for Iceberg clients."""
+"""The shape of a version for Iceberg clients."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from sluicegate.api.errors import UnsupportedOperation
-from sluicegate.tables.features import VECTORS, feature_needs
+from sluicegate.tables.features import VECTORS, needs_of
 from sluicegate.tables.iceberg.delta_schema import AssignId, refused, translated
 from sluicegate.tables.iceberg.shape import (
     IcebergShape,
@@ -17,33 +17,37 @@ from sluicegate.tables.iceberg.shape import (
     fields_of,
 )
 from sluicegate.tables.partitions import partition_key
-from sluicegate.tables.snapshot import Snapshot, TableMetadata
+from sluicegate.tables.snapshot import TableMetadata
+from sluicegate.tables.versions import DescribedVersion
 
-_FIRST_PARTITION_ID = 1000  # by convention
+# By convention, partition fields have ids from 1000. All specs of a table share them.
+_BEFORE_PARTITION_IDS = 1000
+_MAX_PARTITION_ID = 2**31 - 1
 _EXPRESSIBLE = {VECTORS, "columnMapping", "timestampNtz", "typeWidening", "typeWidening-preview"}
 
 
-def shape_of(snapshot: Snapshot, assign: AssignId) -> IcebergShape:
+def shape_of(version: DescribedVersion, assign: AssignId) -> IcebergShape:
     """The table's schema and partitioning for Iceberg clients.
 
     Args:
-        snapshot: The table at one version.
+        version: The version.
         assign: Returns the id of a field without an id in the table; see `translated`.
 
     Raises:
         UnsupportedOperation: Iceberg cannot express a type, a change of a type, or a feature of the
             table. The message names it.
     """
-    required = feature_needs(snapshot).required
+    needs = needs_of(version.protocol, version.metadata, deletion_vectors=version.deletion_vectors)
+    required = needs.required
     if others := [name for name in required if name not in _EXPRESSIBLE]:
         raise UnsupportedOperation(
             f"Iceberg clients cannot read the table: it uses {others[0]}, which Iceberg does not have"
         )
-    schema = translated(snapshot.metadata, assign)
+    schema = translated(version.metadata, assign)
     _check_unique(schema)
     return IcebergShape(
         schema=schema,
-        partition_fields=tuple(_partition_fields(snapshot.metadata, schema)),
+        partition_fields=tuple(_partition_fields(version.metadata, schema)),
         last_column_id=max((each.id for each in fields_of(schema)), default=0),
         format_version=3 if VECTORS in required else 2,
     )
@@ -71,11 +75,14 @@ def _paths(type_: Type, prefix: str = "") -> Iterator[str]:
 def _partition_fields(metadata: TableMetadata, schema: Struct) -> Iterator[PartitionField]:
     columns = {each.name.casefold(): each for each in schema.fields}
     used: set[int] = set()
-    for place, name in enumerate(metadata.partition_columns):
+    for name in metadata.partition_columns:
         column, key = columns.get(name.casefold()), partition_key(metadata, name)
         if column is None or key is None or not isinstance(column.type, str):
             raise refused(name, "is a partition column without a primitive type")
         if column.id in used:
             raise refused(name, "is a partition column twice")
         used.add(column.id)
-        yield PartitionField(_FIRST_PARTITION_ID + place, column, key)
+        id_ = _BEFORE_PARTITION_IDS + column.id
+        if id_ > _MAX_PARTITION_ID:
+            raise refused(name, "is a partition column with an id that is too large")
+        yield PartitionField(id_, column, key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from operator import attrgetter
@@ -22,8 +22,11 @@ from sluicegate.telemetry import count
 if TYPE_CHECKING:
     from sluicegate.tables.changes import Changes
     from sluicegate.tables.snapshot import Snapshot
+    from sluicegate.tables.versions import DescribedVersion
 
 _T = TypeVar("_T")
+
+_LISTED_VERSIONS = 20_000  # about 150 bytes each, which share their schemas
 
 
 class TableReader:
@@ -50,6 +53,10 @@ class TableReader:
         self._lingering = Lingering()
         self._flights: SingleFlight[Snapshot] = SingleFlight()
         self._change_flights: SingleFlight[Changes] = SingleFlight()
+        self._listed: LRU[Hashable, Sequence[DescribedVersion]] = LRU(
+            _LISTED_VERSIONS, lambda versions: len(versions) + 1
+        )
+        self._listing_flights: SingleFlight[Sequence[DescribedVersion]] = SingleFlight()
         self._derived = DerivedFiles()
 
     async def latest(self, table: CatalogTable, directory: ObjectDirectory) -> Snapshot:
@@ -132,6 +139,38 @@ class TableReader:
             lambda limited: find(table, limited, newest, timestamp, earliest_after=earliest_after),
         )
 
+    async def earlier_versions(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        latest: Snapshot,
+        start: int,
+        limit: int,
+    ) -> Sequence[DescribedVersion]:
+        """Versions before the latest one; see `TableFormat.earlier_versions`.
+
+        Raises:
+            TableUnreadable: The table's metadata is damaged.
+            Unavailable: The store does not respond.
+        """
+        named = (table.metadata_location, table.metadata_tag)  # versions can expire without a new one
+        key = (*_key(table), *named, latest.metadata.id, latest.version, start, limit)
+        if (known := self._listed.get(key)) is not None:
+            return known
+        read = self._format(table).earlier_versions
+
+        async def load() -> Sequence[DescribedVersion]:
+            found = await self._failures.run(
+                key,
+                lambda: self._limited(
+                    directory, lambda limited: read(table, limited, latest, start, limit)
+                ),
+            )
+            self._listed.put(key, found)
+            return found
+
+        return await self._listing_flights.run(key, load)
+
     async def changes(
         self,
         table: CatalogTable,
@@ -183,6 +222,7 @@ class TableReader:
         self._lingering.clear()
         await self._flights.aclose()
         await self._change_flights.aclose()
+        await self._listing_flights.aclose()
         await self._derived.aclose()
 
     def _kept(self, key: Hashable) -> Snapshot | None:

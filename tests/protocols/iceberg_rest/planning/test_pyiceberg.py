@@ -28,7 +28,7 @@ from sluicegate.api import InvalidRequest, UnsupportedOperation
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
-from sluicegate.protocols.iceberg_rest.planning.specs import partition_specs
+from sluicegate.protocols.iceberg_rest.planning.specs import partition_specs, spec_without
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 from sluicegate.signing.opaque_tokens import TokenSigner
@@ -94,7 +94,7 @@ def metadata_of(view: IcebergView, folder: Path) -> TableMetadata:
             "last-column-id": 5,
             "current-schema-id": 0,
             "schemas": [{"type": "struct", "schema-id": 0, "fields": fields}],
-            "default-spec-id": 0,
+            "default-spec-id": spec_without((), view.shape),
             "partition-specs": partition_specs(view.shape),
             "last-partition-id": 1003,
             "default-sort-order-id": 0,

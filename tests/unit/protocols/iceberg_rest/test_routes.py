@@ -186,7 +186,7 @@ async def test_policies_can_deny_credentials_but_not_metadata() -> None:
     catalog = Catalog(made)
     assert (await catalog.get(ORDERS)).status == 200
     assert refused(await catalog.get(f"{ORDERS}/credentials")) == (403, "ForbiddenException")
-    assert (await catalog.get(ORDERS, VENDED)).json["config"] == {"by": "file"}
+    assert (await catalog.get(ORDERS, VENDED)).json["config"]["by"] == "file"
     assert made.made.ledger.written == []
 
 
@@ -222,7 +222,7 @@ async def test_reports_are_accepted_up_to_a_limit(catalog: Catalog, body: bytes,
         (f"{NAMESPACES}?parent=asia", 404, "NoSuchNamespaceException"),
         (f"{NAMESPACES}/asia", 404, "NoSuchNamespaceException"),
         (f"{NAMESPACES}/eu%1Fnorth", 404, "NoSuchNamespaceException"),
-        (f"{NAMESPACES}/asia/tables/orders", 404, "NoSuchNamespaceException"),
+        (f"{NAMESPACES}/asia/tables/orders", 404, "NoSuchTableException"),
         (f"{TABLES}/nothing", 404, "NoSuchTableException"),
         (f"{TABLES}/by_dir", 404, "NoSuchTableException"),
         (f"{TABLES}/gone/credentials", 404, "NoSuchTableException"),

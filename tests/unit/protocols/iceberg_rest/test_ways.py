@@ -43,7 +43,7 @@ async def test_a_table_that_is_only_shared_by_url_is_loaded_file_by_file(
     iceberg: IcebergInMemory, request_: LoadRequest
 ) -> None:
     by_url = shared("by_url", access_modes=("url",))
-    assert (await iceberg.ways.load(ACME, by_url, request_))["config"] == {"by": "file"}
+    assert (await iceberg.ways.load(ACME, by_url, request_))["config"]["by"] == "file"
     await iceberg.ways.check_planned(by_url, request_)
 
 

@@ -10,8 +10,8 @@ from itertools import starmap
 import anyio.to_thread
 import orjson
 
-from sluicegate.api import CatalogTable
-from sluicegate.formats import FileChunk, FileSet, Snapshot, TableMetadata
+from sluicegate.api import CatalogTable, UnsupportedOperation
+from sluicegate.formats import DescribedVersion, FileChunk, FileSet, Snapshot, TableMetadata
 from sluicegate_iceberg.format.broken import in_file
 from sluicegate_iceberg.format.deletes.delete_files import (
     Deleted,
@@ -153,6 +153,32 @@ class Loader:
             ),
         )
 
+    async def describe(self, versions: Sequence[Version]) -> list[DescribedVersion]:
+        """Return versions without reading their manifests. Ones that can't be represented are left out.
+
+        Args:
+            versions: Versions of the table.
+        """
+        return await anyio.to_thread.run_sync(self._described, versions)
+
+    def _described(self, versions: Sequence[Version]) -> list[DescribedVersion]:
+        described: dict[int, tuple[Shape, TableMetadata] | None] = {}
+        found = []
+        for version in versions:
+            schema = self._metadata.schema_of(version.snapshot)
+            if id(schema) not in described:
+                described[id(schema)] = self._declared(schema)
+            if (declared := described[id(schema)]) is not None:
+                found.append(_version(version, *declared))
+        return found
+
+    def _declared(self, schema: Struct) -> tuple[Shape, TableMetadata] | None:
+        try:
+            shape, _ = self._read_with(schema, (), (), {})
+        except UnsupportedOperation:
+            return None
+        return shape, self._table_metadata(shape)
+
     async def _numbered(
         self, shape: Shape, manifests: Mapping[str, KeptManifest], known: frozenset[str]
     ) -> frozenset[str]:
@@ -265,6 +291,17 @@ class Loader:
             configuration=shape.configuration,
             field_ids=field_ids(shape.columns),
         )
+
+
+def _version(version: Version, shape: Shape, metadata: TableMetadata) -> DescribedVersion:
+    deletes = version.snapshot is not None and version.snapshot.deletes
+    return DescribedVersion(
+        version.number,
+        version.timestamp,
+        shape.protocol(deletion_vectors=deletes),
+        metadata,
+        deletion_vectors=deletes,
+    )
 
 
 def metadata_of(table: CatalogTable) -> tuple[str | None, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from sluicegate.api import CatalogTable, ObjectDirectory, TableFormat, TableUnre
 from sluicegate_iceberg.format.known_steps import KnownSteps
 
 if TYPE_CHECKING:
-    from sluicegate.formats import Changes, Snapshot
+    from sluicegate.formats import Changes, DescribedVersion, Snapshot
     from sluicegate_iceberg.format.lineage import Lineage
     from sluicegate_iceberg.format.loading import Loader
     from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata
@@ -77,6 +78,19 @@ class IcebergFormat(TableFormat):
         _, lineage, _ = await _opened(table, directory)
         found = lineage.since(timestamp) if earliest_after else lineage.until(timestamp)
         return found.number
+
+    async def earlier_versions(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        latest: Snapshot,
+        start: int,
+        limit: int,
+    ) -> Sequence[DescribedVersion]:
+        """See `TableFormat.earlier_versions`. They are in the metadata file."""
+        _, lineage, loader = await _opened(table, directory)
+        numbers = [each for each in lineage.versions if start <= each.number < latest.version]
+        return await loader.describe(numbers[-limit:])
 
     async def changes(
         self,

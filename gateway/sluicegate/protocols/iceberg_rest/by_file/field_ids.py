@@ -21,7 +21,7 @@ from sluicegate.database.tables import iceberg_field_ids as rows
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.tables.iceberg.shape import IcebergShape, fields_of
 from sluicegate.tables.iceberg.snapshot_shape import shape_of
-from sluicegate.tables.snapshot import Snapshot
+from sluicegate.tables.versions import DescribedVersion
 
 _KEPT = 100_000  # fields of tables at one version, about 300 bytes each
 _ABOVE_MAPPED = 1 << 30
@@ -105,35 +105,36 @@ class Shapes:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._made: LRU[tuple[str, int], IcebergShape] = LRU(_KEPT, _fields)
+        self._made: LRU[tuple[str, int, bool], IcebergShape] = LRU(_KEPT, _fields)
 
-    async def of(self, table: OpenTable, snapshot: Snapshot) -> IcebergShape:
+    async def of(self, table: OpenTable, version: DescribedVersion) -> IcebergShape:
         """The shape of a table at one version.
 
         Raises:
             UnsupportedOperation: The version cannot be expressed as an Iceberg table.
             Unavailable: The database does not respond.
         """
-        key = _key(table, snapshot)
-        made = self._made.get((key, snapshot.version))
+        key = _key(table, version)
+        kept = (key, version.version, version.deletion_vectors)
+        made = self._made.get(kept)
         if made is None:
-            made = await self._make(key, snapshot)
-            self._made.put((key, snapshot.version), made)
+            made = await self._make(key, version)
+            self._made.put(kept, made)
         return made
 
-    async def _make(self, key: str, snapshot: Snapshot) -> IcebergShape:
+    async def _make(self, key: str, version: DescribedVersion) -> IcebergShape:
         async with self._store.read() as connection:
-            assignment = _assignment(snapshot, await _known(connection, key))
-        made = await anyio.to_thread.run_sync(_shape, snapshot, assignment)
+            assignment = _assignment(version, await _known(connection, key))
+        made = await anyio.to_thread.run_sync(_shape, version, assignment)
         if assignment.added or assignment.gone:
-            return await self._assigned(key, snapshot)
+            return await self._assigned(key, version)
         return made
 
-    async def _assigned(self, key: str, snapshot: Snapshot) -> IcebergShape:
+    async def _assigned(self, key: str, version: DescribedVersion) -> IcebergShape:
         """The same in a transaction that excludes other processes, which may have assigned ids."""
         async with self._store.write() as connection:
-            assignment = _assignment(snapshot, await _known(connection, key))
-            made = await anyio.to_thread.run_sync(_shape, snapshot, assignment)
+            assignment = _assignment(version, await _known(connection, key))
+            made = await anyio.to_thread.run_sync(_shape, version, assignment)
             for each in assignment.gone:
                 found = (rows.c.table_key == key) & (rows.c.field_id == each.id)
                 await connection.execute(update(rows).where(found).values(gone_at=each.gone_at))
@@ -149,15 +150,15 @@ def _fields(shape: IcebergShape) -> int:
     return sum(1 for _ in fields_of(shape.schema))
 
 
-def _shape(snapshot: Snapshot, assignment: Assignment) -> IcebergShape:
-    shape = shape_of(snapshot, assignment)
+def _shape(version: DescribedVersion, assignment: Assignment) -> IcebergShape:
+    shape = shape_of(version, assignment)
     return replace(shape, last_column_id=max(shape.last_column_id, assignment.last_id))
 
 
-def _assignment(snapshot: Snapshot, known: Sequence[KnownField]) -> Assignment:
+def _assignment(version: DescribedVersion, known: Sequence[KnownField]) -> Assignment:
     """Fields that have ids in files are numbered from 1, by Delta, and others then far above them."""
-    mapped = snapshot.metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
-    return Assignment(snapshot.version, known, first=_ABOVE_MAPPED if mapped else 1)
+    mapped = version.metadata.configuration.get("delta.columnMapping.mode", "none") != "none"
+    return Assignment(version.version, known, first=_ABOVE_MAPPED if mapped else 1)
 
 
 async def _known(connection: AsyncConnection, key: str) -> list[KnownField]:
@@ -185,7 +186,7 @@ def _row(key: str, known: KnownField) -> dict[str, object]:
     }
 
 
-def _key(table: OpenTable, snapshot: Snapshot) -> str:
+def _key(table: OpenTable, version: DescribedVersion) -> str:
     """Identifies the table, but not the share: all recipients see the same ids."""
-    identity = "\n".join((table.shared.catalog, table.source.id, snapshot.metadata.id))
+    identity = "\n".join((table.shared.catalog, table.source.id, version.metadata.id))
     return hashlib.sha256(identity.encode()).hexdigest()

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 
 from sluicegate.api import NotFound
+from sluicegate.protocols.iceberg_rest.by_file.metadata_file import MetadataFile
 from sluicegate.protocols.iceberg_rest.deletion_vectors.generation import VectorFiles
-from sluicegate.protocols.iceberg_rest.file_access.generated_names import MANIFEST_LIST, numbered
+from sluicegate.protocols.iceberg_rest.file_access.generated_names import (
+    MANIFEST_LIST,
+    METADATA,
+    numbered,
+)
 from sluicegate.protocols.iceberg_rest.manifests.files import ManifestFiles
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 
@@ -14,14 +19,16 @@ _Make = Callable[[IcebergView, int], Awaitable[bytes]]
 
 
 class Generator:
-    """Generates manifest lists, manifests and deletion vectors.
+    """Generates metadata, manifest lists, manifests and deletion vectors.
 
     Args:
+        metadata: Generates metadata.
         manifests: Generates manifest lists and manifests.
         vectors: Generates files of deletion vectors.
     """
 
-    def __init__(self, manifests: ManifestFiles, vectors: VectorFiles) -> None:
+    def __init__(self, metadata: MetadataFile, manifests: ManifestFiles, vectors: VectorFiles) -> None:
+        self._metadata = metadata
         self._manifests = manifests
         self._makers: Mapping[str, _Make] = {
             "manifest": manifests.manifest,
@@ -29,7 +36,7 @@ class Generator:
         }
 
     async def generate(self, view: IcebergView, name: str) -> bytes:
-        """The bytes of a file. The same view always has the same bytes.
+        """The bytes of a file. Except for metadata, the same view always has the same bytes.
 
         Raises:
             NotFound: The view has no such file.
@@ -37,6 +44,8 @@ class Generator:
             UnsupportedOperation: Iceberg clients cannot read a part of the table.
             Unavailable: The store does not respond.
         """
+        if name == METADATA:
+            return await self._metadata.content(view)
         if name == MANIFEST_LIST:
             return await self._manifests.manifest_list(view)
         kind, number = numbered(name)

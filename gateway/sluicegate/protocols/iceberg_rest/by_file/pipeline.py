@@ -11,6 +11,8 @@ from sluicegate.protocols.common.resolver import OpenTable, Resolver
 from sluicegate.protocols.derived_files.links import DerivedLinks
 from sluicegate.protocols.iceberg_rest.by_file.field_ids import Shapes
 from sluicegate.protocols.iceberg_rest.by_file.generation import Generator
+from sluicegate.protocols.iceberg_rest.by_file.listed_versions import ListedVersions
+from sluicegate.protocols.iceberg_rest.by_file.metadata_file import MetadataFile
 from sluicegate.protocols.iceberg_rest.by_file.service import FileByFile
 from sluicegate.protocols.iceberg_rest.by_file.viewer import IcebergViewer
 from sluicegate.protocols.iceberg_rest.deletion_vectors.generation import VectorFiles
@@ -70,6 +72,7 @@ def file_by_file(
         return paths.of_view(table.principal, table.shared, table.source, version, issued_at)
 
     shapes = Shapes(store)
+    metadata = MetadataFile(ListedVersions(reader, shapes.of, paths_of, sharing.iceberg_snapshots))
     viewer = IcebergViewer(resolver, reader, shapes.of, paths_of, sharing.page_token_lifetime)
     puffin = PuffinVectors()  # which all clients can read
     blobs: dict[Dialect, VectorBlobs] = {
@@ -77,13 +80,14 @@ def file_by_file(
         Dialect.PYICEBERG: puffin,
     }
     vectors = VectorFiles(VectorSources(instances, reader))
-    generator = Generator(ManifestFiles(puffin), vectors)
+    generator = Generator(metadata, ManifestFiles(puffin), vectors)
     generated = GeneratedFileEndpoint(
         keys, grants, resolver, viewer.issued, GeneratedFiles(generator.generate)
     )
     return FileByFile(
         resolver=resolver,
         viewer=viewer,
+        metadata=metadata,
         planner=ScanPlanner(reader, tokens, blobs),
         tokens=tokens,
         signer=RequestSigner(paths, signer, links, endpoint),

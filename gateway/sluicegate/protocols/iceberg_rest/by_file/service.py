@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-import anyio.to_thread
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,18 +12,17 @@ from starlette.responses import Response
 from sluicegate.api import CatalogTable, Principal, SharedTable
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.iceberg_rest import paths as addresses
+from sluicegate.protocols.iceberg_rest.by_file.metadata_file import MetadataFile
 from sluicegate.protocols.iceberg_rest.by_file.viewer import IcebergViewer
 from sluicegate.protocols.iceberg_rest.file_access.client_config import signing_config
 from sluicegate.protocols.iceberg_rest.file_access.generated_endpoint import GeneratedFileEndpoint
-from sluicegate.protocols.iceberg_rest.file_access.generated_names import MANIFEST_LIST
+from sluicegate.protocols.iceberg_rest.file_access.generated_names import METADATA
 from sluicegate.protocols.iceberg_rest.file_access.signing import RequestSigner
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest, parse_plan_task
-from sluicegate.protocols.iceberg_rest.planning.specs import partition_specs
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
-from sluicegate.protocols.iceberg_rest.view import IcebergView, snapshot_id
-from sluicegate.tables.iceberg.metadata import ListedSnapshot, table_metadata
+from sluicegate.protocols.iceberg_rest.view import IcebergView
 
 
 class FileByFile:
@@ -33,6 +31,7 @@ class FileByFile:
     Args:
         resolver: Opens tables.
         viewer: Builds views.
+        metadata: Makes metadata.
         planner: Plans scans.
         tokens: Verifies plan ids and plan tasks.
         signer: Signs requests.
@@ -46,6 +45,7 @@ class FileByFile:
         *,
         resolver: Resolver,
         viewer: IcebergViewer,
+        metadata: MetadataFile,
         planner: ScanPlanner,
         tokens: PlanTokens,
         signer: RequestSigner,
@@ -55,6 +55,7 @@ class FileByFile:
     ) -> None:
         self._resolver = resolver
         self._viewer = viewer
+        self._metadata = metadata
         self._planner = planner
         self._tokens = tokens
         self._signer = signer
@@ -63,9 +64,20 @@ class FileByFile:
         self._store_endpoint = store_endpoint
 
     async def load(
-        self, principal: Principal, shared: SharedTable, source: CatalogTable
+        self,
+        principal: Principal,
+        shared: SharedTable,
+        source: CatalogTable,
+        *,
+        latest_only: bool = False,
     ) -> dict[str, Any]:
         """A LoadTableResult with metadata that is made from the latest version.
+
+        Args:
+            principal: The recipient.
+            shared: The table.
+            source: Its location.
+            latest_only: List only the latest snapshot, even if the history is shared.
 
         Raises:
             NoSuchTable: The version cannot be expressed as an Iceberg table; the message says why.
@@ -73,18 +85,17 @@ class FileByFile:
             Unavailable: The store does not respond.
         """
         view = await self._viewer.latest(principal, shared, source)
-        # Nobody reads it, but clients compare it to find out whether the table has changed.
-        metadata = f"{addresses.location_of(shared)}/metadata/v{view.snapshot.version}.metadata.json"
+        [location] = view.paths.of([METADATA])
         config = signing_config(
             catalog_uri=self._catalog_uri,
             sign_endpoint=addresses.signing_of(shared),
             store_endpoint=self._store_endpoint,
             server_planning=True,
         )
-        described = await anyio.to_thread.run_sync(_described, view)
+        metadata = await self._metadata.content(view, latest_only=latest_only)
         return {
-            "metadata-location": metadata,
-            "metadata": orjson.Fragment(described),
+            "metadata-location": location,
+            "metadata": orjson.Fragment(metadata),
             "config": config,
         }
 
@@ -149,17 +160,3 @@ class FileByFile:
         if request.snapshot is None:
             return await self._viewer.latest(principal, shared)
         return await self._viewer.planned(principal, shared, request.snapshot, request.start_version)
-
-
-def _described(view: IcebergView) -> bytes:
-    """The metadata of a view's table."""
-    shared, snapshot = view.table.shared, view.snapshot
-    [manifest_list] = view.paths.of([MANIFEST_LIST])
-    current = ListedSnapshot(snapshot_id(snapshot.version), snapshot.timestamp, manifest_list)
-    return table_metadata(
-        view.shape,
-        identity=f"{shared.id} {snapshot.metadata.id}",
-        location=addresses.location_of(shared),
-        specs=partition_specs(view.shape),
-        snapshots=[current],
-    )

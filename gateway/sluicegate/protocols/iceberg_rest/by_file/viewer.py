@@ -19,9 +19,10 @@ from sluicegate.protocols.iceberg_rest.view import IcebergView, ViewPaths, versi
 from sluicegate.tables.iceberg.shape import IcebergShape
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.tables.snapshot import Snapshot
+from sluicegate.tables.versions import DescribedVersion
 from sluicegate.telemetry import span
 
-MakeShape = Callable[[OpenTable, Snapshot], Awaitable[IcebergShape]]
+MakeShape = Callable[[OpenTable, DescribedVersion], Awaitable[IcebergShape]]
 MakePaths = Callable[[OpenTable, int, int | None], ViewPaths]
 
 
@@ -31,7 +32,7 @@ class IcebergViewer:
     Args:
         resolver: Opens tables.
         reader: Reads snapshots.
-        shape: Expresses a snapshot as an Iceberg table; raises `UnsupportedOperation` if it cannot.
+        shape: Expresses a version as an Iceberg table; raises `UnsupportedOperation` if it cannot.
         paths: Names the files of a table's version, as of a time of issue (`None`: now).
         grace: Seconds for which a version that is no longer the latest can be planned by recipients
             without access to the history, because their client loaded the table earlier.
@@ -130,7 +131,7 @@ class IcebergViewer:
         check_version(table.shared, snapshot.version)
         files = visible(table.shared, table.principal, snapshot.metadata, snapshot.files)
         try:
-            shape = await self._shape(table, snapshot)
+            shape = await self._shape(table, DescribedVersion.of(snapshot))
         except UnsupportedOperation as error:
             raise NoSuchTable(
                 f"the table {table.shared.full_name} is not offered by the Iceberg catalog: "

@@ -8,9 +8,12 @@ from typing import Final
 MANIFEST_LIST: Final = "~/manifest-list.avro"
 """The manifest list of the view's snapshot."""
 
+METADATA: Final = "~/metadata.json"
+"""The metadata of the table, as `loadTable` returns it for the view's version."""
+
 _NUMBER = "(?:0|[1-9][0-9]{0,9})"
 _GENERATED = re.compile(
-    rf"~/(?:manifest-list\.avro|(?P<kind>manifest|vectors)-(?P<number>{_NUMBER})\.(?:avro|puffin))"
+    rf"~/(?:metadata\.json|manifest-list\.avro|(?P<kind>manifest|vectors)-(?P<number>{_NUMBER})\.(?:avro|puffin))"
 )
 
 
@@ -32,7 +35,7 @@ def is_generated(path: str) -> bool:
 def numbered(name: str) -> tuple[str, int]:
     """The kind (`manifest` or `vectors`) and the number of a generated file.
 
-    The manifest list and other names have the kind `""`.
+    The metadata, the manifest list and other names have the kind `""`.
     """
     match = _GENERATED.fullmatch(name)
     if match is None or match["kind"] is None:

@@ -21,16 +21,17 @@ from sluicegate.protocols.iceberg_rest.manifests.avro_schemas import (
     manifest_schema,
 )
 from sluicegate.protocols.iceberg_rest.manifests.entries import Entries, Entry, rows_by_path
-from sluicegate.protocols.iceberg_rest.planning.specs import partition_specs
+from sluicegate.protocols.iceberg_rest.planning.specs import partition_specs, spec_without
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs
 from sluicegate.protocols.iceberg_rest.view import IcebergView, snapshot_id
-from sluicegate.tables.iceberg.metadata import SCHEMA_ID, schema_json
+from sluicegate.tables.iceberg.metadata import schema_json
 
 MANIFEST_FILES = 5_000
 """The most data files of a manifest, whose entries are in memory at once."""
 
 _SYNC_MARKER = b"sluicegate avro."  # fixed, so that the same view has the same bytes
 _DATA, _DELETES = 0, 1
+_SCHEMA_ID = 0  # readers of manifests do not look it up
 
 
 class ManifestFiles:
@@ -95,7 +96,7 @@ def _listed(view: IcebergView, number: int, length: int, entries: list[Entry]) -
     return {
         "manifest_path": path,
         "manifest_length": length,
-        "partition_spec_id": 0,
+        "partition_spec_id": spec_without((), view.shape),
         "content": number % 2,
         "sequence_number": snapshot,
         "min_sequence_number": snapshot,
@@ -112,10 +113,10 @@ def _listed(view: IcebergView, number: int, length: int, entries: list[Entry]) -
 def _manifest(view: IcebergView, content: int, entries: list[Entry]) -> bytes:
     shape = view.shape
     [spec, *_] = partition_specs(shape)
-    described = {"schema-id": SCHEMA_ID, **schema_json(shape.schema)}
+    described = {"schema-id": _SCHEMA_ID, **schema_json(shape.schema)}
     headers = {
         "schema": orjson.dumps(described).decode(),
-        "schema-id": str(SCHEMA_ID),
+        "schema-id": str(_SCHEMA_ID),
         "partition-spec": orjson.dumps(spec["fields"]).decode(),
         "partition-spec-id": str(spec["spec-id"]),
         "format-version": str(shape.format_version),

@@ -28,6 +28,8 @@ class PartitionReader:
 
     def __init__(self, shape: IcebergShape, dialect: Dialect = Dialect.STANDARD) -> None:
         self._dialect = dialect
+        self._shape = shape
+        self._all_fields = spec_without((), shape)
         self._fields: Sequence[tuple[PartitionField, Kind | None]] = [
             (field, kind_of(str(field.source.type))) for field in shape.partition_fields
         ]
@@ -43,11 +45,11 @@ class PartitionReader:
 
     def members(self, text: str) -> bytes:
         """The members `spec-id` and `partition` of the files in a partition; raises as `values`."""
-        partition, spec = orjson.loads(text), 0
+        partition, spec = orjson.loads(text), self._all_fields
         values = [self._json_value(partition, place) for place in range(len(self._fields))]
         if self._dialect is Dialect.PYICEBERG and None in values:
             missing = [place for place, value in enumerate(values) if value is None]
-            spec = spec_without(missing, len(values))
+            spec = spec_without(missing, self._shape)
             values = [value for value in values if value is not None]
         return b'"spec-id":%d,"partition":%b' % (spec, orjson.dumps(values))
 

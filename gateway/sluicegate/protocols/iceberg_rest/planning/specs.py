@@ -1,5 +1,8 @@
 """Partition specs of a table's metadata: one with all fields, and others with fewer of them.
 
+Versions can be partitioned differently. The ids of their specs must differ, and each version is planned
+without the others, so the ids begin with a hash of the partition columns.
+
 PyIceberg up to 0.12 refuses null in the partition of a task. A file with nulls then has a spec without
 these fields, so that PyIceberg reads their columns as null. Other clients get the spec with all fields.
 
@@ -9,35 +12,47 @@ If one of the specs has no fields, Spark tests all filters itself, also those th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import zlib
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.tables.iceberg.shape import IcebergShape
 
 _MOST_FIELDS = 6
+_NUMBER_BITS = 7
+_HASH_BITS = 31 - _NUMBER_BITS
+_WITHOUT_ALL = (1 << _NUMBER_BITS) - 1
 
 
-def spec_without(missing: Collection[int], fields: int) -> int:
-    """The id of the spec that lacks some fields. The spec 0 has all of them.
+def spec_without(missing: Collection[int], shape: IcebergShape) -> int:
+    """The id of the spec that lacks some partition fields.
 
     Args:
         missing: Places of the fields.
-        fields: Number of partition fields of the table.
+        shape: The table at one version.
 
     Raises:
         UnsupportedOperation: The table has more fields than specs are listed for.
     """
-    if fields > _MOST_FIELDS and len(missing) < fields:
+    if not missing:
+        return _first(shape)
+    fields = len(shape.partition_fields)
+    if len(missing) == fields:
+        return _first(shape) + _WITHOUT_ALL
+    if fields > _MOST_FIELDS:
         raise UnsupportedOperation(
             f"PyIceberg cannot read null in partitions of more than {_MOST_FIELDS} columns: "
             "use another client or protocol"
         )
-    return sum(1 << place for place in missing)
+    return _first(shape) + sum(1 << place for place in missing)
 
 
 def partition_specs(shape: IcebergShape) -> list[Mapping[str, Any]]:
-    """The `partition-specs` of a table's metadata (Iceberg specification, "Partition Specs")."""
+    """The specs of a version, of which the first one has all partition fields.
+
+    Source: Iceberg specification, "Partition Specs".
+    """
     fields = [
         {
             "field-id": field.id,
@@ -47,13 +62,21 @@ def partition_specs(shape: IcebergShape) -> list[Mapping[str, Any]]:
         }
         for field in shape.partition_fields
     ]
-    without_all = (1 << len(fields)) - 1
-    few = len(fields) <= _MOST_FIELDS
-    numbers: Iterable[int] = range(without_all + 1) if few else (0, without_all)
+    some = range(1, (1 << len(fields)) - 1) if len(fields) <= _MOST_FIELDS else ()
+    numbers = [0, *some, *((_WITHOUT_ALL,) if fields else ())]
     return [
         {
-            "spec-id": number,
-            "fields": [field for place, field in enumerate(fields) if not number >> place & 1],
+            "spec-id": _first(shape) + number,
+            "fields": [
+                field
+                for place, field in enumerate(fields)
+                if number != _WITHOUT_ALL and not number >> place & 1
+            ],
         }
         for number in numbers
     ]
+
+
+def _first(shape: IcebergShape) -> int:
+    columns = ",".join(str(field.source.id) for field in shape.partition_fields)
+    return (zlib.crc32(columns.encode()) & ((1 << _HASH_BITS) - 1)) << _NUMBER_BITS

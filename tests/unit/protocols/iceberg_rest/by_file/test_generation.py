@@ -11,6 +11,7 @@ from support.tables.memory_tables import snapshot
 
 from sluicegate.api import NotFound
 from sluicegate.protocols.iceberg_rest.by_file.generation import Generator
+from sluicegate.protocols.iceberg_rest.by_file.metadata_file import MetadataFile
 from sluicegate.protocols.iceberg_rest.deletion_vectors.generation import VectorFiles
 from sluicegate.protocols.iceberg_rest.manifests.files import ManifestFiles
 from sluicegate.protocols.iceberg_rest.view import IcebergView
@@ -29,10 +30,18 @@ class Makers:
         return b"vectors %d" % number
 
 
+class MetadataMaker:
+    """Says which version's metadata was requested."""
+
+    async def content(self, view: IcebergView) -> bytes:
+        return b"metadata of %d" % view.snapshot.version
+
+
 @pytest.fixture
 def generator() -> Generator:
     makers: Any = Makers()
-    return Generator(cast("ManifestFiles", makers), cast("VectorFiles", makers))
+    metadata = cast("MetadataFile", MetadataMaker())
+    return Generator(metadata, cast("ManifestFiles", makers), cast("VectorFiles", makers))
 
 
 @pytest.fixture
@@ -43,6 +52,7 @@ async def view() -> IcebergView:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
+        ("~/metadata.json", b"metadata of 4"),
         ("~/manifest-list.avro", b"list of 4"),
         ("~/manifest-0.avro", b"manifest 0"),
         ("~/manifest-31.avro", b"manifest 31"),

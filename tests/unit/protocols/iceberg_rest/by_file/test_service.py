@@ -27,7 +27,7 @@ from sluicegate.protocols.iceberg_rest.by_file import pipeline
 from sluicegate.protocols.iceberg_rest.by_file.service import FileByFile
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
 from sluicegate.tables.iceberg.shape import IcebergShape
-from sluicegate.tables.snapshot import Snapshot
+from sluicegate.tables.versions import DescribedVersion
 
 BY_DAY = table_metadata([schema_field("id", "long"), schema_field("day", "string")], ["day"])
 ROWS = [file(f"{day}.parquet", partition_values=f'{{"day":"{day}"}}') for day in "ab"]
@@ -41,7 +41,7 @@ class KnownShapes:
     def __init__(self, store: Store) -> None:
         pass
 
-    async def of(self, table: OpenTable, read: Snapshot) -> IcebergShape:
+    async def of(self, table: OpenTable, read: DescribedVersion) -> IcebergShape:
         return iceberg_shape(read.metadata)
 
 

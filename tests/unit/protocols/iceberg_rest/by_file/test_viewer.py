@@ -25,7 +25,7 @@ from sluicegate.protocols.iceberg_rest.by_file.viewer import IcebergViewer
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable
 from sluicegate.protocols.iceberg_rest.view import IcebergView, ViewPaths, snapshot_id, version_of
 from sluicegate.tables.iceberg.shape import IcebergShape
-from sluicegate.tables.snapshot import Snapshot
+from sluicegate.tables.versions import DescribedVersion
 
 LATEST = 5
 GRACE = 2  # seconds, and a version is committed each second
@@ -62,7 +62,7 @@ class Served:
             lambda: self.now,
         )
 
-    async def _shape(self, table: OpenTable, read: Snapshot) -> IcebergShape:
+    async def _shape(self, table: OpenTable, read: DescribedVersion) -> IcebergShape:
         if self.obstacle is not None:
             raise self.obstacle
         return iceberg_shape(read.metadata)

@@ -28,6 +28,7 @@ from sluicegate.protocols.iceberg_rest.manifests import files as files_module
 from sluicegate.protocols.iceberg_rest.manifests.avro_schemas import decimal_bytes, manifest_schema
 from sluicegate.protocols.iceberg_rest.manifests.entries import Entries, rows_by_path
 from sluicegate.protocols.iceberg_rest.manifests.files import ManifestFiles
+from sluicegate.protocols.iceberg_rest.planning.specs import spec_without
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlob
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 
@@ -105,9 +106,13 @@ async def test_an_empty_table_has_an_empty_list(manifests: ManifestFiles) -> Non
 
 
 async def test_pyiceberg_reads_the_data_files(manifests: ManifestFiles, tmp_path: Path) -> None:
-    found = await all_of(manifests, await view_of(row("b", 7, size=70), row("a", None, None)))
+    view = await view_of(row("b", 7, size=70), row("a", None, None))
+    found = await all_of(manifests, view)
     [(manifest, entries)] = by_pyiceberg(found, tmp_path)
-    assert (manifest.content, manifest.partition_spec_id) == (ManifestContent.DATA, 0)
+    assert (manifest.content, manifest.partition_spec_id) == (
+        ManifestContent.DATA,
+        spec_without((), view.shape),
+    )
     assert (manifest.sequence_number, manifest.min_sequence_number, manifest.added_snapshot_id) == (
         5,
         5,
@@ -132,12 +137,13 @@ async def test_the_length_of_a_manifest_is_that_of_its_bytes(manifests: Manifest
 
 
 async def test_headers_describe_the_manifest(manifests: ManifestFiles) -> None:
-    found = await all_of(manifests, await view_of(row("a", deletion_vector=VECTOR)))
+    view = await view_of(row("a", deletion_vector=VECTOR))
+    found = await all_of(manifests, view)
     data, deletes = (avro(found[f"~/manifest-{number}.avro"])[1] for number in (0, 1))
     assert (data["content"], deletes["content"]) == ("data", "deletes")
     for header in (data, deletes):
         assert (header["partition-spec-id"], header["schema-id"], header["format-version"]) == (
-            "0",
+            str(spec_without((), view.shape)),
             "0",
             "3",
         )

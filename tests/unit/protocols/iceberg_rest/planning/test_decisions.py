@@ -17,6 +17,7 @@ from sluicegate.protocols.iceberg_rest.planning.expressions.parsing import parse
 from sluicegate.protocols.iceberg_rest.planning.expressions.pruning import predicate_of
 from sluicegate.protocols.iceberg_rest.planning.expressions.writing import expression_json
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
+from sluicegate.protocols.iceberg_rest.planning.specs import spec_without
 from sluicegate.tables.iceberg.shape import Field, IcebergShape, ListOf, MapOf, Struct
 
 METADATA = table_metadata(
@@ -159,8 +160,9 @@ def test_filters_that_do_not_match_the_table_are_refused(node: Any, says: str) -
 
 def test_values_that_clients_cannot_read_are_refused() -> None:
     reader = PartitionReader(SHAPE)
-    assert reader.members(DE) == b'"spec-id":0,"partition":["2024-01-02","DE"]'
-    assert reader.members(NULLS) == b'"spec-id":0,"partition":[null,null]'
+    spec = b'"spec-id":%d' % spec_without((), SHAPE)
+    assert reader.members(DE) == spec + b',"partition":["2024-01-02","DE"]'
+    assert reader.members(NULLS) == spec + b',"partition":[null,null]'
     with pytest.raises(UnsupportedOperation, match="'day' this Iceberg client cannot read as date"):
         reader.members('{"day":"noon","Land":"x"}')
     metadata = table_metadata([schema_field("v", "variant")], ["v"])

@@ -73,13 +73,14 @@ def test_values_without_such_json_are_refused(kind: str, text: str) -> None:
 
 def test_files_with_nulls_have_a_spec_without_these_fields() -> None:
     shape = shape_of("string", "long", "date")
-    assert members(shape, "a", "1", "2024-01-02")["spec-id"] == 0
-    assert members(shape, "a", None, "") == {"spec-id": 6, "partition": ["a"]}
-    assert members(shape, None, None, None) == {"spec-id": 7, "partition": []}
-    specs = {spec["spec-id"]: spec["fields"] for spec in partition_specs(shape)}
+    first = spec_without((), shape)
+    assert members(shape, "a", "1", "2024-01-02")["spec-id"] == first
+    assert members(shape, "a", None, "") == {"spec-id": first + 6, "partition": ["a"]}
+    assert members(shape, None, None, None) == {"spec-id": first + 127, "partition": []}
+    specs = {spec["spec-id"] - first: spec["fields"] for spec in partition_specs(shape)}
     assert [field["field-id"] for field in specs[0]] == [1000, 1001, 1002]
     assert [field["field-id"] for field in specs[6]] == [1000]
-    assert specs[7] == []
+    assert specs[127] == []
     assert specs[0][0] == {
         "field-id": 1000,
         "source-id": 2,
@@ -92,12 +93,21 @@ def test_files_with_nulls_have_a_spec_without_these_fields() -> None:
 def test_specs_are_listed_for_six_fields_at_most() -> None:
     assert len(partition_specs(shape_of(*["long"] * 6))) == 64
     many = shape_of(*["long"] * 7)
+    first = spec_without((), many)
     assert [(each["spec-id"], len(each["fields"])) for each in partition_specs(many)] == [
-        (0, 7),
-        (127, 0),
+        (first, 7),
+        (first + 127, 0),
     ]
-    assert members(many, *[None] * 7) == {"spec-id": 127, "partition": []}
+    assert members(many, *[None] * 7) == {"spec-id": first + 127, "partition": []}
     assert [each["spec-id"] for each in partition_specs(shape_of())] == [0]
     with pytest.raises(UnsupportedOperation, match="more than 6 columns"):
-        spec_without([0], 7)
-    assert members(many, *"1234567")["spec-id"] == 0
+        spec_without([0], many)
+    assert members(many, *"1234567")["spec-id"] == first
+
+
+def test_specs_of_other_partition_columns_have_other_ids() -> None:
+    shapes = [shape_of(), shape_of("long"), shape_of("long", "long")]
+    ids = [{each["spec-id"] for each in partition_specs(shape)} for shape in shapes]
+    assert [len(each) for each in ids] == [1, 2, 4]
+    assert len(set.union(*ids)) == 7
+    assert all(0 <= each < 2**31 for each in set.union(*ids))

@@ -24,6 +24,7 @@ from sluicegate.protocols.iceberg_rest.planning.pages import PAGE_FILES, PlanPag
 from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
 from sluicegate.protocols.iceberg_rest.planning.selection import MAX_DECISIONS, select
+from sluicegate.protocols.iceberg_rest.planning.specs import spec_without
 from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
 from sluicegate.protocols.iceberg_rest.planning.tasks import UNKNOWN_RECORDS, number_of_records
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
@@ -105,7 +106,7 @@ async def test_a_plan_lists_the_files_with_typed_partitions(
             {
                 "data-file": {
                     "content": "data",
-                    "spec-id": 0,
+                    "spec-id": spec_without((), view.shape),
                     "partition": [day],
                     "file-format": "parquet",
                     "file-path": PREFIX + path,
@@ -203,7 +204,7 @@ async def test_deletion_vectors_are_delete_files(planner: ScanPlanner) -> None:
     assert references == [[0], None, [1]]
     assert response["delete-files"] == [
         {
-            "spec-id": 0,
+            "spec-id": spec_without((), view.shape),
             "partition": ["2024-01-02"],
             "content": "position-deletes",
             "file-path": PREFIX + "dv.bin",

@@ -33,6 +33,7 @@ class IcebergSnapshot:
         manifests: Manifests instead of a manifest list, as in old version 1 tables.
         rearranged: The rows are those of the parent in other files (operation `replace`).
         to_empty: It added the first files to an empty table, so an expired parent had none.
+        deletes: Whether there are delete files. True if this is unknown.
     """
 
     id: int
@@ -44,6 +45,7 @@ class IcebergSnapshot:
     schema_id: int | None
     rearranged: bool
     to_empty: bool
+    deletes: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +196,7 @@ def _snapshot(value: Mapping[str, Any]) -> IcebergSnapshot:
         to_empty=summary.get("operation") == "append"
         and added is not None
         and added == summary.get("total-data-files"),
+        deletes=summary.get("total-delete-files") != "0",
     )
 
 

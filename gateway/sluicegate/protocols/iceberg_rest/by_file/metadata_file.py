@@ -1,0 +1,46 @@
+"""The metadata of a table for Iceberg clients: in a loaded table, and as a generated file."""
+
+from __future__ import annotations
+
+import anyio.to_thread
+
+from sluicegate.protocols.iceberg_rest import paths as addresses
+from sluicegate.protocols.iceberg_rest.by_file.listed_versions import ListedVersions
+from sluicegate.protocols.iceberg_rest.by_file.snapshot_list import SnapshotList
+from sluicegate.protocols.iceberg_rest.view import IcebergView
+from sluicegate.tables.iceberg.metadata import table_metadata
+
+
+class MetadataFile:
+    """Makes the metadata of views.
+
+    Args:
+        versions: Lists snapshots.
+    """
+
+    def __init__(self, versions: ListedVersions) -> None:
+        self._versions = versions
+
+    async def content(self, view: IcebergView, *, latest_only: bool = False) -> bytes:
+        """The metadata of a view's table, as JSON.
+
+        Args:
+            view: The table.
+            latest_only: List only the snapshot of the view, even if the history is shared.
+
+        Raises:
+            TableUnreadable: The table's metadata is damaged.
+            Unavailable: The store or the database does not respond.
+        """
+        listing = self._versions.latest(view) if latest_only else await self._versions.all(view)
+        return await anyio.to_thread.run_sync(_described, view, listing)
+
+
+def _described(view: IcebergView, listing: SnapshotList) -> bytes:
+    shared = view.table.shared
+    return table_metadata(
+        identity=f"{shared.id} {view.snapshot.metadata.id}",
+        location=addresses.location_of(shared),
+        specs=listing.specs,
+        snapshots=listing.snapshots,
+    )
