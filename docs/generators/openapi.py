@@ -6,7 +6,7 @@ import json
 
 from sluicegate.config import Settings
 from sluicegate.protocols.delta_sharing.paths import PREFIX
-from sluicegate.protocols.openapi import document
+from sluicegate.protocols.openapi.document import document
 
 
 def openapi_page() -> str:

@@ -45,7 +45,7 @@ from sluicegate.protocols.file_links.routes import content_routes
 from sluicegate.protocols.iceberg_rest.assembly import iceberg_routes, lazy_files
 from sluicegate.protocols.iceberg_rest.errors import refuse
 from sluicegate.protocols.iceberg_rest.file_routes import FileService
-from sluicegate.protocols.openapi import openapi_route
+from sluicegate.protocols.openapi.route import openapi_route
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.load import load_keys
 from sluicegate.tables.reading.reader import TableReader

@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 from support.fuzz.fuzzing import Fuzzer
 from support.gateways.in_process import Answer, Request
 
-from sluicegate.protocols.openapi import document
+from sluicegate.protocols.openapi.document import document
 
 # `Fuzzer.send` judges server errors: it knows the one table whose store is unreachable.
 CHECKS: Any = [

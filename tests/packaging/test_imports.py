@@ -75,6 +75,20 @@ def test_a_gateway_at_rest_has_not_loaded_arrow() -> None:
     )
 
 
+def test_the_warm_up_loads_nothing_that_only_rare_requests_need() -> None:
+    warm = (
+        "sluicegate.server",
+        "sluicegate.protocols.delta_sharing.rehearsal.queries",
+        "sluicegate.protocols.iceberg_rest.by_file.pipeline",
+    )
+    rare = {
+        "fastavro",
+        "sluicegate.access.shares_file.models",
+        "sluicegate.protocols.openapi.document",
+    }
+    assert loaded_by(*warm) & rare == set()
+
+
 def test_serving_loads_what_verifies_web_tokens_only_when_one_comes() -> None:
     assert loaded_by("sluicegate.server") & {"jwt", "cryptography", "aiohttp"} == set()
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sluicegate.access.empty_sources import empty_schema
 from sluicegate.access.selection import select_tables
-from sluicegate.access.shares_file.catalog_check import empty_schema
 from sluicegate.api import ListedTable, SharedSchemaSource
 from sluicegate.cli.main import run
 from sluicegate.testing.fakes import MemoryCatalog

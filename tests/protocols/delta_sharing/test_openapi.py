@@ -10,7 +10,7 @@ from starlette.routing import Route
 from support.gateways.in_process import Request, in_process_gateway
 
 from sluicegate.config import Settings
-from sluicegate.protocols.openapi import document
+from sluicegate.protocols.openapi.document import document
 
 DOCUMENT = document("https://share.example", "/delta-sharing")
 PARAMETER = re.compile(r"\{(\w+)(:\w+)?\}")

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from sluicegate.access.selection import ListedSchema, Selection, select_schemas, select_tables
+from sluicegate.access.empty_sources import empty_catalog, empty_schema
+from sluicegate.access.selection import select_schemas, select_tables
 from sluicegate.access.shares_file.models import (
     AssetEntry,
     CatalogSourceEntry,
@@ -18,7 +19,6 @@ from sluicegate.access.shares_file.models import (
 from sluicegate.access.shares_file.read import SharesFile
 from sluicegate.api import (
     Catalog,
-    ListedTable,
     SharedCatalogSource,
     SharedSchemaSource,
     SluicegateError,
@@ -110,30 +110,6 @@ async def _schema_message(entry: SchemaSourceEntry, catalog: Catalog) -> str | N
         entry.catalog, entry.schema_, entry.include, entry.exclude, alias=entry.alias
     )
     return empty_schema(select_tables(listed, source), len(listed), catalog)
-
-
-def empty_catalog(selected: Selection[ListedSchema], listed: int, catalog: Catalog) -> str | None:
-    """Explain why a catalog that is shared entirely has no schemas; `None` if it has some.
-
-    Args:
-        selected: The shared part of the listing.
-        listed: Number of schemas that the catalog lists.
-        catalog: The catalog that lists them.
-    """
-    reason = selected.reason_for_none(listed, catalog.reason_for_no_schemas)
-    return None if reason is None else f"0 schemas: {reason}"
-
-
-def empty_schema(selected: Selection[ListedTable], listed: int, catalog: Catalog) -> str | None:
-    """Explain why a schema that is shared entirely has no tables; `None` if it has some.
-
-    Args:
-        selected: The shared part of the listing.
-        listed: Number of tables that the catalog lists.
-        catalog: The catalog that lists them.
-    """
-    reason = selected.reason_for_none(listed, catalog.reason_for_none)
-    return None if reason is None else f"0 tables: {reason}"
 
 
 def _hint(source: Source) -> str:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from uuid import NAMESPACE_URL, uuid5
 
 from sluicegate._util.lru import LRU
+from sluicegate.access.empty_sources import empty_schema
 from sluicegate.access.selection import select_tables
-from sluicegate.access.shares_file.catalog_check import empty_schema
 from sluicegate.api import (
     Catalog,
     ConfigurationError,

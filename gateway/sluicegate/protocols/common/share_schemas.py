@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from uuid import NAMESPACE_URL, uuid5
 
 from sluicegate._util.lru import LRU
+from sluicegate.access.empty_sources import empty_catalog
 from sluicegate.access.grants import Grants
 from sluicegate.access.selection import select_schemas
-from sluicegate.access.shares_file.catalog_check import empty_catalog
 from sluicegate.api import (
     Catalog,
     NotFound,

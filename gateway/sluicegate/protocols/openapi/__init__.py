@@ -2,8 +2,3 @@
 
 It describes the routes: a test compares both, and the fuzzer sends requests that it describes.
 """
-
-from sluicegate.protocols.openapi.document import document
-from sluicegate.protocols.openapi.route import openapi_route
-
-__all__ = ["document", "openapi_route"]

@@ -18,6 +18,7 @@ from sluicegate.protocols.openapi import (
     paths,
 )
 from sluicegate.protocols.openapi import other_endpoints as elsewhere
+from sluicegate.protocols.openapi.address import DOCUMENT
 from sluicegate.protocols.openapi.assets.schemas import schemas as asset_schemas
 from sluicegate.protocols.openapi.responses import (
     error_responses,
@@ -26,8 +27,6 @@ from sluicegate.protocols.openapi.responses import (
     refusals,
 )
 from sluicegate.protocols.openapi.schemas import Schema, record
-
-DOCUMENT = "/openapi.json"
 
 _ABOUT = """\
 Recipients list what was shared with them, and read tables through presigned URLs or with

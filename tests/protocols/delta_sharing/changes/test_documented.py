@@ -13,7 +13,7 @@ from support.gateways.shared_lake import LakeTable, SharedLake
 from support.tables.deltalog import Action, add, metadata, protocol, remove
 from support.tables.vectors import inline_vector
 
-from sluicegate.protocols.openapi import document
+from sluicegate.protocols.openapi.document import document
 
 WAYS = {"feed": (feed, "ChangesAnswer"), "stream": (stream, "QueryAnswer")}
 PLAIN = [

@@ -11,7 +11,7 @@ import pytest
 
 from sluicegate import __version__
 from sluicegate.api import errors
-from sluicegate.protocols.openapi import document
+from sluicegate.protocols.openapi.document import document
 
 DOCUMENT = document("https://share.example", "/delta-sharing")
 PARAMETER = re.compile(r"\{(\w+)(:\w+)?\}")

@@ -8,7 +8,7 @@ import pytest
 from starlette.applications import Starlette
 from support.clients.asgi import ask
 
-from sluicegate.protocols.openapi import route
+from sluicegate.protocols.openapi import document as described
 from sluicegate.protocols.openapi.document import document
 from sluicegate.protocols.openapi.route import openapi_route
 
@@ -32,7 +32,7 @@ async def test_the_document_is_built_once_when_it_is_first_requested(
         built.append((public_url, prefix))
         return {}
 
-    monkeypatch.setattr(route, "document", build)
+    monkeypatch.setattr(described, "document", build)
     app = Starlette(routes=[openapi_route("https://share.example", "/p")])
     assert built == []
     assert [(await ask(app, "/p/openapi.json")).body for _ in range(2)] == [b"{}"] * 2

@@ -9,7 +9,6 @@ import io
 from typing import Any
 
 import anyio.to_thread
-import fastavro
 import orjson
 import pyarrow as pa
 
@@ -136,6 +135,8 @@ def _manifest_list(view: IcebergView, manifests: list[dict[str, Any]]) -> bytes:
 
 
 def _avro(schema: AvroSchema, rows: list[dict[str, Any]], headers: dict[str, str]) -> bytes:
+    import fastavro  # imported late: clients whose scans are planned here read no manifests
+
     buffer = io.BytesIO()
     fastavro.writer(buffer, schema, rows, codec="deflate", metadata=headers, sync_marker=_SYNC_MARKER)
     return buffer.getvalue()
