@@ -1,0 +1,75 @@
+"""Random filters over random Delta tables: Spark's Iceberg client gives the rows that Delta Lake gives.
+
+A failure names the table's seed and the number of the filter, which together repeat it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+from support.filters.generate import random_filter
+from support.filters.oracle import comparable
+from support.filters.spark_sql import condition
+from support.filters.tree import shown
+from support.gateways.filtered_tables import SCHEMA, SHARE, FilteredTables, filtered_tables
+from support.process.spark import require_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+CATALOG = "spark.sql.catalog.random_filters"
+PUSHDOWN = "spark.sql.parquet.filterPushdown"
+SEEDS = range(100, 106)
+FILTERS = 10
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilteredTables]:
+    require_spark()
+    with filtered_tables(tmp_path_factory.mktemp("random-filters"), SEEDS) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shared(spark: SparkSession, gateway: FilteredTables) -> Iterator[SparkSession]:
+    """Spark with the share as a catalog, as documented.
+
+    It reads the Delta tables without pushing filters into Parquet files: with them, it does not find
+    the dates that the Julian calendar lacks (1582-10-05 to 1582-10-14).
+    """
+    spark.conf.set(PUSHDOWN, "false")
+    spark.conf.set(CATALOG, "org.apache.iceberg.spark.SparkCatalog")
+    settings = {
+        "type": "rest",
+        "uri": gateway.profile["icebergEndpoint"],
+        "warehouse": SHARE,
+        "token": gateway.profile["bearerToken"],
+        "http-client.type": "urlconnection",  # Iceberg's own choice is in its AWS bundle
+    }
+    for key, value in settings.items():
+        spark.conf.set(f"{CATALOG}.{key}", value)
+    yield spark
+    spark.conf.unset(PUSHDOWN)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_spark_reads_the_rows_that_match(
+    shared: SparkSession, gateway: FilteredTables, seed: int
+) -> None:
+    name = f"t{seed}"
+    table = gateway.tables[name]
+    delta = shared.read.format("delta").load(str(gateway.lake / name))
+    iceberg = shared.table(f"random_filters.{SCHEMA}.{name}")
+    for number in range(FILTERS):
+        tree = random_filter(table, Random(f"{seed}-{number}"), table.columns)
+        sql = condition(tree)
+        expected, found = rows(delta.where(sql)), rows(iceberg.where(sql))
+        assert found == expected, f"table {seed}, filter {number}: {shown(tree)}"
+
+
+def rows(frame: DataFrame) -> list[tuple[tuple[str, str], ...]]:
+    """The rows of a query, in a form in which NaN equals itself."""
+    return sorted(map(comparable, frame.toArrow().to_pylist()))
