@@ -33,6 +33,7 @@ from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.tables.reading.reader import TableReader
+from sluicegate.tables.snapshot import TableMetadata as DeltaMetadata
 
 TYPES = {"day": "date", "at": "timestamp", "land": "string", "price": "decimal(9,2)"}
 METADATA = table_metadata(
@@ -64,17 +65,22 @@ class Local:
         return [f"file://{self.folder}/{path}" for path in paths]
 
 
-async def written(folder: Path, stats: bool = True) -> IcebergView:
+async def written(
+    folder: Path,
+    stats: bool = True,
+    metadata: DeltaMetadata = METADATA,
+    partitions: Sequence[dict[str, str | None]] = PARTITIONS,
+) -> IcebergView:
     """Two rows for each partition, in files that have only the column `id`."""
     rows = []
-    for number, values in enumerate(PARTITIONS):
+    for number, values in enumerate(partitions):
         ids = pa.table({"id": pa.array([number * 10, number * 10 + 1], pa.int64())})
         pq.write_table(ids, folder / f"{number}.parquet")
         size = (folder / f"{number}.parquet").stat().st_size
         text = orjson.dumps({"numRecords": 2}).decode() if stats else None
         partition = orjson.dumps(values).decode()
         rows.append(file(f"{number}.parquet", size=size, partition_values=partition, stats=text))
-    view = await iceberg_view(METADATA, snapshot(*rows).files)
+    view = await iceberg_view(metadata, snapshot(*rows).files)
     return replace(view, paths=Local(folder))
 
 
@@ -151,6 +157,21 @@ async def test_the_rows_have_the_values_of_their_partitions(
     view = await written(tmp_path)
     rows = await rows_of(view, tmp_path, parse(row_filter))
     assert rows == [row for row in ROWS if row[0] in expected]
+
+
+@pytest.mark.parametrize("literal", ["0.1", "0.10000000149011612"])
+@pytest.mark.parametrize(
+    ("test", "is_true"),
+    [("=", True), (">=", True), ("<=", True), ("<", False), (">", False), ("!=", False)],
+)
+async def test_floats_are_compared_with_single_precision(
+    tmp_path: Path, test: str, is_true: bool, literal: str
+) -> None:
+    """Both literals mean the same `float`, but PyIceberg compares what it has as doubles."""
+    metadata = table_metadata([schema_field("id", "long"), schema_field("share", "float")], ["share"])
+    view = await written(tmp_path, metadata=metadata, partitions=[{"share": "0.1"}])
+    rows = await rows_of(view, tmp_path, parse(f"share {test} {literal} or id = 1"))
+    assert [row[0] for row in rows] == ([0, 1] if is_true else [1])
 
 
 async def test_without_a_filter_all_rows_are_read(tmp_path: Path) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
 
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
+from sluicegate.protocols.iceberg_rest.planning.expressions.tree import Json
 from sluicegate.protocols.iceberg_rest.planning.expressions.values import Kind, kind_of
 from sluicegate.protocols.iceberg_rest.planning.specs import spec_without
 from sluicegate.tables.iceberg.shape import IcebergShape, PartitionField
@@ -16,6 +17,7 @@ from sluicegate.tables.iceberg.shape import IcebergShape, PartitionField
 _AS_THEY_ARE = frozenset(
     ("boolean", "int", "long", "string", "double", "date", "timestamp", "timestamptz")
 )
+_NOTHING: Mapping[int, Sequence[Json]] = {}
 
 
 class PartitionReader:
@@ -24,12 +26,19 @@ class PartitionReader:
     Args:
         shape: The shape of the table at the snapshot's version.
         dialect: How the client reads partition values.
+        compared: The literals that the client compares with the values, by places.
     """
 
-    def __init__(self, shape: IcebergShape, dialect: Dialect = Dialect.STANDARD) -> None:
+    def __init__(
+        self,
+        shape: IcebergShape,
+        dialect: Dialect = Dialect.STANDARD,
+        compared: Mapping[int, Sequence[Json]] = _NOTHING,
+    ) -> None:
         self._dialect = dialect
         self._shape = shape
         self._all_fields = spec_without((), shape)
+        self._compared = compared
         self._fields: Sequence[tuple[PartitionField, Kind | None]] = [
             (field, kind_of(str(field.source.type))) for field in shape.partition_fields
         ]
@@ -72,22 +81,30 @@ class PartitionReader:
         field = self._fields[place][0]
         try:
             written = kind.single_value(value)
-            if self._dialect is Dialect.PYICEBERG:
-                return _unconverted(str(field.source.type), value, written)
-            return written
+            if self._dialect is not Dialect.PYICEBERG:
+                return written
+            if field.source.type == "float":
+                return _as_compared(kind, value, self._compared.get(place, ()), written)
+            return _unconverted(str(field.source.type), value)
         except ValueError:
             raise _inexpressible(field, partition.get(field.key)) from None
 
 
-def _unconverted(kind: str, value: Any, written: Any) -> Any:
+def _unconverted(type_: str, value: Any) -> Any:
     """A JSON value that is the value of the column in PyIceberg without a conversion."""
-    if kind in _AS_THEY_ARE:
+    if type_ in _AS_THEY_ARE:
         return value
-    if kind == "float":
-        return written
-    if kind.startswith("decimal") and value == int(value):
+    if type_.startswith("decimal") and value == int(value):
         return int(value)
     raise ValueError("PyIceberg would need a conversion")
+
+
+def _as_compared(kind: Kind, value: Any, literals: Sequence[Json], written: Any) -> Any:
+    """A number of single precision as the literal that means it, or else as it is written.
+
+    PyIceberg compares both as doubles, in which 0.1 and its single precision differ.
+    """
+    return next((float(each) for each in literals if kind.of_literal(each) == value), written)
 
 
 def _inexpressible(field: PartitionField, text: str | None) -> UnsupportedOperation:

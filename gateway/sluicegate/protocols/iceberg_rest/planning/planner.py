@@ -11,6 +11,7 @@ import orjson
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
+from sluicegate.protocols.iceberg_rest.planning.expressions.decisions import compared_literals
 from sluicegate.protocols.iceberg_rest.planning.incremental import appended_files
 from sluicegate.protocols.iceberg_rest.planning.pages import (
     EVERYTHING,
@@ -19,6 +20,7 @@ from sluicegate.protocols.iceberg_rest.planning.pages import (
     page_size,
     pages,
 )
+from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
 from sluicegate.protocols.iceberg_rest.planning.selection import TaskSelection, select
 from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
@@ -108,9 +110,10 @@ class ScanPlanner:
             selection, rest = await _select(view, files, request, page)
         columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
         statistics = Statistics(view.snapshot.metadata, columns, request.stats_fields)
-        encoder = TaskEncoder(
-            view, selection, statistics, self._blobs.get(request.dialect), request.dialect
-        )
+        compared = compared_literals(request.filter, columns)
+        partitions = PartitionReader(view.shape, request.dialect, compared)
+        blobs = self._blobs.get(request.dialect)
+        encoder = TaskEncoder(view, selection, statistics, blobs, partitions)
         parts = self._parts(view, request, selection, encoder, rest)
         first = await anext(parts)
         return _joined(head, first, parts)

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.protocols.common.column_values import integers, texts
-from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
 from sluicegate.protocols.iceberg_rest.planning.selection import NOTHING_LEFT, TaskSelection
 from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
@@ -46,7 +45,7 @@ class TaskEncoder:
         selection: The files and residuals.
         statistics: Encodes the statistics that the client requests.
         blobs: Finds deletion vectors. `None` if the client cannot read any.
-        dialect: How the client reads partition values.
+        partitions: Reads the values of partitions for the client.
 
     Attributes:
         delete_files: The delete files that the tasks so far refer to.
@@ -58,14 +57,14 @@ class TaskEncoder:
         selection: TaskSelection,
         statistics: Statistics,
         blobs: VectorBlobs | None,
-        dialect: Dialect,
+        partitions: PartitionReader,
     ) -> None:
         self.delete_files: list[bytes] = []
         self._view = view
         self._selection = selection
         self._statistics = statistics
         self._blobs = blobs
-        self._partitions = PartitionReader(view.shape, dialect)
+        self._partitions = partitions
         self._members: dict[str, bytes] = {}
         self._templates: dict[str, tuple[str, str, bool]] = {}
         self._uncounted = _always_true(view.shape)

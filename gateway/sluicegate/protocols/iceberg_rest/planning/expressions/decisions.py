@@ -20,10 +20,12 @@ from sluicegate.protocols.iceberg_rest.planning.expressions.tree import (
     AllOf,
     AnyOf,
     Expression,
+    Json,
     Op,
     TermTest,
     all_of,
     any_of,
+    column_tests,
 )
 from sluicegate.protocols.iceberg_rest.planning.expressions.values import kind_of
 
@@ -116,6 +118,20 @@ class Decisions:
         decided = _Decided(column.place, holds)
         self._decided.append(decided)
         return decided
+
+
+def compared_literals(expression: Expression, columns: Columns) -> dict[int, list[Json]]:
+    """The literals that a filter compares with partition columns, by the places of these.
+
+    Raises:
+        InvalidRequest: The filter names a column that the table does not have.
+    """
+    found: dict[int, list[Json]] = {}
+    for test in column_tests(expression):
+        place = columns.find(test.term.name, "filter").place
+        if place is not None and test.literals and test.term.transform is None:
+            found.setdefault(place, []).extend(test.literals)
+    return found
 
 
 def _transformed(test: TermTest, primitive: str) -> Callable[[Any], bool] | None:
