@@ -54,8 +54,8 @@ def _test(test: Test) -> dict[str, Any]:
 
 def _with_prefix(column: Column, prefix: str) -> dict[str, Any]:
     tests = [_test(Test(Op.GREATER_OR_EQUAL, column, (prefix,)))]
-    if prefix and ord(prefix[-1]) < _LAST_CHARACTER:
-        tests += [_test(Test(Op.LESS, column, (prefix[:-1] + chr(ord(prefix[-1]) + 1),)))]
+    if stem := prefix.rstrip(chr(_LAST_CHARACTER)):
+        tests += [_test(Test(Op.LESS, column, (stem[:-1] + chr(ord(stem[-1]) + 1),)))]
     return {"op": "and", "children": tests}
 
 
