@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -60,7 +61,8 @@ class PartitionReader:
             missing = [place for place, value in enumerate(values) if value is None]
             spec = spec_without(missing, self._shape)
             values = [value for value in values if value is not None]
-        return b'"spec-id":%d,"partition":%b' % (spec, orjson.dumps(values))
+        written = json.dumps(values, separators=(",", ":"))  # orjson refuses large decimals as integers
+        return b'"spec-id":%d,"partition":%b' % (spec, written.encode())
 
     def _value(self, partition: dict[str, str | None], place: int) -> tuple[Any, Kind]:
         field, kind = self._fields[place]

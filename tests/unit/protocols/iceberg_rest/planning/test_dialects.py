@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import orjson
@@ -26,7 +27,7 @@ def shape_of(*kinds: str) -> IcebergShape:
 def members(shape: IcebergShape, *values: str | None) -> dict[str, Any]:
     partition = orjson.dumps({f"p{place}": value for place, value in enumerate(values)}).decode()
     text = PartitionReader(shape, Dialect.PYICEBERG).members(partition)
-    found: dict[str, Any] = orjson.loads(b"{%b}" % text)
+    found: dict[str, Any] = json.loads(b"{%b}" % text)  # orjson reads large integers as floats
     return found
 
 
@@ -53,6 +54,7 @@ def test_clients_are_known_by_their_user_agent(agent: str | None, dialect: Diale
         ("timestamp", "2024-01-02 03:04:05.000006", 1704164645000006),
         ("timestamp_ntz", "2024-01-02 03:04:05", 1704164645000000),
         ("decimal(9,2)", "-2.00", -2),
+        ("decimal(38,2)", f"{-(10**36) + 1}.00", -(10**36) + 1),
         ("float", "1.1", 1.1),
         ("double", "1", 1.0),
         ("boolean", "false", False),
