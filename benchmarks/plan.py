@@ -3,58 +3,52 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import statistics
-import time
-from collections.abc import Awaitable, Callable
 from typing import Any
 
-import orjson
-from support.gateways.memory_gateway import KEYS
-
 from benchmarks.peers.pyiceberg_plan import planning_seconds
-from benchmarks.support.iceberg_plan import synthetic_view, tasks_in
+from benchmarks.support.http import Connection
+from benchmarks.support.iceberg_requests import IcebergRequests, Scan
 from benchmarks.support.report import Report
 from benchmarks.support.scale import SHA256, sha256_per_cpu_second
+from benchmarks.support.shared_table import shared_table
 from benchmarks.support.table import ORDER_IDS_A_FILE, partition_date
-from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
-from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
-from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
-from sluicegate.protocols.iceberg_rest.view import IcebergView
-from sluicegate.signing.opaque_tokens import TokenSigner
-from sluicegate.tables.reading.reader import TableReader
-
-Plan = Callable[[bytes], Awaitable[bytes]]
+from benchmarks.support.usage import spent
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of this benchmark."""
     parser.add_argument("--files", type=int, default=10_000, help="files (default 10000)")
     parser.add_argument("--left", type=int, default=28, help="files that match (default 28)")
-    parser.add_argument("--requests", type=int, default=10, help="requests of a round (default 10)")
+    parser.add_argument(
+        "--compressed", metavar="CODING", nargs="?", const="gzip", help="of the answers (default gzip)"
+    )
+    parser.add_argument("--requests", type=int, default=10, help="scans of a round (default 10)")
     parser.add_argument("--rounds", type=int, default=5, help="measurements (default 5)")
 
 
 def run(options: argparse.Namespace) -> Report:
-    """The steps from the body of a request to that of its response, in this process."""
-    return asyncio.run(_run(options))
-
-
-async def _run(options: argparse.Namespace) -> Report:
-    view = await synthetic_view(options.files)
-    plan = _planner(view)
-    everything, some = b"{}", orjson.dumps({"filter": _filter(options)})
-    first_start = time.process_time()
-    left = tasks_in(await plan(some))
-    first = time.process_time() - first_start
-    assert left == options.left, f"{left} files were planned"
+    """One scan of all files loads the table; the first filter reads statistics; then warm scans."""
+    coding = {"accept-encoding": options.compressed} if options.compressed else {}
+    with (
+        shared_table(options.files) as table,
+        Connection(table.gateway.address) as connection,
+    ):
+        pid, client = table.gateway.pid, IcebergRequests(table.gateway, coding)
+        everything = client.scan({})
+        assert len(everything.tasks) == options.files, f"{len(everything.tasks)} files were planned"
+        with spent(pid) as first:
+            some = client.scan({"filter": _filter(options)})
+        assert len(some.tasks) == options.left, f"{len(some.tasks)} files were planned"
+        scans = {"": _Rounds(pid, everything), "predicate_": _Rounds(pid, some)}
+        for _ in range(options.rounds):
+            for rounds in scans.values():
+                rounds.measure(connection, options.requests)
+        figures: dict[str, float] = {"first_predicate_cpu_seconds": first.cpu_seconds}
+        for name, rounds in scans.items():
+            figures |= rounds.figures(name)
+        figures[SHA256] = sha256_per_cpu_second()
     everyone, filtered = planning_seconds(options.files, options.left, options.rounds)
-    figures = {
-        "cpu_seconds_per_request": await _cpu_seconds(plan, everything, options),
-        "predicate_cpu_seconds_per_request": await _cpu_seconds(plan, some, options),
-        "first_predicate_cpu_seconds": first,
-        SHA256: sha256_per_cpu_second(),
-    }
     peer = {
         "cpu_seconds_per_request": everyone,
         "predicate_cpu_seconds_per_request": filtered,
@@ -62,24 +56,32 @@ async def _run(options: argparse.Namespace) -> Report:
     return Report(figures, {"pyiceberg_plan_files": peer})
 
 
-def _planner(view: IcebergView) -> Plan:
-    planner = ScanPlanner(TableReader({}, 0), PlanTokens(TokenSigner(KEYS, 3600)), {})
+class _Rounds:
+    """Rounds of one scan, whose responses are read and thrown away."""
 
-    async def plan(body: bytes) -> bytes:
-        parts = await planner.plan(view, PlanRequest.parse(body))
-        return b"".join([part async for part in parts])
+    def __init__(self, pid: int, scan: Scan) -> None:
+        self._pid = pid
+        self._scan = scan
+        self._cpu: list[float] = []
+        self._total: list[float] = []
+        self._size = 0
 
-    return plan
+    def measure(self, connection: Connection, scans: int) -> None:
+        """Send the requests of one round."""
+        with spent(self._pid) as used:
+            for _ in range(scans):
+                answers = [connection.ask(request) for request in self._scan.requests]
+                self._total.append(sum(answer.total_seconds for answer in answers))
+                self._size = sum(answer.size for answer in answers)
+        self._cpu.append(used.cpu_seconds / scans)
 
-
-async def _cpu_seconds(plan: Plan, body: bytes, options: argparse.Namespace) -> float:
-    rounds: list[float] = []
-    for _ in range(options.rounds):
-        start = time.process_time()
-        for _ in range(options.requests):
-            await plan(body)
-        rounds.append((time.process_time() - start) / options.requests)
-    return statistics.median(rounds)
+    def figures(self, name: str) -> dict[str, float]:
+        """The medians of all rounds, each named with a prefix."""
+        return {
+            f"{name}cpu_seconds_per_request": statistics.median(self._cpu),
+            f"{name}total_seconds": statistics.median(self._total),
+            f"{name}answer_mb": self._size / 1_000_000,
+        }
 
 
 def _filter(options: argparse.Namespace) -> dict[str, Any]:

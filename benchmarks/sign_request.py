@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from urllib.parse import quote, urlsplit
 
 import orjson
@@ -15,13 +14,13 @@ from benchmarks.peers.bare_route import bare_server
 from benchmarks.peers.remote_signing import CONSTANT, HEADERS
 from benchmarks.support.gateway import ServedGateway
 from benchmarks.support.http import encode
+from benchmarks.support.iceberg_requests import IcebergRequests
 from benchmarks.support.load import ask_concurrently, bodies
 from benchmarks.support.report import Figures, Report
 from benchmarks.support.scale import SHA256, sha256_per_cpu_second
 from benchmarks.support.shared_table import shared_table
 from benchmarks.support.usage import spent
 
-_TABLE = "/iceberg/v1/shares/sales/namespaces/eu/tables/orders"
 _MOST_PATHS = 1000
 # What Iceberg's Java library sends for a read of a file.
 _HEADERS = {
@@ -57,7 +56,7 @@ def run(options: argparse.Namespace) -> Report:
         million = _Target(many.gateway.pid, many.gateway.address, _sign_requests(many.gateway))
         sent = [body.partition(b"\r\n\r\n")[2] for body in requests]
         peers = {
-            name: _Target(bare.pids[0], bare.address, _posts(bare.address + path, {}, sent))
+            name: _Target(bare.pids[0], bare.address, _posts(bare.address + path, sent))
             for name, path in (
                 ("bare_starlette_route", CONSTANT),
                 ("headers_signed_by_botocore", HEADERS),
@@ -112,54 +111,26 @@ class _Target:
 
 def _sign_requests(served: ServedGateway) -> list[bytes]:
     """A request to sign for each of many files of the table, which the gateway is asked to plan."""
-    config = _answer(served, "GET", "", {"X-Iceberg-Access-Delegation": "remote-signing"})["config"]
-    plan = _answer(served, "POST", "/plan", {}, {})
-    tasks = plan.get("file-scan-tasks") or _tasks(served, plan["plan-tasks"][0])
-    paths = [task["data-file"]["file-path"] for task in tasks[:_MOST_PATHS]]
-    sent = [
-        orjson.dumps(
-            {
-                "region": config["client.region"],
-                "uri": f"{config['s3.endpoint']}/{quote(path.removeprefix('s3://'), safe='/~')}",
-                "method": "GET",
-                "headers": _HEADERS,
-                "provider": "s3",
-            }
-        )
+    client = IcebergRequests(served)
+    config = client.get(headers={"X-Iceberg-Access-Delegation": "remote-signing"})["config"]
+    tasks = client.scan({}, enough=_MOST_PATHS).tasks[:_MOST_PATHS]
+    paths = [task["data-file"]["file-path"] for task in tasks]
+    sent = (
+        {
+            "region": config["client.region"],
+            "uri": f"{config['s3.endpoint']}/{quote(path.removeprefix('s3://'), safe='/~')}",
+            "method": "GET",
+            "headers": _HEADERS,
+            "provider": "s3",
+        }
         for path in paths
-    ]
-    requests = _posts(f"{served.address}{_TABLE}/sign", _authorized(served), sent)
+    )
+    requests = [client.post("/sign", body) for body in sent]
     (signed,) = bodies(served.address, requests[:1])
     assert urlsplit(orjson.loads(signed)["uri"]).query
     return requests
 
 
-def _tasks(served: ServedGateway, plan_task: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = _answer(served, "POST", "/tasks", {}, {"plan-task": plan_task})[
-        "file-scan-tasks"
-    ]
-    return found
-
-
-def _answer(
-    served: ServedGateway,
-    method: str,
-    path: str,
-    headers: Mapping[str, str],
-    body: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    content = b"" if body is None else orjson.dumps(body)
-    request = encode(
-        method, f"{served.address}{_TABLE}{path}", _authorized(served) | dict(headers), content
-    )
-    (answer,) = bodies(served.address, [request])
-    found: dict[str, Any] = orjson.loads(answer)
-    return found
-
-
-def _posts(url: str, headers: Mapping[str, str], sent: Sequence[bytes]) -> list[bytes]:
-    return [encode("POST", url, {**headers, "content-type": "application/json"}, body) for body in sent]
-
-
-def _authorized(served: ServedGateway) -> dict[str, str]:
-    return {"authorization": f"Bearer {served.token}"}
+def _posts(url: str, sent: Sequence[bytes]) -> list[bytes]:
+    headers = {"content-type": "application/json"}
+    return [encode("POST", url, headers, body) for body in sent]
