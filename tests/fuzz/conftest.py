@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote_plus
 
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from support.fuzz.fuzzing import Fuzzer
+from support.fuzz.iceberg_places import IcebergPlace, iceberg_place
 from support.gateways.gateway import sluicegate, write_configuration
-from support.gateways.in_process import in_process_gateway
+from support.gateways.in_process import Request, in_process_gateway
 from support.gateways.reader_gateway import SCHEMA, SHARE, shared_folders, shared_tables
 from support.tables.protocol_tables import settings, shares, write_tables
 from support.tables.reader_tables.tables import ReaderTables
@@ -141,3 +144,23 @@ def asset_places() -> list[dict[str, str]]:
         {**place, "volume": "manuals", "skill": "sql-style"},
         {**place, "volume": "gone", "skill": "broken", "version": "9", "alias": "lost"},
     ]
+
+
+@pytest.fixture(scope="session")
+def iceberg_places(fuzzer: Fuzzer, places: list[dict[str, str]]) -> list[IcebergPlace]:
+    """All tables that the recipient may name, as its Iceberg client knows them."""
+    return [iceberg_place(fuzzer, place) for place in places]
+
+
+@pytest.fixture(scope="session")
+def rival(fuzzer: Fuzzer, oauth_client: tuple[str, str]) -> Fuzzer:
+    """Another recipient of the share `sales`."""
+    credentials = base64.b64encode(":".join(map(quote_plus, oauth_client)).encode()).decode()
+    headers = [
+        ("authorization", f"Basic {credentials}"),
+        ("content-type", "application/x-www-form-urlencoded"),
+    ]
+    answer = fuzzer.gateway.send(
+        Request("POST", "/oauth/token", headers, b"grant_type=client_credentials")
+    )
+    return Fuzzer(fuzzer.gateway, answer.json["access_token"], fuzzer.secrets)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import os
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import httpx
-import orjson
 from support.fuzz import fuzz_values as values
+from support.fuzz.damaged_json import KINDS
 from support.process.process_memory import resident_bytes
 from support.servers.delegation import (
     API,
@@ -38,26 +37,12 @@ _SEED = int(os.environ.get("SLUICEGATE_FUZZ_SEED", "11"))
 _AT_ONCE = 20  # synchronous requests
 _STATUSES = (200, 202, 400, 403, 404, 409, 413)
 _MOST_SHOWN = 10_000  # characters of an answer
-_MARKER = "here-is-the-value"
 _ODD: Sequence[Any] = (
     *(None, True, 0, -1, 9, 10, 1.5, 1e300, [], {}, [[]], {"": ""}, ["a", 1, None], *values.INTEGERS),
     *(*values.NAMES, *values.NUMERALS, *values.TIMESTAMPS, "TABLE_PURGE", "prod", CATALOG),
     *("s3://lake/a", "s3://other/a", "s3://lake/../x", "s3://", "file:///etc/passwd"),
     *({"location": "s3://lake/x"}, {"write.data.path": "s3://other/"}, [{"prefix": "s3://other/"}]),
 )
-# Texts of JSON that no library writes.
-_LITERALS = (
-    *(literal.encode("utf-8") for literal in values.LITERALS),
-    *(b"\xff", b'"\xc0\xaf"', b'"\xed\xa0\x80"', b"\x00", b"NaN", rb'"\udc00"', rb'"\u0000\ud83d"'),
-    *(b"9" * 20_000, b"-" + b"9" * 400, b"1e99999", b"0." + b"1" * 5_000, b'"' + b"x" * 70_000 + b'"'),
-    *(b"[" * 99 + b"]" * 99, b'{"a":' * 95 + b"1" + b"}" * 95, b"[" + b"0," * 50_000 + b"0]"),
-    *(
-        b"{" + b'"location":"s3://x/",' * 9_000 + b'"a":1}',
-        b'["s3://other/"]',
-        b'"' + rb"\n" * 3_000 + b'"',
-    ),
-)
-_ENCODINGS = ("utf-16", "utf-16-le", "utf-32", "utf-7", "utf-8-sig", "latin-1")
 _QUERIES = ("", "", "", "?status_names=asynchronous", "?status_names=%00", "?x=" + "y" * 3_000)
 
 
@@ -82,83 +67,8 @@ def _valid(dice: random.Random) -> dict[str, Any]:
     )
 
 
-def _containers(value: Any) -> list[Any]:
-    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    inner = [found for each in members for found in _containers(each)]
-    return ([value] if isinstance(value, dict | list) and value else []) + inner
-
-
-def _changed(document: Any, dice: random.Random, value: Any) -> None:
-    """Replace, leave out, rename or add one member somewhere in a document."""
-    target = dice.choice(_containers(document))
-    key = dice.choice(list(target)) if isinstance(target, dict) else dice.randrange(len(target))
-    change = dice.random()
-    if change < 0.6:
-        target[key] = value
-    elif change < 0.7:
-        del target[key]
-    elif isinstance(target, list):
-        target.append(value)
-    elif change < 0.8:
-        target[dice.choice(values.NAMES)] = target.pop(key)
-    else:
-        target[dice.choice((*values.NAMES, "location", "statistics-path", "extra", "metadata"))] = value
-
-
-def _with_values(dice: random.Random) -> bytes:
-    document = _valid(dice)
-    for _ in range(dice.randint(0, 3)):
-        if _containers(document):
-            _changed(document, dice, copy.deepcopy(dice.choice(_ODD)))
-    return orjson.dumps(document, option=orjson.OPT_NON_STR_KEYS) if _fits(document) else b"{}"
-
-
-def _fits(value: Any) -> bool:
-    """Whether this library writes all integers of it."""
-    try:
-        orjson.dumps(value)
-    except orjson.JSONEncodeError:
-        return False
-    return True
-
-
-def _with_literal(dice: random.Random) -> bytes:
-    document = _valid(dice)
-    _changed(document, dice, _MARKER)
-    return orjson.dumps(document).replace(f'"{_MARKER}"'.encode(), dice.choice(_LITERALS))
-
-
-def _with_bytes(dice: random.Random) -> bytes:
-    data = bytearray(orjson.dumps(_valid(dice)))
-    for _ in range(dice.randint(1, 4)):
-        place, change = dice.randrange(len(data)), dice.random()
-        if change < 0.4:
-            data[place] = dice.randrange(256)
-        elif change < 0.6:
-            del data[place : place + dice.randint(1, 50)]
-        elif change < 0.8:
-            data[place:place] = data[place : place + dice.randint(1, 200)]
-        else:
-            data[place:place] = dice.choice((b'"', b"{", b"]", b"\\u0000", b"\\ud800", b",", b"\xff"))
-        data = data or bytearray(b" ")
-    return bytes(data)
-
-
-def _reencoded(dice: random.Random) -> bytes:
-    return orjson.dumps(_valid(dice)).decode().encode(dice.choice(_ENCODINGS))
-
-
-def _whole(dice: random.Random) -> bytes:
-    return dice.choice((*_LITERALS, b"", b"null", b"[]", b"{}", dice.randbytes(300)))
-
-
-_KINDS: Sequence[Callable[[random.Random], bytes]] = (
-    *(_with_values,) * 4,
-    *(_with_literal,) * 3,
-    *(_with_bytes,) * 2,
-    _reencoded,
-    _whole,
-)
+def _payload(dice: random.Random) -> bytes:
+    return dice.choice(KINDS)(_valid(dice), dice, _ODD)
 
 
 async def test_damaged_payloads_are_taken_or_refused(tmp_path: Path) -> None:
@@ -170,7 +80,7 @@ async def test_damaged_payloads_are_taken_or_refused(tmp_path: Path) -> None:
         running_service(desk, FolderPurge(tmp_path), with_worker=False) as service,
     ):
         for case in range(_CASES):
-            content = dice.choice(_KINDS)(dice)
+            content = _payload(dice)
             try:
                 answer = await _post(service, content, dice)
                 _judge(answer)
@@ -202,7 +112,7 @@ async def test_damaged_payloads_are_executed_or_refused(tmp_path: Path) -> None:
     retry = {"max_attempts": 1}  # what fails is answered, and not tried again
     async with aclosing(store), running_service(desk, _Nothing(), retry=retry) as service:
         for _ in range(_CASES // _AT_ONCE // 2):
-            contents = [dice.choice(_KINDS)(dice) for _ in range(_AT_ONCE)]
+            contents = [_payload(dice) for _ in range(_AT_ONCE)]
             executed = [_execute(service, content) for content in contents]
             statuses += Counter(await asyncio.gather(*executed))
     assert statuses.keys() >= {200, 400, 403}

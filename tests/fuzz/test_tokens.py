@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterator
 from urllib.parse import quote
 
@@ -11,6 +9,7 @@ import orjson
 import pytest
 from support.fuzz.fuzz_strategies import mutated
 from support.fuzz.fuzzing import Fuzzer
+from support.fuzz.iceberg_places import decoded_token
 from support.gateways.in_process import in_process_gateway
 
 from sluicegate.config import Settings
@@ -28,7 +27,7 @@ def genuine(fuzzer: Fuzzer, configured: Settings) -> list[str]:
 
 
 def test_changed_tokens_are_refused(fuzzer: Fuzzer, genuine: list[str]) -> None:
-    known = {_decoded(token) for token in genuine}
+    known = {decoded_token(token) for token in genuine}
 
     def act(token: str) -> None:
         statuses = [
@@ -39,7 +38,7 @@ def test_changed_tokens_are_refused(fuzzer: Fuzzer, genuine: list[str]) -> None:
             ),
             fuzzer.ask("POST", f"{TABLE}/queries/{quote(token, safe='')}").status,
         ]
-        if token and _decoded(token) not in known:
+        if token and decoded_token(token) not in known:
             assert set(statuses) <= {400, 404}
 
     fuzzer.run("tokens", mutated(genuine), act)
@@ -68,10 +67,3 @@ def _query_ids(fuzzer: Fuzzer, configured: Settings) -> Iterator[str]:
         body = b'{"idempotencyKey":"k"}'
         answer = asking.ask("POST", f"{TABLE}/query", [ASYNC], body)
         yield answer.lines[0]["queryStatus"]["queryId"]
-
-
-def _decoded(token: str) -> bytes | str:
-    try:
-        return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        return token

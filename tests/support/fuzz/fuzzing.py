@@ -22,6 +22,7 @@ from sluicegate.telemetry.setup import configure
 T = TypeVar("T")
 
 SEED = "SLUICEGATE_FUZZ_SEED"
+TIMES = "SLUICEGATE_FUZZ_TIMES"
 # How many requests each part sends at least; the part "documented" for each operation and mode.
 REQUESTS = {
     "documented": 100,
@@ -36,6 +37,11 @@ REQUESTS = {
     "addresses": 3_000,
     "changes": 1_500,
     "oauth": 500,
+    "plans": 700,
+    "plan tokens": 300,
+    "sign requests": 700,
+    "generated files": 300,
+    "assets": 500,
 }
 STATUSES = frozenset((200, 204, 206, 304, 400, 401, 403, 404, 405, 412, 413, 416, 429))
 UNREACHABLE = "/tables/nowhere"
@@ -60,12 +66,14 @@ class Fuzzer:
     def run(self, part: str, strategy: SearchStrategy[T], act: Callable[[T], object]) -> None:
         """Act on the part's number of values: always the same ones, unless the environment has a seed.
 
+        The environment can also say how many times as many.
+
         Args:
             part: Key of `REQUESTS`.
             strategy: Makes the values.
             act: Sends at least one request.
         """
-        examples = REQUESTS[part]
+        examples = REQUESTS[part] * int(os.environ.get(TIMES, "1"))
 
         def each(value: T) -> None:
             act(value)
