@@ -23,6 +23,9 @@ from sluicegate.protocols.iceberg_rest.loading import LoadRequest
 from sluicegate.protocols.iceberg_rest.requested import Requested
 from sluicegate.protocols.iceberg_rest.ways import FileLoads, TableWays
 
+LARGEST_SIGN_REQUEST = 64 << 10
+"""Bytes. A URI has at most 16 KiB, and headers are not larger than a store accepts."""
+
 
 class FilePlans(Protocol):
     """Plans scans, and signs requests for files."""
@@ -111,7 +114,7 @@ class FileEndpoints:
         return _json(await files.tasks(principal, table, body))
 
     async def _sign(self, request: Request, principal: Principal) -> Response:
-        body = json_object(await read_body(request, self._max_body))
+        body = json_object(await read_body(request, min(self._max_body, LARGEST_SIGN_REQUEST)))
         table = await self._requested.table(request, principal)
         check_urls(table)
         return await (await self._files()).sign(principal, table, body)

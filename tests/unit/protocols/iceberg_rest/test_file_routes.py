@@ -10,6 +10,7 @@ from support.gateways.iceberg_in_memory import IcebergInMemory
 from support.gateways.in_memory import by_name
 
 from sluicegate.protocols.common.endpoint import Endpoint
+from sluicegate.protocols.iceberg_rest import file_routes
 from sluicegate.protocols.iceberg_rest.errors import refuse
 from sluicegate.protocols.iceberg_rest.file_routes import FileEndpoints
 from sluicegate.protocols.iceberg_rest.requested import Requested
@@ -97,6 +98,15 @@ async def test_a_client_that_gets_credentials_plans_by_itself(
 @pytest.mark.parametrize("path", ["plan", "tasks", "sign"])
 async def test_bodies_have_a_limit(files: Files, path: str, body: bytes, status: int) -> None:
     assert (await files.send("POST", f"by_url/{path}", body)).status == status
+
+
+async def test_requests_to_sign_are_smaller(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_routes, "LARGEST_SIGN_REQUEST", 50)
+    statuses = [
+        (await files.send("POST", "by_url/sign", b"{}".ljust(size))).status for size in (50, 51)
+    ]
+    assert statuses == [200, 413]
+    assert (await files.send("POST", "by_url/plan", b"{}".ljust(51))).status == 200
 
 
 @pytest.mark.parametrize(("table", "status"), [("nothing", 404), ("gone", 404)])
