@@ -9,6 +9,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
+from sluicegate._util.large_inputs import run_sized
 from sluicegate.api import CatalogTable, Principal, SharedTable
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.iceberg_rest import paths as addresses
@@ -107,7 +108,7 @@ class FileByFile:
         self, principal: Principal, shared: SharedTable, body: bytes, headers: Mapping[str, str]
     ) -> AsyncIterator[bytes]:
         """A PlanTableScanResult, in parts; raises as `load` and `ScanPlanner.plan` do."""
-        request = PlanRequest.parse(body, Dialect.of(headers))
+        request = await run_sized(len(body), PlanRequest.parse, body, Dialect.of(headers))
         view = await self._view(principal, shared, request)
         return await self._planner.plan(view, request)
 
@@ -119,7 +120,8 @@ class FileByFile:
         Raises:
             NoSuchPlanId: The plan was not made for this recipient and table, or has expired.
         """
-        pinned = self._tokens.open_plan(principal, shared, plan_id)
+        # A short token can contain a long filter, because it is compressed.
+        pinned = await anyio.to_thread.run_sync(self._tokens.open_plan, principal, shared, plan_id)
         view = await self._view(principal, shared, pinned.request)
         return await self._planner.plan_again(view, pinned)
 
@@ -139,7 +141,8 @@ class FileByFile:
         Raises:
             NoSuchPlanTask: The plan task was not made for this recipient and table, or has expired.
         """
-        task = self._tokens.open_task(principal, shared, parse_plan_task(body))
+        token = await run_sized(len(body), parse_plan_task, body)
+        task = await anyio.to_thread.run_sync(self._tokens.open_task, principal, shared, token)
         view = await self._view(principal, shared, task.request)
         return await self._planner.tasks(view, task)
 

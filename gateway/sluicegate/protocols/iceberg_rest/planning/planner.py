@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 
 import anyio
 import anyio.to_thread
 import orjson
 
+from sluicegate._util.large_inputs import run_sized
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
@@ -26,13 +28,13 @@ from sluicegate.protocols.iceberg_rest.planning.selection import TaskSelection, 
 from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
 from sluicegate.protocols.iceberg_rest.planning.tasks import TaskEncoder
 from sluicegate.protocols.iceberg_rest.planning.tokens import PinnedPlan, PlanTokens
+from sluicegate.protocols.iceberg_rest.planning.turns import PlanTurns
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.tables.snapshot import FileSet
 from sluicegate.telemetry import span
 
-_BATCH_FILES = 256  # larger batches outgrow the CPU cache, and block the event loop for longer
 # Above this size of all tokens together, a page names only the next one.
 _TOKENS_BYTES = 1 << 20
 _TOKEN_BYTES = 500
@@ -53,6 +55,7 @@ class ScanPlanner:
         self._reader = reader
         self._tokens = tokens
         self._blobs = blobs
+        self._turns = PlanTurns()
 
     async def plan(self, view: IcebergView, request: PlanRequest) -> AsyncIterator[bytes]:
         """A CompletedPlanningResult, in parts. Errors are raised before the first part.
@@ -66,10 +69,10 @@ class ScanPlanner:
             TableUnreadable: The table's metadata is damaged.
             UnsupportedOperation: Iceberg clients cannot read a part of the table, or the scan is
                 incremental and the changes are not only appends.
-            Unavailable: The store does not respond.
+            Unavailable: The store does not respond, or too many scans are being planned.
         """
-        plan_id = orjson.dumps(self._tokens.plan_id(view, request))
-        head = b'{"status":"completed","plan-id":%b,"file-scan-tasks":[' % plan_id
+        plan_id = await run_sized(len(request.source), self._tokens.plan_id, view, request)
+        head = b'{"status":"completed","plan-id":%b,"file-scan-tasks":[' % orjson.dumps(plan_id)
         return await self._page(view, request, EVERYTHING, head)
 
     async def plan_again(self, view: IcebergView, pinned: PinnedPlan) -> AsyncIterator[bytes]:
@@ -107,16 +110,25 @@ class ScanPlanner:
             files = view.files
             if request.start_version is not None:
                 files = await appended_files(self._reader, view, request.start_version)
-            selection, rest = await _select(view, files, request, page)
-        columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
-        statistics = Statistics(view.snapshot.metadata, columns, request.stats_fields)
-        compared = compared_literals(request.filter, columns)
-        partitions = PartitionReader(view.shape, request.dialect, compared)
+            selection, rest = await self._select(view, files, request, page)
+            statistics = None
+            if request.stats_fields:  # of a wide table, they take too long for the event loop
+                statistics = await anyio.to_thread.run_sync(_statistics, view, request)
+            partitions = await _partitions(view, request)
         blobs = self._blobs.get(request.dialect)
         encoder = TaskEncoder(view, selection, statistics, blobs, partitions)
         parts = self._parts(view, request, selection, encoder, rest)
         first = await anext(parts)
         return _joined(head, first, parts)
+
+    async def _select(
+        self, view: IcebergView, files: FileSet, request: PlanRequest, page: PlanPage
+    ) -> tuple[TaskSelection, list[PlanPage]]:
+        """The files of the first page of a range, and the other pages."""
+        if request.filter is True and len(files) <= page_size(0) and page == EVERYTHING:
+            return TaskSelection(files, {}), []
+        step = partial(_select_page, view, files, request, page)
+        return await self._turns.run(view.table.principal.id, step)
 
     async def _parts(
         self,
@@ -128,7 +140,7 @@ class ScanPlanner:
     ) -> AsyncIterator[bytes]:
         """The tasks, and what follows them, which is the last part."""
         left, separator = request.min_rows, b""
-        for batch in selection.files.batches(_BATCH_FILES):
+        for batch in selection.files.batches(encoder.batch_files):
             encoded = await encoder.encode(batch)
             yield separator + encoded.tasks
             separator = b","
@@ -137,11 +149,16 @@ class ScanPlanner:
                 rest = []
                 break
             await anyio.lowlevel.checkpoint()  # a long plan must not starve short requests
-        tokens = [self._tokens.plan_task(view, request, page) for page in _named(request, rest)]
+        named = _named(request, rest)
+        size = len(named) * len(request.source)
+        tokens = await run_sized(size, self._plan_tasks, view, request, named)
         yield b'],"delete-files":[%b],"plan-tasks":%b}' % (
             b",".join(encoder.delete_files),
             orjson.dumps(tokens),
         )
+
+    def _plan_tasks(self, view: IcebergView, request: PlanRequest, named: list[PlanPage]) -> list[str]:
+        return [self._tokens.plan_task(view, request, page) for page in named]
 
 
 async def _joined(head: bytes, first: bytes, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -150,13 +167,20 @@ async def _joined(head: bytes, first: bytes, parts: AsyncIterator[bytes]) -> Asy
         yield part
 
 
-async def _select(
-    view: IcebergView, files: FileSet, request: PlanRequest, page: PlanPage
-) -> tuple[TaskSelection, list[PlanPage]]:
-    """The files of the first page of a range, and the other pages."""
-    if request.filter is True and len(files) <= page_size(0) and page == EVERYTHING:
-        return TaskSelection(files, {}), []
-    return await anyio.to_thread.run_sync(_select_page, view, files, request, page)
+def _statistics(view: IcebergView, request: PlanRequest) -> Statistics:
+    columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
+    return Statistics(view.snapshot.metadata, columns, request.stats_fields)
+
+
+async def _partitions(view: IcebergView, request: PlanRequest) -> PartitionReader:
+    if request.dialect is not Dialect.PYICEBERG or request.filter is True:
+        return PartitionReader(view.shape, request.dialect)
+    return await anyio.to_thread.run_sync(_partitions_for_pyiceberg, view, request)
+
+
+def _partitions_for_pyiceberg(view: IcebergView, request: PlanRequest) -> PartitionReader:
+    columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
+    return PartitionReader(view.shape, request.dialect, compared_literals(request.filter, columns))
 
 
 def _select_page(

@@ -22,6 +22,8 @@ from sluicegate.tables.snapshot import FileSet
 
 # About one second of work. Partitions must be decided exactly, so that larger filters are refused.
 MAX_DECISIONS = 2_000_000
+# JSON of all different residuals of a plan, which are in memory together.
+MAX_RESIDUALS_BYTES = 64 << 20
 NOTHING_LEFT = b"true"
 
 
@@ -115,12 +117,30 @@ def _decided(
     masks = [_mask(chunk, left) for chunk in chunks]
     kept = files.where(pa.chunked_array(masks, pa.bool_()).combine_chunks())
     distinct = {id(residual): residual for residual in left.values() if residual is not False}
-    written = {key: expression_json(residual) for key, residual in distinct.items()}
+    written = _written(distinct)
     residuals = {text: written[id(each)] for text, each in left.items() if each is not False}
     if any(residual is not True for residual in distinct.values()):
         (only, *others) = distinct.values()
         kept = _prune(view, kept, expression if others else only, columns)
     return TaskSelection(kept, residuals)
+
+
+def _written(residuals: Mapping[int, Expression]) -> dict[int, bytes]:
+    """The JSON of each residual.
+
+    Raises:
+        InvalidRequest: They are too large together.
+    """
+    written, left = {}, MAX_RESIDUALS_BYTES
+    for key, residual in residuals.items():
+        written[key] = expression_json(residual)
+        left -= len(written[key])
+        if left < 0:
+            raise InvalidRequest(
+                "filter has many values, and too many different parts of it are left in the table's "
+                "partitions: use fewer values, or read fewer partitions"
+            )
+    return written
 
 
 def _live(files: FileSet, chunks: Sequence[pa.DictionaryArray]) -> Iterator[pa.DictionaryArray]:

@@ -20,6 +20,8 @@ from sluicegate.tables.predicates.columns import TableColumn, find_column
 from sluicegate.tables.predicates.values import maximum, statistics_span
 from sluicegate.tables.snapshot import TableMetadata
 
+_WHERE = "stats-fields"
+
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
@@ -43,9 +45,15 @@ class Statistics:
     """
 
     def __init__(self, metadata: TableMetadata, columns: Columns, names: Sequence[str]) -> None:
-        found = (columns.find(name, "stats-fields") for name in names)
-        measured = (_measured(metadata, column) for column in found)
+        # Without case sensitivity, a column has many names.
+        found = {column.field.id: column for column in (columns.find(name, _WHERE) for name in names)}
+        measured = (_measured(metadata, column) for column in found.values())
         self._measured = [each for each in measured if each is not None]
+
+    @property
+    def columns(self) -> int:
+        """The number of columns that have statistics."""
+        return len(self._measured)
 
     def members(self, stats: Sequence[str | None]) -> list[str]:
         """For each file, the members with its counts and bounds, after a comma, or nothing."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
+import anyio.to_thread
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +22,8 @@ from sluicegate.protocols.iceberg_rest.view import IcebergView
 from sluicegate.tables.iceberg.shape import IcebergShape
 
 _RECORDS = re.compile(r'\{"numRecords":(\d{1,18})[,}]')
+_BATCH_FILES = 256  # larger batches outgrow the CPU cache, and block the event loop for longer
+_FEW_COLUMNS = 8  # whose statistics are about as large as the rest of a task
 UNKNOWN_RECORDS = -1
 """The number of records if there are no statistics, which Java takes for unknown, too."""
 
@@ -43,7 +47,7 @@ class TaskEncoder:
     Args:
         view: The table.
         selection: The files and residuals.
-        statistics: Encodes the statistics that the client requests.
+        statistics: Encodes the statistics that the client requests. `None` if it requests none.
         blobs: Finds deletion vectors. `None` if the client cannot read any.
         partitions: Reads the values of partitions for the client.
 
@@ -55,7 +59,7 @@ class TaskEncoder:
         self,
         view: IcebergView,
         selection: TaskSelection,
-        statistics: Statistics,
+        statistics: Statistics | None,
         blobs: VectorBlobs | None,
         partitions: PartitionReader,
     ) -> None:
@@ -69,6 +73,12 @@ class TaskEncoder:
         self._templates: dict[str, tuple[str, str, bool]] = {}
         self._uncounted = _always_true(view.shape)
 
+    @property
+    def batch_files(self) -> int:
+        """The most files of one batch: fewer if many statistics are requested."""
+        columns = 0 if self._statistics is None else self._statistics.columns
+        return max(1, _BATCH_FILES // (1 + columns // _FEW_COLUMNS))
+
     async def encode(self, files: pa.Table) -> Encoded:
         """The tasks of a batch of files (rows of `FILE_SCHEMA`).
 
@@ -79,8 +89,20 @@ class TaskEncoder:
         paths = self._view.paths.of(texts(files.column("path")))
         partitions = texts(files.column("partition_values"))
         references, deleted = await self._references(files, paths, partitions)
+        write = partial(self._encoded, files, paths, partitions, references, deleted)
+        # Each statistic takes about 10 µs, and a table can have thousands of columns.
+        return write() if self._statistics is None else await anyio.to_thread.run_sync(write)
+
+    def _encoded(
+        self,
+        files: pa.Table,
+        paths: Sequence[str],
+        partitions: Sequence[str],
+        references: Sequence[str],
+        deleted: Sequence[int],
+    ) -> Encoded:
         stats = files.column("stats").to_pylist()
-        bounds = self._statistics.members(stats)
+        bounds = [""] * len(stats) if self._statistics is None else self._statistics.members(stats)
         rows, tasks = 0, []
         for row, (path, partition, size, text) in enumerate(
             zip(_quoted(paths), partitions, integers(files.column("size")), stats, strict=True)

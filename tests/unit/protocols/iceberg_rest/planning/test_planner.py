@@ -18,6 +18,7 @@ from support.tables.memory_tables import file, snapshot
 from sluicegate.api import InvalidRequest, UnsupportedOperation
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
 from sluicegate.protocols.iceberg_rest.planning import planner as planner_module
+from sluicegate.protocols.iceberg_rest.planning import tasks
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
 from sluicegate.protocols.iceberg_rest.planning.pages import PAGE_FILES, PlanPage, page_size, pages
@@ -329,7 +330,7 @@ def test_pages_of_long_residuals_are_small() -> None:
 async def test_sufficient_rows_end_the_plan(
     planner: ScanPlanner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planner_module, "_BATCH_FILES", 1)
+    monkeypatch.setattr(tasks, "_BATCH_FILES", 1)
     narrow(monkeypatch, 4)
     rows = [row(path, deletion_vector=VECTOR if path == "a" else None) for path in "abcdef"]
     view = await view_of(*rows)

@@ -29,6 +29,8 @@ from sluicegate.protocols.iceberg_rest.planning.expressions.tree import (
 )
 from sluicegate.protocols.iceberg_rest.planning.expressions.values import kind_of
 
+# Expressions of all different residuals. About two seconds of work, and at most 100 MB of memory.
+MAX_SIMPLIFIED = 2_000_000
 _COMPARISONS: Mapping[Op, Callable[[Any, Any], bool]] = {
     Op.LESS: operator.lt,
     Op.LESS_OR_EQUAL: operator.le,
@@ -80,6 +82,7 @@ class Decisions:
     def __init__(self, expression: Expression, columns: Columns) -> None:
         self._decided: list[_Decided] = []
         self._columns = columns
+        self._size = 0
         self._bound = self._bind(expression)
         self._known: dict[tuple[bool, ...], Expression] = {}
         self.places = sorted({test.place for test in self._decided})
@@ -90,14 +93,24 @@ class Decisions:
 
         Args:
             values: The values of the partition columns in `places`. `None` for null.
+
+        Raises:
+            InvalidRequest: The partitions leave so many different parts of the filter that simplifying
+                it for all of them takes too long.
         """
         decided = tuple(test.holds(values[test.place]) for test in self._decided)
         if decided not in self._known:
+            if self._size * (len(self._known) + 1) > MAX_SIMPLIFIED:
+                raise InvalidRequest(
+                    f"filter has {self._size} expressions, and too many different parts of it are left "
+                    "in the table's partitions: use 'in' for many values, or read fewer partitions"
+                )
             results = dict(zip(map(id, self._decided), decided, strict=True))
             self._known[decided] = _simplified(self._bound, results)
         return self._known[decided]
 
     def _bind(self, expression: Expression) -> _Bound:
+        self._size += 1
         match expression:
             case bool():
                 return expression
