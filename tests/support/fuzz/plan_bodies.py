@@ -133,7 +133,7 @@ class PlanBodies:
         if kind < 0.9:
             return {"type": "transform", "transform": transform, "term": name}
         function = dice.choice((transform, {"identifier": [transform]}, [transform], [], None))
-        arguments = dice.choice(([name], [4, name], [2**63, name], [], [name, 4], [{}]))
+        arguments: list[Any] = dice.choice(([name], [4, name], [2**63, name], [], [name, 4], [{}]))
         return {"type": "apply", "function": function, "arguments": arguments}
 
     def _literal(self, primitive: str) -> Any:

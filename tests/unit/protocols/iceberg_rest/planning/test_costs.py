@@ -17,6 +17,7 @@ from sluicegate.api import InvalidRequest
 from sluicegate.protocols.iceberg_rest.planning import selection
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions import decisions
+from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns
 from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
 from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
@@ -109,13 +110,13 @@ async def test_a_column_of_many_names_has_one_set_of_statistics(planner: ScanPla
     response = await body(await planner.plan(view, request))
     [task] = response["file-scan-tasks"]
     assert task["data-file"]["lower-bounds"]["values"] == ["01" + 14 * "0"]
-    columns = decisions.Columns(view.shape, case_sensitive=False)
+    columns = Columns(view.shape, case_sensitive=False)
     assert Statistics(METADATA, columns, ["c1", "C1", "c2"]).columns == 2
 
 
 async def test_batches_are_smaller_for_many_statistics(monkeypatch: pytest.MonkeyPatch) -> None:
     view = await view_of(1)
-    columns = decisions.Columns(view.shape, case_sensitive=True)
+    columns = Columns(view.shape, case_sensitive=True)
 
     def batch_files(names: list[str] | None) -> int:
         statistics = None if names is None else Statistics(METADATA, columns, names)
