@@ -23,6 +23,7 @@ from sluicegate.tables.iceberg.shape import IcebergShape
 
 _RECORDS = re.compile(r'\{"numRecords":(\d{1,18})[,}]')
 _BATCH_FILES = 256  # larger batches outgrow the CPU cache, and block the event loop for longer
+_BATCH_BYTES = 1 << 20  # of residuals
 _FEW_COLUMNS = 8  # whose statistics are about as large as the rest of a task
 UNKNOWN_RECORDS = -1
 """The number of records if there are no statistics, which Java takes for unknown, too."""
@@ -75,9 +76,10 @@ class TaskEncoder:
 
     @property
     def batch_files(self) -> int:
-        """The most files of one batch: fewer if many statistics are requested."""
+        """The most files of one batch: fewer for many statistics or long residuals."""
         columns = 0 if self._statistics is None else self._statistics.columns
-        return max(1, _BATCH_FILES // (1 + columns // _FEW_COLUMNS))
+        within = _BATCH_BYTES // (1 + self._selection.longest)
+        return max(1, min(_BATCH_FILES // (1 + columns // _FEW_COLUMNS), within))
 
     async def encode(self, files: pa.Table) -> Encoded:
         """The tasks of a batch of files (rows of `FILE_SCHEMA`).

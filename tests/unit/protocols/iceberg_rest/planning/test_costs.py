@@ -14,7 +14,7 @@ from support.tables.memory_tables import file, snapshot
 
 from sluicegate._util.large_inputs import LARGE, run_sized
 from sluicegate.api import InvalidRequest
-from sluicegate.protocols.iceberg_rest.planning import selection
+from sluicegate.protocols.iceberg_rest.planning import selection, tasks
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions import decisions
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns
@@ -115,17 +115,24 @@ async def test_a_column_of_many_names_has_one_set_of_statistics(planner: ScanPla
 
 
 async def test_batches_are_smaller_for_many_statistics(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = [await batch_files(names) for names in (None, COLUMNS[:4], COLUMNS)]
+    assert sizes == [256, 256, 42]
+    monkeypatch.setattr(tasks, "_FEW_COLUMNS", 0.01)
+    assert await batch_files(COLUMNS) == 1
+
+
+async def test_batches_are_smaller_for_long_residuals() -> None:
+    lengths = (1, 4_000, 8_191, 500_000, 5_000_000)
+    assert [await batch_files(None, b"x" * each) for each in lengths] == [256, 256, 128, 2, 1]
+
+
+async def batch_files(names: list[str] | None, residual: bytes = b"true") -> int:
+    """The batches of a plan with these statistics and this residual."""
     view = await view_of(1)
     columns = Columns(view.shape, case_sensitive=True)
-
-    def batch_files(names: list[str] | None) -> int:
-        statistics = None if names is None else Statistics(METADATA, columns, names)
-        nothing = selection.TaskSelection(view.files, {})
-        return TaskEncoder(view, nothing, statistics, None, Dialect.STANDARD).batch_files
-
-    assert (batch_files(None), batch_files(COLUMNS[:4]), batch_files(COLUMNS)) == (256, 256, 42)
-    monkeypatch.setattr("sluicegate.protocols.iceberg_rest.planning.tasks._FEW_COLUMNS", 0.01)
-    assert batch_files(COLUMNS) == 1
+    statistics = None if names is None else Statistics(METADATA, columns, names)
+    selected = selection.TaskSelection(view.files, {}, residual)
+    return TaskEncoder(view, selected, statistics, None, Dialect.STANDARD).batch_files
 
 
 async def test_statistics_are_encoded_in_a_thread(
