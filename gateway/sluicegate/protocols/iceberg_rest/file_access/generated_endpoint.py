@@ -94,6 +94,7 @@ class GeneratedFileEndpoint:
         source = await self._resolver.locate(shared)
         view = view_identity(principal, shared, source)
         return await self._files.get(
+            principal.id,
             (view, link.version, link.issued_at, link.name),
             link.name,
             lambda: self._view_at(principal, shared, link.version, link.issued_at),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from functools import partial
 
 import anyio
 import anyio.to_thread
@@ -28,13 +27,18 @@ from sluicegate.protocols.iceberg_rest.planning.selection import TaskSelection, 
 from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
 from sluicegate.protocols.iceberg_rest.planning.tasks import TaskEncoder
 from sluicegate.protocols.iceberg_rest.planning.tokens import PinnedPlan, PlanTokens
-from sluicegate.protocols.iceberg_rest.planning.turns import PlanTurns
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs
+from sluicegate.protocols.iceberg_rest.recipient_turns import RecipientTurns
 from sluicegate.protocols.iceberg_rest.view import IcebergView
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.tables.snapshot import FileSet
 from sluicegate.telemetry import span
 
+# Selecting takes a few hundred bytes for each file of the table, and threads delay the event loop.
+_AT_ONCE = 4
+_AT_ONCE_FOR_ONE = 2
+_TIMEOUT = 60.0  # seconds; selecting takes a few seconds at most
+_REFUSAL = "too many scans are being planned; try again later"
 # Above this size of all tokens together, a page names only the next one.
 _TOKENS_BYTES = 1 << 20
 _TOKEN_BYTES = 500
@@ -55,7 +59,7 @@ class ScanPlanner:
         self._reader = reader
         self._tokens = tokens
         self._blobs = blobs
-        self._turns = PlanTurns()
+        self._turns = RecipientTurns(_AT_ONCE, _AT_ONCE_FOR_ONE, _TIMEOUT, _REFUSAL)
 
     async def plan(self, view: IcebergView, request: PlanRequest) -> AsyncIterator[bytes]:
         """A CompletedPlanningResult, in parts. Errors are raised before the first part.
@@ -127,8 +131,8 @@ class ScanPlanner:
         """The files of the first page of a range, and the other pages."""
         if request.filter is True and len(files) <= page_size(0) and page == EVERYTHING:
             return TaskSelection(files, {}), []
-        step = partial(_select_page, view, files, request, page)
-        return await self._turns.run(view.table.principal.id, step)
+        async with self._turns.hold(view.table.principal.id):
+            return await anyio.to_thread.run_sync(_select_page, view, files, request, page)
 
     async def _parts(
         self,

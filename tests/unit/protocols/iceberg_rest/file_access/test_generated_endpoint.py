@@ -230,13 +230,30 @@ async def test_files_are_generated_a_few_at_a_time(gateway: MemoryGateway, views
         await going.wait()
         return _view(CONTENT)
 
-    first = asyncio.create_task(files.get("a", MANIFEST_LIST, slow))
+    first = asyncio.create_task(files.get("r2", "a", MANIFEST_LIST, slow))
     await asyncio.sleep(0)
     response = await fetch(gateway, views, link(), files=files)
     assert response.status_code == 503
     going.set()
     assert (await first).content == CONTENT
     assert (await fetch(gateway, views, link(), files=files)).status_code == 200
+
+
+async def test_a_recipient_does_not_delay_others(gateway: MemoryGateway, views: Views) -> None:
+    files = GeneratedFiles(views.generate, at_once=2, for_one=1, timeout=0.01)
+
+    async def never() -> IcebergView:
+        await asyncio.Event().wait()
+        return _view(CONTENT)
+
+    greedy = [
+        asyncio.create_task(files.get("r2", key, MANIFEST_LIST, never)) for key in ("a", "b", "c")
+    ]
+    await asyncio.sleep(0)
+    assert (await fetch(gateway, views, link(), files=files)).content == CONTENT
+    await files.aclose()
+    ended = await asyncio.gather(*greedy, return_exceptions=True)
+    assert all(isinstance(each, BaseException) for each in ended)
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "POST", "DELETE"])
