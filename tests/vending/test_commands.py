@@ -12,7 +12,9 @@ import pytest
 from support.gateways.vending_files import VendingGateway, vending_gateway
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
+from sluicegate.api import Principal, SharedAsset
 from sluicegate.cli.main import run
+from sluicegate.vending.entries import LedgerEntry
 
 Command = Callable[..., tuple[int, str, str]]
 TABLES: dict[str, dict[str, Any]] = {
@@ -52,9 +54,16 @@ def test_the_ledger_is_a_table_for_people(command: Command, gateway: VendingGate
     header, visits, orders = shown.splitlines()
     assert (code, header.split()) == (
         0,
-        ["VENDED", "RECIPIENT", "TABLE", "KIND", "EXPIRES", "ADDRESS", "REQUEST", "SCOPE"],
+        ["VENDED", "RECIPIENT", "ASSET", "NAME", "KIND", "EXPIRES", "ADDRESS", "REQUEST", "SCOPE"],
     )
-    for part in ("acme", "sales.eu.orders", "credentials/aws", "127.0.0.1", f"{gateway.lake}/orders"):
+    for part in (
+        "acme",
+        "table",
+        "sales.eu.orders",
+        "credentials/aws",
+        "127.0.0.1",
+        f"{gateway.lake}/orders",
+    ):
         assert f"  {part}" in orders
     for part in ("acme", "sales.eu.visits", "urls", f"1 file of {gateway.lake}/visits"):
         assert f"  {part}" in visits
@@ -120,3 +129,21 @@ def test_without_storage_that_vends_there_is_nothing_to_end(
     assert run(["recipient", "create", "acme"]) == 0
     assert run(["recipient", "revoke", "acme", "--sessions"]) == 0
     assert "there are no sessions to end" in capfd.readouterr().out
+
+
+def test_the_ledger_shows_the_kind_of_each_asset(
+    command: Command, gateway: VendingGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = gateway.served.gateway.vending.ledger
+    entry = LedgerEntry.of(
+        Principal("other", "other", "bearer"),
+        SharedAsset("v", "sales", "s", "eu", "manuals", "raw", "s3://lake/manuals", kind="volume"),
+        ("s3://lake/manuals",),
+        kind="credentials",
+        given_at=1,
+        issued_at=1,
+        expires_at=2,
+    )
+    gateway.served.run(ledger.write(entry))
+    _, shown, _ = command("ledger", "--recipient", "other")
+    assert "  other      volume  sales.eu.manuals  credentials  " in shown

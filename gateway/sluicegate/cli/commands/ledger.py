@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sluicegate.vending.entries import LedgerEntry
     from sluicegate.vending.ledger_search import LedgerQuery
 
-_HEADER = ("VENDED", "RECIPIENT", "TABLE", "KIND", "EXPIRES", "ADDRESS", "REQUEST", "SCOPE")
+_HEADER = ("VENDED", "RECIPIENT", "ASSET", "NAME", "KIND", "EXPIRES", "ADDRESS", "REQUEST", "SCOPE")
 _TIMES = ("given_at", "issued_at", "expires_at")
 
 
@@ -112,6 +112,7 @@ def _row(entry: LedgerEntry) -> tuple[str, ...]:
     return (
         iso_utc(entry.given_at),
         entry.recipient,
+        entry.asset or "table",
         entry.table_name,
         "/".join(part for part in (entry.kind, entry.cloud, entry.binding) if part),
         iso_utc(entry.expires_at) if entry.expires_at else "never",
