@@ -8,7 +8,13 @@ from typing import Any
 import httpx
 import pytest
 
-from sluicegate.testing.servers.unity_catalog.unity import UnityServer, table_info
+from sluicegate.testing.servers.unity_catalog.unity import (
+    UnityServer,
+    model_info,
+    table_info,
+    version_info,
+    volume_info,
+)
 
 API = "/api/2.1/unity-catalog"
 DELTA = "/delta/v1/catalogs/main/schemas/eu/tables"
@@ -36,6 +42,18 @@ def unity() -> Iterator[UnityServer]:
             table_info("main.eu.bucket", "s3://lake/bucket", 5),
             table_info("main.us.orders", "file:///lake/us", 6),
         )
+        state.assets.volumes = {
+            "main.eu.manuals": volume_info("main.eu.manuals", "s3://lake/manuals", 1),
+            "main.eu.secret": volume_info("main.eu.secret", "s3://lake/secret", 2),
+            "main.eu.local": volume_info("main.eu.local", "file:///lake/local", 3),
+        }
+        state.assets.models = {
+            "main.eu.churn": model_info("main.eu.churn", "s3://lake/churn", 1),
+            "main.us.churn": model_info("main.us.churn", "s3://lake/us", 2),
+        }
+        state.assets.versions["main.eu.churn"] = [
+            version_info("main.eu.churn", f"s3://lake/churn/{number}", number) for number in (1, 2)
+        ]
         state.forbidden = {"main.us", "hidden", "main.eu.secret"}
         yield server
 
@@ -144,6 +162,32 @@ def test_listings_leave_out_what_is_not_granted(
         ("/tables/main.eu.gone", 404, "TABLE_NOT_FOUND", "Table not found: main.eu.gone"),
         ("/tables/main.EU.orders", 404, "SCHEMA_NOT_FOUND", "Schema not found: main.EU"),
         ("/tables/nope.eu.orders", 404, "CATALOG_NOT_FOUND", "Catalog not found: nope"),
+        ("/volumes/main.eu", 400, "INVALID_ARGUMENT", "Invalid volume name: main.eu"),
+        ("/volumes/main.eu.secret", 403, "PERMISSION_DENIED", "Access denied."),
+        ("/volumes/main.EU.manuals", 404, "SCHEMA_NOT_FOUND", "Schema not found: main.EU"),
+        ("/models/a.b.c.d", 400, "INVALID_ARGUMENT", "Invalid registered model name: a.b.c.d"),
+        ("/models/main.us.churn", 403, "PERMISSION_DENIED", "Access denied."),
+        ("/models/main.eu.CHURN", 404, "NOT_FOUND", "Registered model not found: main.eu.CHURN"),
+        ("/models/nope.eu.x/versions", 404, "CATALOG_NOT_FOUND", "Catalog not found: nope"),
+        (
+            "/models/main.eu.churn/versions?page_token=x",
+            400,
+            "INVALID_ARGUMENT",
+            "Invalid page token received: x",
+        ),
+        ("/volumes?catalog_name=main", 404, "SCHEMA_NOT_FOUND", "Schema not found: main.null"),
+        (
+            "/models?catalog_name=main",
+            400,
+            "INVALID_ARGUMENT",
+            "Cannot specify catalog w/o schema for list registered models.",
+        ),
+        (
+            "/models?catalog_name=main&schema_name=x",
+            404,
+            "SCHEMA_NOT_FOUND",
+            "Schema not found: main.x",
+        ),
         # With authorization, the Delta API refuses in the first shape.
         (f"{DELTA}/secret", 403, "PERMISSION_DENIED", "Access denied."),
         (f"{DELTA}/gone", 404, "TABLE_NOT_FOUND", "Table not found: main.eu.gone"),
@@ -155,6 +199,91 @@ def test_errors_have_the_first_shape(
     unity: UnityServer, path: str, status: int, code: str, message: str
 ) -> None:
     assert error(ask(unity, path)) == (status, code, message)
+
+
+@pytest.mark.parametrize("name", ["none", "MANUALS", "%20"])
+def test_a_volume_that_does_not_exist_is_an_internal_error(unity: UnityServer, name: str) -> None:
+    status, code, message = error(ask(unity, f"/volumes/main.eu.{name}"))
+    assert (status, code) == (500, "INTERNAL")
+    assert message.startswith('Failed to get volume: Cannot invoke "io.unitycatalog.server.persist')
+
+
+@pytest.mark.parametrize(
+    ("path", "key", "names"),
+    [
+        ("/volumes?catalog_name=main&schema_name=eu", "volumes", ["local", "manuals"]),
+        ("/volumes?catalog_name=main&schema_name=us", "volumes", []),
+        ("/models?catalog_name=main&schema_name=eu", "registered_models", ["churn"]),
+        ("/models?catalog_name=main&schema_name=us", "registered_models", []),
+        ("/models", "registered_models", ["churn"]),  # those of all catalogs
+    ],
+)
+def test_assets_are_listed_without_what_is_not_granted(
+    unity: UnityServer, path: str, key: str, names: list[str]
+) -> None:
+    answer = ask(unity, path).json()
+    assert (set(answer), answer["next_page_token"]) == ({key, "next_page_token"}, None)
+    assert [each["name"] for each in answer[key]] == names
+
+
+def test_a_full_last_page_of_assets_has_a_next_one(unity: UnityServer) -> None:
+    query = "catalog_name=main&schema_name=eu&max_results=3"
+    first = ask(unity, f"/volumes?{query}").json()
+    token = first["next_page_token"]
+    assert [each["name"] for each in first["volumes"]] == ["local", "manuals"]
+    assert ask(unity, f"/volumes?{query}&page_token={token}").json() == {
+        "volumes": [],
+        "next_page_token": None,
+    }
+
+
+def test_assets_have_the_members_of_the_real_server(unity: UnityServer) -> None:
+    described = {
+        *("name", "catalog_name", "schema_name", "storage_location", "comment", "created_at"),
+        *("created_by", "updated_at", "updated_by"),
+    }
+    named = described | {"full_name", "owner"}
+    volume = ask(unity, "/volumes/main.eu.manuals").json()
+    assert set(volume) == named | {"volume_id", "volume_type"}
+    assert set(ask(unity, "/models/main.eu.churn").json()) == named | {"id"}
+    [version, _] = ask(unity, "/models/main.eu.churn/versions").json()["model_versions"]
+    own = {"model_name", "version", "source", "run_id", "status", "id"}
+    assert set(version) == described - {"name"} | own
+
+
+def test_versions_come_in_pages(unity: UnityServer) -> None:
+    first = ask(unity, "/models/main.eu.churn/versions?max_results=1").json()
+    assert [each["version"] for each in first["model_versions"]] == [1]
+    assert first["next_page_token"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("is_authorizing", "changed", "status", "code"),
+    [
+        (True, {"operation": "READ"}, 403, "PERMISSION_DENIED"),
+        (False, {"operation": "READ"}, 400, "INVALID_ARGUMENT"),
+        (False, {"operation": None}, 500, "INTERNAL"),
+        (True, {"volume_id": "x", "version": 9}, None, None),
+        (True, {}, 400, "FAILED_PRECONDITION"),
+    ],
+)
+def test_credentials_of_assets_are_refused(
+    unity: UnityServer,
+    is_authorizing: bool,
+    changed: dict[str, Any],
+    status: int | None,
+    code: str | None,
+) -> None:
+    if not is_authorizing:
+        unity.state.tokens = None
+    volume = unity.state.assets.volumes["main.eu.manuals"]["volume_id"]
+    model = {"catalog_name": "main", "schema_name": "eu", "model_name": "churn", "version": 1}
+    of_volume = {"volume_id": volume, "operation": "READ_VOLUME", **changed}
+    of_version = {**model, "operation": "READ_MODEL_VERSION", **changed}
+    first = ask(unity, "/temporary-volume-credentials", body=of_volume, method="POST")
+    second = ask(unity, "/temporary-model-version-credentials", body=of_version, method="POST")
+    found = [error(answer)[:2] for answer in (first, second)]
+    assert found == ([(status, code)] * 2 if status else [(500, "INTERNAL"), (404, "NOT_FOUND")])
 
 
 @pytest.mark.parametrize(

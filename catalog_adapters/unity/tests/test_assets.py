@@ -167,6 +167,12 @@ async def test_what_the_catalog_does_not_have_is_not_found(
         await connected().model_versions(name)
 
 
+async def test_a_missing_volume_is_requested_once(unity: UnityServer, connected: Connected) -> None:
+    with pytest.raises(NotFound, match="the catalog 'lake' has no volume 'main.eu.none'"):
+        await connected().load_asset("volume", "eu.none")
+    assert unity.count("/volumes/main.eu.none") == 1
+
+
 @pytest.mark.parametrize("forbidden", ["main", "main.eu", "main.eu.manuals"])
 async def test_what_is_hidden_from_the_gateway_is_not_found(
     unity: UnityServer, connected: Connected, forbidden: str

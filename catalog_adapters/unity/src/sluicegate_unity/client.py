@@ -123,6 +123,8 @@ class UnityClient:
         known = verdict(answer)
         if known is Verdict.NO_ROUTE:
             return Refused.because_of_no_route(refused.detail)
+        if known is Verdict.NO_VOLUME:
+            return Refused.because_of_no_volume(refused.detail)
         if known is Verdict.UNKNOWN_IDENTITY:
             return Unavailable(
                 f"the catalog '{self.name}' rejects the gateway's token; ask the gateway's operator",

@@ -18,6 +18,8 @@ _STRANGERS: Final = ("user not allowed", "invalid access token", "invalid token"
 _UNKNOWN_KEY: Final = "no key found in "
 # With authorization, servers look up a route's service before they report an unknown route.
 _UNKNOWN_ROUTE: Final = "couldn't unwrap service"
+# Servers up to 0.6.0 fail on a volume that does not exist.
+_NO_VOLUME: Final = "failed to get volume: cannot invoke "
 
 
 class Refused(Exception):
@@ -47,6 +49,15 @@ class Refused(Exception):
         return self.status in (404, 405, 501) and self.code is None
 
     @classmethod
+    def because_of_no_volume(cls, asked: str) -> Self:
+        """Convert the error that servers return for a volume that does not exist.
+
+        Args:
+            asked: The request, and the error.
+        """
+        return cls(404, "NOT_FOUND", f"{asked} (the volume does not exist)")
+
+    @classmethod
     def because_of_no_route(cls, asked: str) -> Self:
         """Convert the error that servers with authorization return for an unknown route.
 
@@ -62,6 +73,7 @@ class Verdict(Enum):
     OTHER = auto()
     UNKNOWN_IDENTITY = auto()
     NO_ROUTE = auto()
+    NO_VOLUME = auto()
 
 
 def json_object(content: bytes) -> dict[str, Any] | None:
@@ -88,6 +100,8 @@ def verdict(answer: HttpResponse) -> Verdict:
             return Verdict.UNKNOWN_IDENTITY
         if message.startswith(_UNKNOWN_ROUTE):
             return Verdict.NO_ROUTE
+        if message.startswith(_NO_VOLUME):
+            return Verdict.NO_VOLUME
     return Verdict.OTHER
 
 

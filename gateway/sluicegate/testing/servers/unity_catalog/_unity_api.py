@@ -18,7 +18,9 @@ _EXCHANGE = "/api/1.0/unity-control/auth/tokens"
 _DELTA = "/delta/v1/catalogs/"
 _PREVIEW = "/delta/preview/commits"
 _CREDENTIALS = "/temporary-table-credentials"
-_LISTINGS = ("/catalogs", "/schemas", "/tables")
+_LISTINGS = ("/catalogs", "/schemas", "/tables", "/volumes", "/models")
+_OF_SCHEMA = ("/tables", "/volumes", "/models")
+_KEYS = {"/models": "registered_models"}
 _MOST = 100
 NOTHING = {
     "aws_temp_credentials": None,
@@ -93,16 +95,26 @@ class UnityState(UnityIdentities):
         parts = name.split(".")
         if len(parts) != 3:
             return UnityReply.refusing("INVALID_ARGUMENT", f"Invalid table name: {name}")
-        catalog, schema = parts[0], ".".join(parts[:2])
-        if catalog not in self._catalogs():
-            return UnityReply.refusing("CATALOG_NOT_FOUND", f"Catalog not found: {catalog}")
-        if schema not in self._schemas():
-            return UnityReply.refusing("SCHEMA_NOT_FOUND", f"Schema not found: {schema}")
+        if (refusal := self.no_schema(parts[0], parts[1])) is not None:
+            return refusal
         if name not in self.tables:
             return UnityReply.refusing("TABLE_NOT_FOUND", f"Table not found: {name}")
-        if {catalog, schema, name} & self.forbidden:
+        if self.hides(name):
             return UnityReply.refusing("PERMISSION_DENIED", "Access denied.")
         return None
+
+    def no_schema(self, catalog: str, schema: str) -> UnityReply | None:
+        """Return the error of a schema that does not exist; `None` if it exists."""
+        if catalog not in self._catalogs():
+            return UnityReply.refusing("CATALOG_NOT_FOUND", f"Catalog not found: {catalog}")
+        if f"{catalog}.{schema}" not in self._schemas():
+            return UnityReply.refusing("SCHEMA_NOT_FOUND", f"Schema not found: {catalog}.{schema}")
+        return None
+
+    def hides(self, name: str) -> bool:
+        """Return whether the gateway has no grants on a name."""
+        parts = name.split(".")
+        return any(".".join(parts[:count]) in self.forbidden for count in (1, 2, 3))
 
     def granted(self, info: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the credentials for a table; `None` if its bucket is not configured."""
@@ -122,14 +134,14 @@ class UnityState(UnityIdentities):
         return {name.partition(".")[0] for name in self._schemas()}
 
     def _schemas(self) -> set[str]:
-        return {*self.schemas, *(name.rpartition(".")[0] for name in self.tables)}
+        named = (*self.tables, *self.assets.volumes, *self.assets.models)
+        return {*self.schemas, *(name.rpartition(".")[0] for name in named)}
 
     def _listing(self, path: str, query: Mapping[str, str]) -> UnityReply:
         if (refusal := self._malformed(path, query)) is not None:
             return refusal
         time.sleep(self.page_seconds)
         catalog = query.get("catalog_name", "")
-        schema = f"{catalog}.{query.get('schema_name', '')}"
         entries: dict[str, dict[str, Any]]
         if path == "/catalogs":
             entries = {name: {"name": name} for name in self._catalogs()}
@@ -140,25 +152,23 @@ class UnityState(UnityIdentities):
                 if name.startswith(f"{catalog}.")
             }
         else:
-            entries = {
-                name: _without(info, query)
-                for name, info in self.tables.items()
-                if name.startswith(f"{schema}.")
-            }
-        return self._page(path[1:], sorted(entries.items()), query)
+            entries = self._of_schema(path, query)
+        return self._page(_KEYS.get(path, path[1:]), sorted(entries.items()), query)
+
+    def _of_schema(self, path: str, query: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+        known = {"/volumes": self.assets.volumes, "/models": self.assets.models}.get(path)
+        # Without the names of catalog and schema, real servers list all models.
+        named = [query[name] for name in ("catalog_name", "schema_name") if query.get(name)]
+        around = "".join(f"{name}." for name in named)
+        if known is not None:
+            return {name: info for name, info in known.items() if name.startswith(around)}
+        found = {name: info for name, info in self.tables.items() if name.startswith(around)}
+        return {name: _without(info, query) for name, info in found.items()}
 
     def _malformed(self, path: str, query: Mapping[str, str]) -> UnityReply | None:
-        needed = {"/catalogs": (), "/schemas": ("catalog_name",)}.get(
-            path, ("catalog_name", "schema_name")
-        )
-        missing = [name for name in needed if name not in query]
-        if missing and self.tokens is None:
-            return UnityReply.refusing("INVALID_ARGUMENT", f"{missing[0]} is missing")
-        catalog, schema = query.get("catalog_name", "null"), query.get("schema_name", "null")
-        if needed and catalog not in self._catalogs():
-            return UnityReply.refusing("CATALOG_NOT_FOUND", f"Catalog not found: {catalog}")
-        if path == "/tables" and f"{catalog}.{schema}" not in self._schemas():
-            return UnityReply.refusing("SCHEMA_NOT_FOUND", f"Schema not found: {catalog}.{schema}")
+        refusal = self._unknown_place(path, query)
+        if refusal is not None:
+            return refusal
         size = query.get("max_results", "0")
         if not size.lstrip("-").isdecimal():
             return UnityReply.refusing("INVALID_ARGUMENT", f'For input string: "{size}"')
@@ -166,6 +176,28 @@ class UnityState(UnityIdentities):
             return UnityReply.refusing(
                 "INVALID_ARGUMENT", "maxResults must be greater than or equal to 0"
             )
+        return None
+
+    def _unknown_place(self, path: str, query: Mapping[str, str]) -> UnityReply | None:
+        needed = {"/catalogs": (), "/schemas": ("catalog_name",)}.get(
+            path, ("catalog_name", "schema_name")
+        )
+        missing = [name for name in needed if not query.get(name)]
+        if path == "/models" and missing:
+            if len(missing) == 2:
+                return None
+            given, absent = ("schema", "catalog") if query.get("schema_name") else ("catalog", "schema")
+            message = f"Cannot specify {given} w/o {absent} for list registered models."
+            return UnityReply.refusing("INVALID_ARGUMENT", message)
+        if missing and self.tokens is None:
+            return UnityReply.refusing(
+                "INVALID_ARGUMENT", f"Mandatory parameter/header is missing: {missing[0]}"
+            )
+        catalog, schema = query.get("catalog_name", "null"), query.get("schema_name", "null")
+        if path in _OF_SCHEMA:
+            return self.no_schema(catalog, schema)
+        if needed and catalog not in self._catalogs():
+            return UnityReply.refusing("CATALOG_NOT_FOUND", f"Catalog not found: {catalog}")
         return None
 
     def _page(
@@ -176,12 +208,8 @@ class UnityState(UnityIdentities):
         page = [entry for entry in entries if entry[0] > after][:size]
         # A full page has a next page. Tables that must not be visible are removed afterwards.
         token = base64.b64encode(page[-1][0].encode()).decode() if len(page) == size else None
-        shown = [document for name, document in page if not self._hidden(name)]
+        shown = [document for name, document in page if not self.hides(name)]
         return UnityReply.of({key: shown, "next_page_token": token})
-
-    def _hidden(self, name: str) -> bool:
-        parts = name.split(".")
-        return any(".".join(parts[:count]) in self.forbidden for count in (1, 2, 3))
 
     def _table(self, name: str) -> UnityReply:
         return self.refusal_of(name) or UnityReply.of(self.tables[name])

@@ -12,6 +12,11 @@ _VOLUME_CREDENTIALS = "/temporary-volume-credentials"
 _VERSION_CREDENTIALS = "/temporary-model-version-credentials"
 _MOST = 100
 _ZERO_UUID = "00000000-0000-0000-0000-0000000000"
+_NO_VOLUME = (
+    'Failed to get volume: Cannot invoke "io.unitycatalog.server.persist.dao.VolumeInfoDAO.'
+    'toVolumeInfo(String, String)" because the return value of "io.unitycatalog.server.persist.'
+    'VolumeRepository.getVolumeDAO(org.hibernate.Session, String, String, String)" is null'
+)
 
 
 @dataclass
@@ -34,82 +39,125 @@ class AssetGrants(Protocol):
 
     Attributes:
         assets: The volumes and models.
-        forbidden: Full names on which the gateway has no grants.
+        tokens: Accepted tokens; `None` if authorization is off.
     """
 
     assets: UnityAssets
-    forbidden: set[str]
+    tokens: set[str] | None
 
     def granted(self, info: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the credentials for a directory; `None` if its bucket is not configured."""
 
+    def no_schema(self, catalog: str, schema: str) -> UnityReply | None:
+        """Return the error of a schema that does not exist; `None` if it exists."""
+
+    def hides(self, name: str) -> bool:
+        """Return whether the gateway has no grants on a name."""
+
 
 def asset_reply(state: AssetGrants, path: str, request: UnityRequest) -> UnityReply | None:
-    """Return the response to a request about assets; `None` if the path is not about any."""
+    """Return the response to a request about one asset; `None` if the path is not about any."""
     if request.method == "POST" and path == _VOLUME_CREDENTIALS:
         return _volume_credentials(state, request.json)
     if request.method == "POST" and path == _VERSION_CREDENTIALS:
         return _version_credentials(state, request.json)
     if request.method != "GET":
         return None
-    if path.startswith("/volumes/"):
-        return _one(state, "Volume", state.assets.volumes, path.removeprefix("/volumes/"))
+    if path.startswith("/volumes/") and "/" not in path.removeprefix("/volumes/"):
+        return _volume(state, path.removeprefix("/volumes/"))
     name, separator, rest = path.removeprefix("/models/").partition("/")
     if not path.startswith("/models/") or (separator and rest != "versions"):
         return None
-    found = _one(state, "Registered model", state.assets.models, name)
+    found = _model(state, name)
     return _versions(state, name, request.query) if separator and found.status == 200 else found
 
 
-def _one(state: AssetGrants, kind: str, known: Mapping[str, dict[str, Any]], name: str) -> UnityReply:
+def _volume(state: AssetGrants, name: str) -> UnityReply:
+    # Real servers do not check whether they have found the volume.
+    missing = UnityReply.refusing("INTERNAL", _NO_VOLUME)
+    return _one(state, "volume", state.assets.volumes, name, missing)
+
+
+def _model(state: AssetGrants, name: str) -> UnityReply:
+    missing = UnityReply.refusing("NOT_FOUND", f"Registered model not found: {name}")
+    return _one(state, "registered model", state.assets.models, name, missing)
+
+
+def _one(
+    state: AssetGrants,
+    kind: str,
+    known: Mapping[str, dict[str, Any]],
+    name: str,
+    missing: UnityReply,
+) -> UnityReply:
     parts = name.split(".")
     if len(parts) != 3:
-        return UnityReply.refusing("INVALID_ARGUMENT", f"Invalid name: {name}")
+        return UnityReply.refusing("INVALID_ARGUMENT", f"Invalid {kind} name: {name}")
+    if (refusal := state.no_schema(parts[0], parts[1])) is not None:
+        return refusal
     if name not in known:
-        return UnityReply.refusing("NOT_FOUND", f"{kind} not found: {name}")
-    if {".".join(parts[:count]) for count in (1, 2, 3)} & state.forbidden:
+        return missing
+    if state.hides(name):
         return UnityReply.refusing("PERMISSION_DENIED", "Access denied.")
     return UnityReply.of(known[name])
 
 
 def _versions(state: AssetGrants, name: str, query: Mapping[str, str]) -> UnityReply:
-    size = min(int(query.get("max_results") or _MOST) or _MOST, _MOST)
-    start = int(query.get("page_token") or 0)
-    page = state.assets.versions.get(name, [])[start : start + size]
+    size, token = query.get("max_results") or "0", query.get("page_token") or "0"
+    if not size.isdecimal():
+        return UnityReply.refusing("INVALID_ARGUMENT", "maxResults must be greater than or equal to 0")
+    if not token.isdecimal():
+        return UnityReply.refusing("INVALID_ARGUMENT", f"Invalid page token received: {token}")
+    most, start = min(int(size) or _MOST, _MOST), int(token)
+    page = state.assets.versions.get(name, [])[start : start + most]
     # A full page has a next page, even if that is empty.
-    token = str(start + size) if len(page) == size else None
-    return UnityReply.of({"model_versions": page, "next_page_token": token})
+    following = str(start + most) if len(page) == most else None
+    return UnityReply.of({"model_versions": page, "next_page_token": following})
 
 
 def _volume_credentials(state: AssetGrants, wanted: Mapping[str, Any]) -> UnityReply:
+    identity = str(wanted.get("volume_id"))
+    if len(identity) != len(_ZERO_UUID) + 2:
+        message = f"Failed to get volume by ID: Invalid UUID string: {identity}"
+        return UnityReply.refusing("INTERNAL", message)
     named = {info["volume_id"]: name for name, info in state.assets.volumes.items()}
-    name = named.get(wanted["volume_id"])
+    name = named.get(identity)
     if name is None:
-        return UnityReply.refusing("NOT_FOUND", f"Volume not found: {wanted['volume_id']}")
-    found = _one(state, "Volume", state.assets.volumes, name)
+        return UnityReply.refusing("NOT_FOUND", f"Volume not found: {identity}")
+    found = _volume(state, name)
     if found.status != 200:
         return found
-    if wanted.get("operation") != "READ_VOLUME":
-        return UnityReply.refusing("PERMISSION_DENIED", "Access denied.")
-    return _granted(state, state.assets.volumes[name], "volume_id")
+    refusal = _wrong_operation(state, wanted, "READ_VOLUME")
+    return refusal or _granted(state, state.assets.volumes[name], "volume_id")
 
 
 def _version_credentials(state: AssetGrants, wanted: Mapping[str, Any]) -> UnityReply:
     name = ".".join(str(wanted[part]) for part in ("catalog_name", "schema_name", "model_name"))
-    found = _one(state, "Registered model", state.assets.models, name)
+    found = _model(state, name)
     if found.status != 200:
         return found
-    if wanted.get("operation") != "READ_MODEL_VERSION":
-        return UnityReply.refusing("PERMISSION_DENIED", "Access denied.")
+    if (refusal := _wrong_operation(state, wanted, "READ_MODEL_VERSION")) is not None:
+        return refusal
     known = {info["version"]: info for info in state.assets.versions.get(name, [])}
     info = known.get(wanted["version"])
     if info is None:
-        return UnityReply.refusing("NOT_FOUND", f"Model version not found: {name}")
+        return UnityReply.refusing("NOT_FOUND", f"Model version not found: {name}/{wanted['version']}")
     if info["storage_location"].lower().startswith("file"):
         return UnityReply.refusing("INVALID_ARGUMENT", "Cannot request credentials on a file")
     if info["status"] not in ("READY", "PENDING_REGISTRATION"):
         return UnityReply.refusing("INVALID_ARGUMENT", f"status {info['status']}")
     return _granted(state, info, "id")
+
+
+def _wrong_operation(state: AssetGrants, wanted: Mapping[str, Any], needed: str) -> UnityReply | None:
+    operation = wanted.get("operation")
+    if operation == needed:
+        return None
+    if state.tokens is not None:
+        return UnityReply.refusing("PERMISSION_DENIED", "Access denied.")
+    if operation is None:
+        return UnityReply.refusing("INTERNAL", 'Cannot invoke "Operation.ordinal()"')
+    return UnityReply.refusing("INVALID_ARGUMENT", "failed to parse a JSON document")
 
 
 def _granted(state: AssetGrants, info: Mapping[str, Any], key: str) -> UnityReply:
@@ -130,7 +178,9 @@ def _described(full_name: str, location: str | None) -> dict[str, Any]:
         "comment": None,
         "owner": None,
         "created_at": 1_780_000_000_000,
-        "updated_at": None,
+        "created_by": None,
+        "updated_at": 1_780_000_000_000,
+        "updated_by": None,
     }
 
 
@@ -159,6 +209,8 @@ def version_info(
 ) -> dict[str, Any]:
     """A version of a registered model as the catalog describes it; see `volume_info`."""
     described = _described(full_name, location)
+    described.pop("full_name")
+    described.pop("owner")
     own = {
         "model_name": described.pop("name"),
         "version": version,

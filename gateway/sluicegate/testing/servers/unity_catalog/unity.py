@@ -129,20 +129,26 @@ def table_info(
     catalog, schema, table = full_name.split(".")
     field_json = {"name": "id", "type": "long", "nullable": True, "metadata": {}}
     column = {"name": "id", "type_text": "bigint", "type_json": json.dumps(field_json)}
+    unset = ("type_precision", "type_scale", "type_interval_type", "comment", "partition_index")
     known: Mapping[str, Any] = {
         "name": table,
         "catalog_name": catalog,
         "schema_name": schema,
         "table_type": "EXTERNAL",
         "data_source_format": "DELTA",
-        "columns": [{**column, "type_name": "LONG", "position": 0, "comment": None, "nullable": True}],
+        "columns": [
+            {**column, "type_name": "LONG", "position": 0, "nullable": True, **dict.fromkeys(unset)}
+        ],
         "storage_location": location,
         "comment": None,
         "properties": {},
         "owner": None,
         "created_at": 1_780_000_000_000 + number,
-        "updated_at": None,
+        "created_by": None,
+        "updated_at": 1_780_000_000_000 + number,
+        "updated_by": None,
         "table_id": f"{_ZERO_UUID}{number:02}",
         "view_definition": None,
+        "view_dependencies": None,
     }
     return {**known, **changed}
