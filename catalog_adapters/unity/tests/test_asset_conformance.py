@@ -5,7 +5,12 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from sluicegate.api import Catalog
-from sluicegate.testing.assets import AssetBehaviour, ExpectedAsset, ExpectedAssets
+from sluicegate.testing.assets import (
+    AssetBehaviour,
+    ExpectedAsset,
+    ExpectedAssets,
+    ExpectedListings,
+)
 from sluicegate.testing.servers.unity_catalog.unity import (
     UnityServer,
     model_info,
@@ -27,6 +32,9 @@ class TestAssets(AssetBehaviour):
         assets.versions[model] = [
             version_info(model, f"file:///lake/churn/{number}", number) for number in (2, 1)
         ]
+        for number in range(205):
+            name = f"main.many.v{number:03}"
+            assets.volumes[name] = volume_info(name, f"file:///lake/many/{number}", number + 100)
         unity.state.tokens = {SECRET}
         return connected(token=SECRET)
 
@@ -36,6 +44,16 @@ class TestAssets(AssetBehaviour):
         return {
             ("volume", "eu.manuals"): ExpectedAsset("file:///lake/manuals"),
             ("model", "eu.churn"): ExpectedAsset("file:///lake/churn", versions),
+        }
+
+    @pytest.fixture
+    def expected_asset_listings(self) -> ExpectedListings:
+        return {
+            ("volume", "eu"): ["manuals"],
+            ("volume", "many"): [f"v{number:03}" for number in range(205)],
+            ("volume", "main.eu"): ["manuals"],
+            ("model", "eu"): ["churn"],
+            ("model", "many"): [],
         }
 
     @pytest.fixture

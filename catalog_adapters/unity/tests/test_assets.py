@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sluicegate.api import (
+    ListedAsset,
     NotFound,
     PermissionDenied,
     Principal,
@@ -14,6 +15,7 @@ from sluicegate.api import (
     SluicegateError,
     StorageError,
     Unavailable,
+    UnsupportedOperation,
 )
 from sluicegate.testing.servers.unity_catalog.unity import (
     UnityReply,
@@ -168,7 +170,7 @@ async def test_what_the_catalog_does_not_have_is_not_found(
 
 
 async def test_a_missing_volume_is_requested_once(unity: UnityServer, connected: Connected) -> None:
-    with pytest.raises(NotFound, match="the catalog 'lake' has no volume 'main.eu.none'"):
+    with pytest.raises(NotFound, match="has no volume"):
         await connected().load_asset("volume", "eu.none")
     assert unity.count("/volumes/main.eu.none") == 1
 
@@ -249,3 +251,100 @@ async def test_a_server_that_fails_or_is_too_old_is_unavailable(
             await call
         assert isinstance(failed.value, Unavailable)
         assert "10.0.0.7" not in failed.value.message
+
+
+async def test_listed_assets_are_described(unity: UnityServer, connected: Connected) -> None:
+    volume, model = unity.state.assets.volumes, unity.state.assets.models
+    [manuals] = await connected().listed_assets("volume", "eu")
+    [churn] = await connected(catalog=None).listed_assets("model", "main.eu")
+    made_at = volume["main.eu.manuals"]["created_at"]
+    identity = volume["main.eu.manuals"]["volume_id"]
+    assert manuals == ListedAsset("manuals", identity, made_at, MANUALS, "To read")
+    assert churn == ListedAsset("churn", model["main.eu.churn"]["id"], made_at, CHURN, "Who")
+
+
+@pytest.mark.parametrize("kind", ["volume", "model"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"name": "a/b"},
+        {"name": "a.b"},
+        {"name": "a b"},
+        {"name": "x" * 256},
+        {"name": ""},
+        {"name": None},
+        {"name": 7},
+        {"name": ["manuals"]},
+    ],
+)
+async def test_entries_without_a_usable_name_are_not_listed(
+    unity: UnityServer, connected: Connected, kind: Any, changed: dict[str, Any]
+) -> None:
+    assets = unity.state.assets
+    for info in (assets.volumes["main.eu.manuals"], assets.models["main.eu.churn"]):
+        info.update(changed)
+    assert await connected().listed_assets(kind, "eu") == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"volume_id": None}, {"id": None}),
+        ({"volume_id": 7}, {"id": None}),
+        ({"created_at": "today"}, {"created_at": None}),
+        ({"created_at": True}, {"created_at": None}),
+        ({"comment": {}}, {"comment": None}),
+        ({"storage_location": "s3://lake/../x"}, {"location": None}),
+        ({"storage_location": ["x"]}, {"location": None}),
+    ],
+)
+async def test_members_of_the_wrong_type_are_left_out_of_a_listing(
+    unity: UnityServer, connected: Connected, changed: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    unity.state.assets.volumes["main.eu.manuals"].update(changed)
+    [found] = await connected().listed_assets("volume", "eu")
+    assert {name: getattr(found, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize("location", [None, ""])
+async def test_volumes_without_a_location_are_not_listed(
+    unity: UnityServer, connected: Connected, location: str | None
+) -> None:
+    unity.state.assets.volumes["main.eu.manuals"]["storage_location"] = location
+    assert await connected().listed_assets("volume", "eu") == []
+
+
+async def test_names_that_differ_only_in_case_are_all_listed(
+    unity: UnityServer, connected: Connected
+) -> None:
+    for name in ("MANUALS", "Manuals"):
+        full = f"main.eu.{name}"
+        unity.state.assets.volumes[full] = volume_info(full, "s3://lake/x", 9)
+    listed = await connected().listed_assets("volume", "eu")
+    assert [each.name for each in listed] == ["MANUALS", "Manuals", "manuals"]
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        UnityReply.of({"volumes": {}, "registered_models": "x"}),
+        UnityReply.of({"volumes": [], "registered_models": [], "next_page_token": 7}),
+        UnityReply.of({"volumes": [], "registered_models": [], "next_page_token": "x" * 9000}),
+        UnityReply.of({"volumes": [], "registered_models": [], "next_page_token": "again"}),
+        UnityReply.refusing("INTERNAL"),
+        UnityReply.no_route(),
+        UnityReply(200, b"[]"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["volume", "model"])
+async def test_a_listing_of_assets_that_is_wrong_is_an_outage(
+    unity: UnityServer, connected: Connected, kind: Any, lie: UnityReply
+) -> None:
+    unity.instead = lambda asked: lie
+    with pytest.raises(Unavailable):
+        await connected().listed_assets(kind, "eu")
+
+
+async def test_the_catalog_lists_no_skills(connected: Connected) -> None:
+    with pytest.raises(UnsupportedOperation, match="the catalog cannot list skills"):
+        await connected().asset_page("skill", "eu", None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from sluicegate.api.assets.models import AssetKind, CatalogAsset, ModelVersion
-from sluicegate.api.errors import NotFound
+from sluicegate.api.assets.models import AssetKind, AssetPage, CatalogAsset, ListedAsset, ModelVersion
+from sluicegate.api.errors import NotFound, UnsupportedOperation
 from sluicegate.api.models import CatalogTable, ListedTable, TablePage
 
 
@@ -14,8 +14,8 @@ class Catalog(ABC):
 
     Attributes:
         finds_by_name: Whether `load_table` finds each listed table by its exact name, with the same id
-            as in the listing. The gateway then looks up a table of an entirely shared schema without
-            listing the schema.
+            as in the listing, and `load_asset` each listed asset. The gateway then looks up a table or
+            asset of an entirely shared schema without listing the schema.
         reason_for_none: A possible reason for an empty listing of tables, for operators.
         reason_for_no_schemas: A possible reason for an empty listing of schemas, for operators.
     """
@@ -103,6 +103,37 @@ class Catalog(ABC):
             Unavailable: The catalog does not respond.
         """
         raise NotFound(f"the catalog has no {kind}s", detail=identifier)
+
+    async def listed_assets(self, kind: AssetKind, schema: str) -> list[ListedAsset]:
+        """Return the assets of a kind in a schema, sorted by name. By default, none can be listed.
+
+        Override this method if the catalog can list such assets. Providers can then share all of them
+        with `kinds`, in addition to the tables of a schema.
+
+        Args:
+            kind: The kind of the assets.
+            schema: One of `list_schemas`.
+
+        Raises:
+            NotFound: The schema does not exist.
+            UnsupportedOperation: The catalog cannot list assets of this kind.
+            Unavailable: The catalog does not respond.
+        """
+        raise UnsupportedOperation(f"the catalog cannot list {kind}s", detail=schema)
+
+    async def asset_page(self, kind: AssetKind, schema: str, token: str | None) -> AssetPage:
+        """Return a page of the assets of `listed_assets`, in any order; see `table_page`.
+
+        Raises:
+            NotFound: The schema does not exist.
+            UnsupportedOperation: The catalog cannot list assets of this kind.
+            Unavailable: The catalog does not respond.
+        """
+        return AssetPage(await self.listed_assets(kind, schema))
+
+    def asset_identifier(self, kind: AssetKind, schema: str, name: str) -> str:
+        """Return the identifier of a listed asset for `load_asset`. By default, like a table's."""
+        return self.identifier(schema, name)
 
     async def model_versions(self, identifier: str) -> list[ModelVersion]:
         """Return all versions of a model, whatever their status, in ascending order.

@@ -22,22 +22,26 @@ if TYPE_CHECKING:
 AccessMode = Literal["url", "dir"]
 """How a recipient reads a table: with presigned URLs of files, or with credentials for directories."""
 
+SharedKind = Literal["tables", "volumes", "models", "skills"]
+"""What an entire schema of a catalog shares."""
+
 
 # --- models that recipients see -------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class SharedSchemaSource:
-    """The source of a schema that is shared entirely, with the current tables of the catalog.
+    """The source of a schema that is shared entirely, with the catalog's current tables or assets.
 
     Attributes:
         catalog: Name of a configured catalog.
         schema: Name of the schema in that catalog.
-        include: Patterns of the tables to share; `*` matches any text.
-        exclude: Patterns of the tables not to share.
+        include: Patterns of the tables and other assets to share; `*` matches any text.
+        exclude: Patterns of the tables and other assets not to share.
         alias: Replaces each character that is not allowed in recipients' names of tables; `None` leaves
             such tables out.
         comment: This and the following attributes apply to each of its tables; see `SharedTable`.
+        kinds: What is shared: its tables, or other assets.
     """
 
     catalog: str
@@ -51,6 +55,7 @@ class SharedSchemaSource:
     start_version: int = 0
     partition_filter: str | None = None
     access_modes: tuple[AccessMode, ...] = ("url",)
+    kinds: tuple[SharedKind, ...] = ("tables",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,7 @@ class SharedCatalogSource:
         alias: Replaces each character that is not allowed in recipients' names of schemas and tables;
             `None` leaves such schemas and tables out.
         comment: This and the following attributes apply to each table; see `SharedTable`.
+        kinds: What each schema shares; see `SharedSchemaSource`.
     """
 
     catalog: str
@@ -76,6 +82,7 @@ class SharedCatalogSource:
     start_version: int = 0
     partition_filter: str | None = None
     access_modes: tuple[AccessMode, ...] = ("url",)
+    kinds: tuple[SharedKind, ...] = ("tables",)
 
     def schema(self, name: str) -> SharedSchemaSource:
         """The source of one of the catalog's schemas, by its name in the catalog."""
@@ -89,6 +96,7 @@ class SharedCatalogSource:
             start_version=self.start_version,
             partition_filter=self.partition_filter,
             access_modes=self.access_modes,
+            kinds=self.kinds,
         )
 
 

@@ -9,7 +9,7 @@ class TestAssetsOfMyCatalog(AssetBehaviour):
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,12 +22,16 @@ from sluicegate.api import (
     Catalog,
     CatalogAsset,
     CredentialVendor,
+    ListedAsset,
     ModelVersion,
     NotFound,
+    SluicegateError,
+    UnsupportedOperation,
 )
 from sluicegate.testing.catalog import ODD_IDENTIFIERS
 from sluicegate.testing.checks.behaviour import InstanceBehaviour, MakeCalls
 from sluicegate.testing.checks.failures import Calls
+from sluicegate.testing.servers.failing import SLOW
 
 
 @dataclass(frozen=True)
@@ -46,10 +50,16 @@ class ExpectedAsset:
 ExpectedAssets = Mapping[tuple[AssetKind, str], ExpectedAsset]
 """Assets by kind and identifier."""
 
+ExpectedListings = Mapping[tuple[AssetKind, str], Collection[str]]
+"""Names of assets by kind and schema."""
+
 
 @pytest.mark.asyncio
 class AssetBehaviour(InstanceBehaviour):
-    """Inherit it as `Test…`, and provide the fixtures `catalog`, `expected_assets` and `failing`."""
+    """Inherit it as `Test…`, and provide the fixtures `catalog`, `expected_assets` and `failing`.
+
+    If the catalog lists assets, also provide `expected_asset_listings`.
+    """
 
     @pytest.fixture
     def catalog(self) -> Catalog:
@@ -65,6 +75,11 @@ class AssetBehaviour(InstanceBehaviour):
         )
 
     @pytest.fixture
+    def expected_asset_listings(self) -> ExpectedListings:
+        """The assets that the catalog lists. Empty if it cannot list assets."""
+        return {}
+
+    @pytest.fixture
     def missing_assets(self, expected_assets: ExpectedAssets) -> Mapping[AssetKind, str]:
         """Well-formed identifiers without an asset, by kind."""
         return {kind: f"{identifier}_no_such_asset" for kind, identifier in expected_assets}
@@ -76,8 +91,10 @@ class AssetBehaviour(InstanceBehaviour):
         await catalog.aclose()
 
     @pytest.fixture
-    def calls(self, expected_assets: ExpectedAssets) -> MakeCalls:
-        """Lookups of existing assets."""
+    def calls(
+        self, expected_assets: ExpectedAssets, expected_asset_listings: ExpectedListings
+    ) -> MakeCalls:
+        """Lookups and listings of existing assets."""
 
         def calls(catalog: Catalog) -> Calls:
             lookups: Calls = {
@@ -89,7 +106,15 @@ class AssetBehaviour(InstanceBehaviour):
                 for kind, identifier in expected_assets
                 if kind == "model"
             }
-            return {**lookups, **versions}
+            listings: Calls = {
+                f"listed_assets of {kind}s in {schema}": partial(catalog.listed_assets, kind, schema)
+                for kind, schema in expected_asset_listings
+            }
+            pages: Calls = {
+                f"asset_page of {kind}s in {schema}": partial(catalog.asset_page, kind, schema, None)
+                for kind, schema in expected_asset_listings
+            }
+            return {**lookups, **versions, **listings, **pages}
 
         return calls
 
@@ -113,6 +138,64 @@ class AssetBehaviour(InstanceBehaviour):
         loaded = await _load_all(subject, expected_assets)
         located = {key: asset.location for key, asset in loaded.items()}
         assert located == {key: asset.location for key, asset in expected_assets.items()}
+
+    async def test_assets_are_listed_in_order(
+        self, subject: Catalog, expected_asset_listings: ExpectedListings
+    ) -> None:
+        listed = {
+            (kind, schema): [asset.name for asset in await subject.listed_assets(kind, schema)]
+            for kind, schema in expected_asset_listings
+        }
+        assert listed == {key: sorted(names) for key, names in expected_asset_listings.items()}
+
+    async def test_pages_of_a_listing_have_all_its_assets(
+        self, subject: Catalog, expected_asset_listings: ExpectedListings
+    ) -> None:
+        for kind, schema in expected_asset_listings:
+            found: list[ListedAsset] = []
+            token: str | None = None
+            while True:
+                page = await subject.asset_page(kind, schema, token)
+                found += page.assets
+                if (token := page.next_token) is None:
+                    break
+            found.sort(key=lambda asset: asset.name)
+            assert found == await subject.listed_assets(kind, schema)
+
+    async def test_listed_assets_load_as_their_listing_describes_them(
+        self, subject: Catalog, expected_asset_listings: ExpectedListings
+    ) -> None:
+        for kind, schema in expected_asset_listings:
+            for listed in await subject.listed_assets(kind, schema):
+                identifier = subject.asset_identifier(kind, schema, listed.name)
+                loaded = await subject.load_asset(kind, identifier)
+                assert listed.id == loaded.id or (listed.id is None and not subject.finds_by_name)
+                assert listed.location in (None, loaded.location)
+                assert listed.comment in (None, loaded.comment)
+
+    async def test_assets_of_an_unknown_schema_are_not_found(
+        self, subject: Catalog, expected_asset_listings: ExpectedListings
+    ) -> None:
+        for kind in {kind for kind, _ in expected_asset_listings}:
+            with pytest.raises(NotFound):
+                await subject.listed_assets(kind, "no_such_schema")
+
+    async def test_assets_that_cannot_be_listed_are_refused(
+        self, subject: Catalog, expected_asset_listings: ExpectedListings
+    ) -> None:
+        listed = {kind for kind, _ in expected_asset_listings}
+        for kind in set(ASSET_KINDS) - listed:
+            with pytest.raises(UnsupportedOperation):
+                await subject.listed_assets(kind, "no_such_schema")
+
+    async def test_an_outage_is_no_empty_listing_of_assets(
+        self, outages: Mapping[str, Catalog], expected_asset_listings: ExpectedListings
+    ) -> None:
+        for (kind, schema), names in expected_asset_listings.items():
+            for how, catalog in outages.items():
+                if how != SLOW:
+                    listed = await _listed(catalog.listed_assets(kind, schema))
+                    assert listed in (None, sorted(names))
 
     async def test_ids_of_assets_stay_the_same_and_are_unique(
         self, subject: Catalog, expected_assets: ExpectedAssets
@@ -162,6 +245,14 @@ async def _load_all(
     catalog: Catalog, expected: ExpectedAssets
 ) -> Mapping[tuple[AssetKind, str], CatalogAsset]:
     return {key: await catalog.load_asset(*key) for key in expected}
+
+
+async def _listed(call: Awaitable[list[ListedAsset]]) -> list[str] | None:
+    """Return the names in the listing, or `None` if the call is rejected."""
+    try:
+        return [asset.name for asset in await call]
+    except SluicegateError:
+        return None
 
 
 async def _versions(catalog: Catalog, expected: ExpectedAssets) -> Mapping[str, list[ModelVersion]]:

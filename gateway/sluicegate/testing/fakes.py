@@ -21,6 +21,7 @@ from sluicegate.api import (
     CredentialVendor,
     EndedSessions,
     LinkSigner,
+    ListedAsset,
     ListedTable,
     ModelVersion,
     NotFound,
@@ -156,7 +157,8 @@ class MemoryCatalog(Catalog):
 
     Args:
         schemas: Tables by schema and name.
-        assets: Volumes, models and skills by kind and identifier.
+        assets: Volumes, models and skills by kind and identifier, which is the name of a schema, a dot,
+            and the name of the asset.
         versions: Versions of the models, by the identifier of the model.
     """
 
@@ -196,6 +198,20 @@ class MemoryCatalog(Catalog):
             return self._schemas[schema][table]
         except KeyError:
             raise NotFound(f"there is no table '{identifier}'") from None
+
+    async def listed_assets(self, kind: AssetKind, schema: str) -> list[ListedAsset]:
+        """A schema's assets of a kind with their ids, locations and comments."""
+        if schema not in {*self._schemas, *(name.partition(".")[0] for _, name in self._assets)}:
+            raise NotFound(f"there is no schema '{schema}'")
+        found = {
+            name.partition(".")[2]: asset
+            for (each, name), asset in self._assets.items()
+            if each == kind and name.partition(".")[0] == schema
+        }
+        return [
+            ListedAsset(name, asset.id, location=asset.location, comment=asset.comment)
+            for name, asset in sorted(found.items())
+        ]
 
     async def load_asset(self, kind: AssetKind, identifier: str) -> CatalogAsset:
         """Look a volume, model or skill up."""

@@ -9,7 +9,7 @@ import pytest
 
 from sluicegate.api import CatalogConfig, ListedTable, NotFound, TablePage, Unavailable
 from sluicegate.plugins.catalogs.guarded import GuardedCatalog
-from sluicegate.plugins.catalogs.paged_listings import PagedListings
+from sluicegate.plugins.catalogs.paged_listings import ListingPage, PagedListings
 from sluicegate.testing.fakes import MemoryCatalog
 
 
@@ -35,6 +35,10 @@ class Pages(MemoryCatalog):
         number = int(token or 0)
         following = str(number + 1) if number + 1 < self.count else None
         return TablePage([ListedTable(f"t{number}")], following)
+
+    async def listing_page(self, schema: str, token: str | None) -> ListingPage[ListedTable]:
+        page = await self.table_page(schema, token)
+        return ListingPage(page.tables, page.next_token)
 
 
 class Clock:
@@ -89,18 +93,18 @@ async def test_a_listing_is_as_old_as_its_last_page() -> None:
 async def test_a_stopped_listing_begins_again_after_five_minutes() -> None:
     pages, clock = Pages(3), Clock()
     pages.failing = {2: Unavailable("down")}
-    listings = PagedListings("main", pages.table_page, clock)
+    listings = PagedListings("main", pages.listing_page, clock)
     with pytest.raises(Unavailable):
         await listings.list("eu")
     clock.passes(301)
-    assert len((await listings.list("eu")).tables) == 3
+    assert len((await listings.list("eu")).items) == 3
     assert pages.tokens == [None, "1", None, "1", "2"]
 
 
 async def test_a_schema_that_vanishes_while_it_is_listed_is_not_continued() -> None:
     pages, clock = Pages(3), Clock()
     pages.failing = {2: NotFound("there is no such schema")}
-    listings = PagedListings("main", pages.table_page, clock)
+    listings = PagedListings("main", pages.listing_page, clock)
     with pytest.raises(NotFound):
         await listings.list("eu")
     await listings.list("eu")
@@ -110,9 +114,9 @@ async def test_a_schema_that_vanishes_while_it_is_listed_is_not_continued() -> N
 async def test_a_listing_that_repeats_a_page_ends_and_begins_again() -> None:
     asked: list[str | None] = []
 
-    async def page(schema: str, token: str | None) -> TablePage:
+    async def page(schema: str, token: str | None) -> ListingPage[ListedTable]:
         asked.append(token)
-        return TablePage([ListedTable("t")], "again")
+        return ListingPage([ListedTable("t")], "again")
 
     listings = PagedListings("main", page, Clock())
     for _ in range(2):

@@ -8,13 +8,27 @@ from uuid import uuid4
 
 import pytest
 
-from sluicegate.api import AssetKind, Catalog, CatalogAsset, ModelVersion, NotFound
-from sluicegate.testing.assets import AssetBehaviour, ExpectedAsset, ExpectedAssets
+from sluicegate.api import (
+    AssetKind,
+    AssetPage,
+    Catalog,
+    CatalogAsset,
+    ListedAsset,
+    ModelVersion,
+    NotFound,
+)
+from sluicegate.testing.assets import (
+    AssetBehaviour,
+    ExpectedAsset,
+    ExpectedAssets,
+    ExpectedListings,
+)
 from sluicegate.testing.fakes import MemoryCatalog
 
 LAKE = "memory://lake"
 ASSETS: dict[tuple[AssetKind, str], CatalogAsset] = {
     ("volume", "eu.manuals"): CatalogAsset("v1", f"{LAKE}/manuals"),
+    ("volume", "eu.notes"): CatalogAsset("v2", f"{LAKE}/notes"),
     ("model", "eu.churn"): CatalogAsset("m1", f"{LAKE}/churn"),
     ("skill", "eu.style"): CatalogAsset("s1", f"{LAKE}/style"),
 }
@@ -46,6 +60,72 @@ class TestAssets(AssetBehaviour):
             (kind, name): ExpectedAsset(each.location, versions if kind == "model" else None)
             for (kind, name), each in ASSETS.items()
         }
+
+    @pytest.fixture
+    def expected_asset_listings(self) -> ExpectedListings:
+        return {
+            ("volume", "eu"): ["manuals", "notes"],
+            ("model", "eu"): ["churn"],
+            ("skill", "eu"): ["style"],
+        }
+
+
+class Unsorted(Assets):
+    async def listed_assets(self, kind: AssetKind, schema: str) -> list[ListedAsset]:
+        return (await super().listed_assets(kind, schema))[::-1]
+
+
+class TestUnsorted(TestAssets):
+    caught_by = "test_assets_are_listed_in_order"
+    kind = Unsorted
+
+
+class LosesAPage(Assets):
+    async def asset_page(self, kind: AssetKind, schema: str, token: str | None) -> AssetPage:
+        return AssetPage((await self.listed_assets(kind, schema))[:1])
+
+
+class TestLosesAPage(TestAssets):
+    caught_by = "test_pages_of_a_listing_have_all_its_assets"
+    kind = LosesAPage
+
+
+class ListsOtherLocations(Assets):
+    async def listed_assets(self, kind: AssetKind, schema: str) -> list[ListedAsset]:
+        found = await super().listed_assets(kind, schema)
+        return [replace(each, location=f"{LAKE}/elsewhere") for each in found]
+
+
+class TestListsOtherLocations(TestAssets):
+    caught_by = "test_listed_assets_load_as_their_listing_describes_them"
+    kind = ListsOtherLocations
+
+
+class EverySchemaExists(Assets):
+    async def listed_assets(self, kind: AssetKind, schema: str) -> list[ListedAsset]:
+        try:
+            return await super().listed_assets(kind, schema)
+        except NotFound:
+            return []
+
+
+class TestEverySchemaExists(TestAssets):
+    caught_by = "test_assets_of_an_unknown_schema_are_not_found"
+    kind = EverySchemaExists
+
+
+class ListsNoSkills(Assets):
+    async def listed_assets(self, kind: AssetKind, schema: str) -> list[ListedAsset]:
+        return [] if kind == "skill" else await super().listed_assets(kind, schema)
+
+
+class TestListsNoSkills(TestAssets):
+    caught_by = "test_assets_that_cannot_be_listed_are_refused"
+    kind = ListsNoSkills
+
+    @pytest.fixture
+    def expected_asset_listings(self) -> ExpectedListings:
+        return {("volume", "eu"): ["manuals", "notes"], ("model", "eu"): ["churn"]}
 
 
 class FinalSlash(Assets):

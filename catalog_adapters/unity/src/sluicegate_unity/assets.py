@@ -9,13 +9,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, get_args
 
-from sluicegate.api import CatalogAsset, CredentialVendor, ModelVersion, VersionStatus
+from sluicegate.api import (
+    AssetKind,
+    CatalogAsset,
+    CredentialVendor,
+    ListedAsset,
+    ModelVersion,
+    VersionStatus,
+)
 from sluicegate_unity.locations import location_of
-from sluicegate_unity.names import UnityAssetName
+from sluicegate_unity.names import UnityAssetName, is_name
 
 _VOLUMES: Final = "/temporary-volume-credentials"
 _VERSIONS: Final = "/temporary-model-version-credentials"
 _LAST: Final = 2**63 - 1
+# Route and name of the entries, and the member with the id.
+LISTINGS: Final[Mapping[AssetKind, tuple[str, str, str]]] = {
+    "volume": ("/volumes", "volumes", "volume_id"),
+    "model": ("/models", "registered_models", "id"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,28 @@ class UnityDirectory:
     def request(self) -> tuple[str, Mapping[str, Any]]:
         """Return the route for credentials, and the body of the request."""
         return self.route, self.wanted
+
+
+def listed_asset(kind: AssetKind, entry: Mapping[str, Any]) -> ListedAsset | None:
+    """Return the asset that an entry of a listing names; `None` if it cannot be shared.
+
+    Volumes need a location. A location that is not valid is left out, so that the lookup reports it.
+    """
+    name, uri = entry.get("name"), entry.get("storage_location")
+    if not is_name(name) or (kind == "volume" and not uri):
+        return None
+    created = entry.get("created_at")
+    try:
+        location = _location(uri) if uri else None
+    except ValueError:
+        location = None
+    return ListedAsset(
+        str(name),
+        _text(entry.get(LISTINGS[kind][2])),
+        created if isinstance(created, int) and not isinstance(created, bool) else None,
+        location,
+        _text(entry.get("comment")),
+    )
 
 
 def volume_of(name: UnityAssetName, answer: Mapping[str, Any]) -> UnityDirectory:

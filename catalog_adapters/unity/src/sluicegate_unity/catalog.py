@@ -8,11 +8,13 @@ from typing import Any
 
 from sluicegate.api import (
     AssetKind,
+    AssetPage,
     Catalog,
     CatalogAsset,
     CatalogTable,
     CredentialVendor,
     HttpClient,
+    ListedAsset,
     ListedTable,
     ModelVersion,
     NotFound,
@@ -20,7 +22,9 @@ from sluicegate.api import (
     TablePage,
 )
 from sluicegate_unity.assets import (
+    LISTINGS,
     UnityDirectory,
+    listed_asset,
     model_of,
     model_version,
     version_of,
@@ -118,13 +122,11 @@ class UnityCatalog(Catalog):
         return TablePage([listed_table(entry) for entry in entries if readable(entry)], following)
 
     def _tables_of(self, schema: str) -> Mapping[str, str]:
+        return {**self._within(schema), "omit_columns": "true", "omit_properties": "true"}
+
+    def _within(self, schema: str) -> Mapping[str, str]:
         name = self._names.schema(schema)
-        return {
-            "catalog_name": name.catalog,
-            "schema_name": name.schema,
-            "omit_columns": "true",
-            "omit_properties": "true",
-        }
+        return {"catalog_name": name.catalog, "schema_name": name.schema}
 
     def identifier(self, schema: str, table: str) -> str:
         """Return `schema.table`, with the catalog in front if the schema's name contains it.
@@ -187,6 +189,39 @@ class UnityCatalog(Catalog):
             comment=comment if isinstance(comment, str) else None,
             vendor=await self._desk.vendor(volume) if self._desk else None,
         )
+
+    async def listed_assets(self, kind: AssetKind, schema: str) -> list[ListedAsset]:
+        """Return the volumes or registered models in a schema, sorted by name; see `asset_page`.
+
+        Raises:
+            NotFound: The schema doesn't exist.
+            Unavailable: The server doesn't respond.
+            UnsupportedOperation: The catalog has no assets of this kind.
+        """
+        if kind not in LISTINGS:
+            return await super().listed_assets(kind, schema)
+        path, key, _ = LISTINGS[kind]
+        with self._told(f"schema '{schema}'"):
+            entries = listed(self._client, path, key, self._within(schema))
+            found = [listed_asset(kind, entry) async for entry in entries]
+        return sorted(filter(None, found), key=lambda asset: asset.name)
+
+    async def asset_page(self, kind: AssetKind, schema: str, token: str | None) -> AssetPage:
+        """Return a page of the volumes or registered models in a schema.
+
+        Raises:
+            NotFound: The schema doesn't exist.
+            Unavailable: The server doesn't respond.
+            UnsupportedOperation: The catalog has no assets of this kind.
+        """
+        if kind not in LISTINGS:
+            return await super().asset_page(kind, schema, token)
+        path, key, _ = LISTINGS[kind]
+        query = self._within(schema)
+        with self._told(f"schema '{schema}'"):
+            entries, following = await page_of(self._client, path, key, query, token)
+        found = (listed_asset(kind, entry) for entry in entries)
+        return AssetPage([asset for asset in found if asset is not None], following)
 
     async def model_versions(self, identifier: str) -> list[ModelVersion]:
         """Return the versions of a registered model. The server has no aliases.

@@ -39,7 +39,9 @@ async def page_of(
     """
     at = {} if token is None else {"page_token": token}
     answer = await client.get(path, {"max_results": _PAGE, **query, **at})
-    entries, following = answer.get(key, _MISSING) or [], answer.get("next_page_token") or None
+    entries, following = answer.get(key, _MISSING), answer.get("next_page_token") or None
+    if entries is None:
+        entries = []
     if not isinstance(entries, list) or not isinstance(following, str | None):
         raise client.unavailable(f"{path}: the response is not a page of {key}")
     if len(following or "") > _LONGEST_TOKEN:

@@ -6,7 +6,8 @@ version, that recipients read with temporary credentials.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from sluicegate.api.models import AccessMode, SharedTable
@@ -36,12 +37,44 @@ class SharedAsset(SharedTable):
         access_modes: Always temporary directory credentials.
         versions: The shared versions of a model; `None` for all.
         aliases: Declared aliases of a model's versions, in addition to those of its catalog.
+        listed_location: Its location in the listing that it is from, if that contains one.
     """
 
     kind: AssetKind = "volume"
     access_modes: tuple[AccessMode, ...] = ("dir",)
     versions: tuple[int, ...] | None = None
     aliases: tuple[tuple[str, int], ...] = ()
+    listed_location: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedAsset:
+    """An asset in the listing of a catalog.
+
+    Attributes:
+        name: Its name in the schema.
+        id: The id of `CatalogAsset`, if the listing contains it: an asset that is dropped and created
+            again has a new id.
+        created_at: Epoch milliseconds, if the listing contains it: if the names of assets differ only
+            in case, recipients get the oldest.
+        location: The location of `CatalogAsset`, if the listing contains it. Without it, the gateway
+            looks up each asset of a page that recipients list.
+        comment: A description for recipients, if the listing contains it.
+    """
+
+    name: str
+    id: str | None = None
+    created_at: int | None = None
+    location: str | None = None
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AssetPage:
+    """A page of a schema's assets, and the token of the next page; `None` after the last."""
+
+    assets: Sequence[ListedAsset]
+    next_token: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio
 
 from sluicegate.api import (
+    ASSET_KINDS,
     AssetKind,
     Catalog,
     CatalogAsset,
     CatalogConfig,
     CatalogTable,
+    ListedAsset,
     ListedTable,
     ModelVersion,
     SluicegateError,
-    TablePage,
     Unavailable,
 )
 from sluicegate.plugins.catalogs.catalog_cache import CatalogCache
-from sluicegate.plugins.catalogs.paged_listings import PagedListings, SchemaListing
+from sluicegate.plugins.catalogs.paged_listings import ListingPage, PagedListings, SchemaListing
 from sluicegate.telemetry import count, span
 
 _T = TypeVar("_T")
@@ -63,7 +66,14 @@ class GuardedCatalog(Catalog):
         ages = (config.max_age, config.stale_while_revalidate, clock)
         self._schemas: CatalogCache[list[str]] = CatalogCache(*ages)
         self._listings = PagedListings(name, self._page, clock)
-        self._tables: CatalogCache[SchemaListing] = CatalogCache(
+        self._tables: CatalogCache[SchemaListing[ListedTable]] = CatalogCache(
+            *ages, dated=lambda listing: listing.requested_at
+        )
+        self._asset_listings = {
+            kind: PagedListings(name, partial(self._asset_page, kind), clock, f"{kind}s")
+            for kind in ASSET_KINDS
+        }
+        self._listed_assets: CatalogCache[SchemaListing[ListedAsset]] = CatalogCache(
             *ages, dated=lambda listing: listing.requested_at
         )
         self._lookups: CatalogCache[CatalogTable] = CatalogCache(*ages, may_be_stale=_is_unpinned)
@@ -84,16 +94,20 @@ class GuardedCatalog(Catalog):
         `timeout` limits each page of it. A caller that waits longer than a minute for all pages gets an
         error, and the listing continues in the background.
         """
-        try:
-            with anyio.fail_after(_LONGEST_WAIT):
-                key = self.canonical_schema(schema)
-                listing = await self._tables.get(key, lambda: self._listings.list(schema))
-        except TimeoutError as error:
-            raise Unavailable(
-                f"the catalog '{self._name}' is still listing the schema; try again later",
-                detail=f"{schema}: not complete after {_LONGEST_WAIT:.0f} seconds",
-            ) from error
-        return listing.tables
+        with self._waiting_for(schema):
+            key = self.canonical_schema(schema)
+            return (await self._tables.get(key, lambda: self._listings.list(schema))).items
+
+    async def listed_assets(self, kind: AssetKind, schema: str) -> list[ListedAsset]:
+        """See `Catalog.listed_assets`, and `listed_tables`."""
+        listings = self._asset_listings[kind]
+        with self._waiting_for(schema):
+            key = kind, self.canonical_schema(schema)
+            return (await self._listed_assets.get(key, lambda: listings.list(schema))).items
+
+    def asset_identifier(self, kind: AssetKind, schema: str, name: str) -> str:
+        """See `Catalog.asset_identifier`."""
+        return self._catalog.asset_identifier(kind, schema, name)
 
     def identifier(self, schema: str, table: str) -> str:
         """See `Catalog.identifier`."""
@@ -140,6 +154,7 @@ class GuardedCatalog(Catalog):
         for remembered in (
             self._schemas,
             self._tables,
+            self._listed_assets,
             self._lookups,
             self._assets,
             self._versions,
@@ -147,8 +162,26 @@ class GuardedCatalog(Catalog):
             await remembered.aclose()
         await self._catalog.aclose()
 
-    async def _page(self, schema: str, token: str | None) -> TablePage:
-        return await self._call("tables", lambda: self._catalog.table_page(schema, token))
+    @contextmanager
+    def _waiting_for(self, schema: str) -> Iterator[None]:
+        try:
+            with anyio.fail_after(_LONGEST_WAIT):
+                yield
+        except TimeoutError as error:
+            raise Unavailable(
+                f"the catalog '{self._name}' is still listing the schema; try again later",
+                detail=f"{schema}: not complete after {_LONGEST_WAIT:.0f} seconds",
+            ) from error
+
+    async def _page(self, schema: str, token: str | None) -> ListingPage[ListedTable]:
+        page = await self._call("tables", lambda: self._catalog.table_page(schema, token))
+        return ListingPage(page.tables, page.next_token)
+
+    async def _asset_page(
+        self, kind: AssetKind, schema: str, token: str | None
+    ) -> ListingPage[ListedAsset]:
+        page = await self._call(f"{kind}s", lambda: self._catalog.asset_page(kind, schema, token))
+        return ListingPage(page.assets, page.next_token)
 
     async def _load(self, identifier: str) -> CatalogTable:
         table = await self._catalog.load_table(identifier)

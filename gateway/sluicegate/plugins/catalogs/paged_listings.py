@@ -3,44 +3,59 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Generic, Protocol, TypeVar
 
 from sluicegate._util.lru import LRU
 from sluicegate.api.errors import NotFound, SluicegateError, Unavailable
-from sluicegate.api.models import ListedTable, TablePage
 
 log = logging.getLogger(__name__)
 
 _MOST_PAGES: Final = 10_000
-_MOST_TABLES: Final = 1_000_000
+_MOST_ITEMS: Final = 1_000_000
 # Maximum number of failed listings, and seconds for which they can be continued. Later, the schema may
 # have changed too much.
 _STOPPED: Final = 100
 _CONTINUED_SECONDS: Final = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaListing:
-    """The tables of a schema, sorted by name, and the time at which the last page was requested."""
+class _Listed(Protocol):
+    @property
+    def name(self) -> str: ...
 
-    tables: list[ListedTable]
+
+_Item = TypeVar("_Item", bound=_Listed)
+
+
+@dataclass(frozen=True, slots=True)
+class ListingPage(Generic[_Item]):
+    """A page of tables, or of assets of one kind, and the token of the next page."""
+
+    items: Sequence[_Item]
+    next_token: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaListing(Generic[_Item]):
+    """The items of a schema, sorted by name, and the time at which the last page was requested."""
+
+    items: list[_Item]
     requested_at: float
 
 
 @dataclass
-class _Parts:
+class _Parts(Generic[_Item]):
     """The pages so far, and the token of the next page."""
 
     requested_at: float
-    tables: list[ListedTable] = field(default_factory=list)
+    items: list[_Item] = field(default_factory=list)
     token: str | None = None
     seen: set[str] = field(default_factory=set)
 
 
-class PagedListings:
-    """Lists the schemas of one catalog.
+class PagedListings(Generic[_Item]):
+    """Lists the tables, or the assets of one kind, in the schemas of one catalog.
 
     A listing needs one request for each page. If a request fails, the previous pages are kept, and the
     next listing of the schema continues there.
@@ -49,21 +64,24 @@ class PagedListings:
         name: The catalog's name, for messages.
         fetch: Requests one page of a schema, by its token, or the first page.
         clock: Seconds, monotonic.
+        what: What the items are, for the log.
     """
 
     def __init__(
         self,
         name: str,
-        fetch: Callable[[str, str | None], Awaitable[TablePage]],
+        fetch: Callable[[str, str | None], Awaitable[ListingPage[_Item]]],
         clock: Callable[[], float],
+        what: str = "tables",
     ) -> None:
         self._name = name
         self._fetch = fetch
         self._clock = clock
-        self._stopped: LRU[str, _Parts] = LRU(_STOPPED)
+        self._what = what
+        self._stopped: LRU[str, _Parts[_Item]] = LRU(_STOPPED)
 
-    async def list(self, schema: str) -> SchemaListing:
-        """Return all tables of a schema.
+    async def list(self, schema: str) -> SchemaListing[_Item]:
+        """Return all items of a schema.
 
         Raises:
             NotFound: The schema does not exist.
@@ -71,7 +89,7 @@ class PagedListings:
         """
         parts = self._stopped.pop(schema)
         if parts is None or self._clock() - parts.requested_at > _CONTINUED_SECONDS:
-            parts = _Parts(self._clock())
+            parts = _Parts[_Item](self._clock())
         try:
             await self._complete(schema, parts)
         except NotFound:
@@ -80,20 +98,21 @@ class PagedListings:
             if parts.token is not None:
                 self._stopped.put(schema, parts)
                 log.warning(
-                    "the listing of schema %r of catalog '%s' stopped after %d tables, and will be "
+                    "the listing of schema %r of catalog '%s' stopped after %d %s, and will be "
                     "continued there",
                     schema,
                     self._name,
-                    len(parts.tables),
+                    len(parts.items),
+                    self._what,
                 )
             raise
-        return SchemaListing(sorted(parts.tables, key=lambda table: table.name), parts.requested_at)
+        return SchemaListing(sorted(parts.items, key=lambda item: item.name), parts.requested_at)
 
-    async def _complete(self, schema: str, parts: _Parts) -> None:
+    async def _complete(self, schema: str, parts: _Parts[_Item]) -> None:
         while True:
             requested_at = self._clock()
             page = await self._fetch(schema, parts.token)
-            parts.tables.extend(page.tables)
+            parts.items.extend(page.items)
             parts.requested_at = requested_at
             if page.next_token is None:
                 return
@@ -106,5 +125,5 @@ class PagedListings:
             parts.seen.add(page.next_token)
             parts.token = page.next_token
 
-    def _may_grow(self, parts: _Parts) -> bool:
-        return len(parts.seen) < _MOST_PAGES and len(parts.tables) <= _MOST_TABLES
+    def _may_grow(self, parts: _Parts[_Item]) -> bool:
+        return len(parts.seen) < _MOST_PAGES and len(parts.items) <= _MOST_ITEMS
