@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from sluicegate.api.errors import ConfigurationError
-from sluicegate.api.models import Share
+from sluicegate.api.models import Share, SharedCatalogSource
 from sluicegate.database import Store, connect, locks, migrate
 from sluicegate.database.reads import load_shares, load_token
 from sluicegate.database.task_tables import tasks
@@ -184,6 +185,27 @@ async def test_a_share_of_the_previous_schema_has_no_catalog(
     async with new.read() as connection:
         assert await load_shares(connection, "1") == [Share("3", "Sales")]
     await new.aclose()
+
+
+async def test_a_share_of_a_catalog_from_before_there_were_kinds_shares_its_tables(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = await _opened_at("0008", database_url, monkeypatch)
+    source = {"catalog": "main", "include": ["*"], "exclude": [], "alias": None}
+    share = (
+        "INSERT INTO shares (id, key, name, properties, source) VALUES ('3', 's', 'S', '{}', :source)"
+    )
+    async with old.write() as connection:
+        await connection.execute(text(_STORED_BEFORE[0]))
+        await connection.execute(text(share), {"source": json.dumps(source)})
+        await connection.execute(text("INSERT INTO grants (recipient_id, share_id) VALUES ('1', '3')"))
+    await old.aclose()
+    new = await Store.open(database_url)
+    async with new.read() as connection:
+        [found] = await load_shares(connection, "1")
+    await new.aclose()
+    assert found.source == SharedCatalogSource("main")
+    assert found.source.kinds == ("tables",)
 
 
 async def _opened_at(revision: str, url: str, monkeypatch: pytest.MonkeyPatch) -> Store:

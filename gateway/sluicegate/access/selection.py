@@ -1,4 +1,4 @@
-"""Selects the tables of a schema, or the schemas of a catalog, that are shared, and their names.
+"""Selects the tables and assets of a schema, or the schemas of a catalog, that are shared.
 
 Source: Delta Sharing protocol, "Names". Catalogs allow other names.
 """
@@ -10,10 +10,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from operator import attrgetter
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from sluicegate.api import ListedTable, SharedCatalogSource, SharedSchemaSource
-from sluicegate.database.names import aliased, check_name, name_key
+from sluicegate.api import (
+    AssetKind,
+    ListedAsset,
+    ListedTable,
+    SharedCatalogSource,
+    SharedSchemaSource,
+)
+from sluicegate.database.names import NamedKind, aliased, check_name, name_key
 
 _USUAL_ALIAS = "_"
 
@@ -40,7 +46,7 @@ _Item = TypeVar("_Item", bound=_Listed)
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A table or schema that is not shared, and why."""
+    """A table, asset or schema that is not shared, and why."""
 
     name: str
     reason: str
@@ -83,6 +89,13 @@ def select_tables(listed: Iterable[ListedTable], source: SharedSchemaSource) -> 
     return _select("table", listed, source)
 
 
+def select_assets(
+    kind: AssetKind, listed: Iterable[ListedAsset], source: SharedSchemaSource
+) -> Selection[ListedAsset]:
+    """Select the assets of a kind that a source shares; see `select_tables`."""
+    return _select(kind, listed, source)
+
+
 def select_schemas(listed: Iterable[str], source: SharedCatalogSource) -> Selection[ListedSchema]:
     """Select the schemas that a source shares from its catalog's listing. Both parts are sorted.
 
@@ -91,9 +104,7 @@ def select_schemas(listed: Iterable[str], source: SharedCatalogSource) -> Select
     return _select("schema", map(ListedSchema, listed), source)
 
 
-def _select(
-    kind: Literal["schema", "table"], listed: Iterable[_Item], source: Source
-) -> Selection[_Item]:
+def _select(kind: NamedKind, listed: Iterable[_Item], source: Source) -> Selection[_Item]:
     selected = {item.name: item for item in listed if _is_selected(item.name, source)}
     left_out: list[LeftOut] = []
     named: dict[str, list[tuple[str, _Item]]] = defaultdict(list)
@@ -128,7 +139,7 @@ def _clash(item: _Item, key: str, same: Sequence[tuple[str, _Item]]) -> LeftOut:
     )
 
 
-def _remedy(kind: Literal["schema", "table"], name: str, source: Source) -> str:
+def _remedy(kind: NamedKind, name: str, source: Source) -> str:
     by_hand = "declare it with another name"
     suggested = aliased(kind, name, _USUAL_ALIAS)
     if source.alias is not None or suggested == name:

@@ -39,6 +39,7 @@ SHOWN = """\
 + schema sales.us
     from.catalog: main
     from.schema: main.us
+    from.kinds: ["tables"]
     from.include: ["*"]
     from.exclude: ["tmp_*"]
     from.history: true
@@ -166,9 +167,10 @@ async def test_a_shared_catalog_is_shown_changed_and_removed(
         "recipients: {acme: {shares: [lake]}}"
     )
     planned = await apply(declared, dry_run=True)
-    assert planned[:6] == [
+    assert planned[:7] == [
         "+ share lake",
         "    from.catalog: main",
+        '    from.kinds: ["tables"]',
         '    from.include: ["*"]',
         '    from.exclude: ["tmp"]',
         "    from.history: true",

@@ -35,6 +35,7 @@ SHOWN = """\
 + schema sales.us
     from.catalog: main
     from.schema: main.us
+    from.kinds: ["tables"]
     from.include: ["*"]
     from.access_modes: ["url"]
 + volume sales.eu.churn

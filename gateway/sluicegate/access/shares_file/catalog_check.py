@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from sluicegate.access.empty_sources import empty_catalog, empty_schema
-from sluicegate.access.selection import select_schemas, select_tables
+from sluicegate.access.selection import (
+    ListedSchema,
+    Selection,
+    select_assets,
+    select_schemas,
+    select_tables,
+)
 from sluicegate.access.shares_file.models import (
     AssetEntry,
     CatalogSourceEntry,
@@ -18,6 +24,7 @@ from sluicegate.access.shares_file.models import (
 )
 from sluicegate.access.shares_file.read import SharesFile
 from sluicegate.api import (
+    ASSET_KINDS,
     Catalog,
     SharedCatalogSource,
     SharedSchemaSource,
@@ -105,11 +112,20 @@ async def _catalog_message(entry: CatalogSourceEntry, catalog: Catalog) -> str |
 
 
 async def _schema_message(entry: SchemaSourceEntry, catalog: Catalog) -> str | None:
-    listed = await catalog.listed_tables(entry.schema_)
     source = SharedSchemaSource(
         entry.catalog, entry.schema_, entry.include, entry.exclude, alias=entry.alias
     )
-    return empty_schema(select_tables(listed, source), len(listed), catalog)
+    messages: list[str | None] = []
+    if entry.shares_tables:
+        tables = await catalog.listed_tables(entry.schema_)
+        messages.append(empty_schema(select_tables(tables, source), len(tables), catalog))
+    for kind in ASSET_KINDS:
+        if f"{kind}s" in entry.kinds:
+            assets = await catalog.listed_assets(kind, entry.schema_)
+            selected = select_assets(kind, assets, source)
+            reason = selected.reason_for_none(len(assets), "the catalog lists none")
+            messages.append(reason and f"0 {kind}s: {reason}")
+    return "; ".join(filter(None, messages)) or None
 
 
 def _hint(source: Source) -> str:

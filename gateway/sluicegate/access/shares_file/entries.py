@@ -56,7 +56,7 @@ class Entry:
         return self.kind, tuple(name_key(name) for name in self.names)
 
 
-_SOURCE = ("catalog", "schema", "include", "exclude", "alias")
+_SOURCE = ("catalog", "schema", "kinds", "include", "exclude", "alias")
 
 Entries: TypeAlias = dict[EntryKey, Entry]
 
@@ -119,7 +119,7 @@ async def stored_entries(connection: AsyncConnection) -> Entries:
 def _stored(kind: Kind, names: tuple[str, ...], row: Row[Any]) -> Entry:
     values = {column: getattr(row, column) for column in _COLUMNS[kind]}
     if values.get("source") is not None:
-        # Rows from before the tables of a schema had options don't contain these options.
+        # Older rows don't contain options that were added later.
         values["source"] = _source_values(_SOURCES[kind].model_validate(values["source"]))
     return Entry(kind, names, values, row.id)
 

@@ -13,6 +13,7 @@ from typing import Annotated, ClassVar, Self, get_args
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -22,8 +23,9 @@ from pydantic import (
 from sluicegate.access.directory_access import options_obstacle, ref_obstacle
 from sluicegate.access.partition_filter import PartitionFilter
 from sluicegate.api.assets.models import AssetKind
-from sluicegate.api.models import AccessMode
+from sluicegate.api.models import AccessMode, SharedKind
 from sluicegate.config.model import TokenLifetime
+from sluicegate.config.yaml import nearest
 from sluicegate.database.names import NamedKind, check_name
 
 _MAX_VERSION = 2**63 - 1
@@ -76,6 +78,18 @@ def _in_one_order(modes: tuple[AccessMode, ...]) -> tuple[AccessMode, ...]:
     return tuple(mode for mode in get_args(AccessMode) if mode in modes)
 
 
+def _known_kind(value: object) -> object:
+    if isinstance(value, str) and value not in get_args(SharedKind):
+        raise ValueError(f"unknown kind '{value}'{nearest(value, get_args(SharedKind))}")
+    return value
+
+
+def _kinds_in_one_order(kinds: tuple[SharedKind, ...]) -> tuple[SharedKind, ...]:
+    if not kinds:
+        raise ValueError("expected at least one of tables, volumes, models and skills")
+    return tuple(kind for kind in get_args(SharedKind) if kind in kinds)
+
+
 _STORABLE = AfterValidator(_storable)
 
 Comment = Annotated[str, StringConstraints(max_length=65_536), _STORABLE]
@@ -86,6 +100,8 @@ Properties = Annotated[dict[PropertyKey, PropertyValue], Field(max_length=50)]
 Required = Annotated[str, StringConstraints(min_length=1), _STORABLE]
 FilterText = Annotated[str, _STORABLE, AfterValidator(_filter)]
 AccessModes = Annotated[tuple[AccessMode, ...], AfterValidator(_in_one_order)]
+_KnownKind = Annotated[SharedKind, BeforeValidator(_known_kind)]
+SharedKinds = Annotated[tuple[_KnownKind, ...], AfterValidator(_kinds_in_one_order)]
 ShareName = Annotated[str, _named("share")]
 SchemaName = Annotated[str, _named("schema")]
 TableName = Annotated[str, _named("table")]
@@ -206,24 +222,49 @@ class SkillEntry(AssetEntry):
     )
 
 
-class SchemaSourceEntry(TableOptions):
+class _SourceEntry(TableOptions):
+    kinds: SharedKinds = Field(
+        default=("tables",),
+        description="What to share: `tables`, `volumes`, `models`, `skills`. The catalog must be able "
+        "to list them.",
+    )
+
+    @property
+    def shares_tables(self) -> bool:
+        """Whether tables are shared, and not only other assets."""
+        return "tables" in self.kinds
+
+    @model_validator(mode="after")
+    def _filters_only_tables(self) -> Self:
+        if self.partition_filter is not None and self.kinds != ("tables",):
+            others = " and ".join(kind for kind in self.kinds if kind != "tables")
+            raise ValueError(
+                f"a partition_filter does not limit {others}: declare them one by one, or in another "
+                "schema or share"
+            )
+        return self
+
+
+class SchemaSourceEntry(_SourceEntry):
     """A schema of a catalog that is shared entirely, with the tables that it contains at each request.
 
-    The options apply to all of its tables.
+    With `kinds`, also or only with other assets. The options apply to all of its tables.
     """
 
     catalog: CatalogName
     schema_: Required = Field(alias="schema", description="The schema's name in that catalog.")
-    include: Patterns = Field(default=("*",), description="Names of tables to share, `*` for any text.")
-    exclude: Patterns = Field(default=(), description="Names of tables not to share.")
+    include: Patterns = Field(
+        default=("*",), description="Names of tables and other assets to share, `*` for any text."
+    )
+    exclude: Patterns = Field(default=(), description="Names of tables and other assets not to share.")
     alias: Alias | None = Field(
         default=None,
-        description="Replaces each space, slash, period and control character of a table's name; "
-        "without it, tables with such names are left out.",
+        description="Replaces each space, slash, period and control character of a name; without it, "
+        "tables and other assets with such names are left out.",
     )
 
 
-class CatalogSourceEntry(TableOptions):
+class CatalogSourceEntry(_SourceEntry):
     """A catalog that is shared entirely, with the schemas that it lists at each request.
 
     The options apply to all of its tables.
@@ -236,8 +277,8 @@ class CatalogSourceEntry(TableOptions):
     exclude: Patterns = Field(default=(), description="Names of schemas not to share.")
     alias: Alias | None = Field(
         default=None,
-        description="Replaces each space, slash, period and control character of a schema's or table's "
-        "name; without it, schemas and tables with such names are left out.",
+        description="Replaces each space, slash, period and control character of the name of a schema, "
+        "table or other asset; without it, those with such names are left out.",
     )
 
 
@@ -249,7 +290,7 @@ class SchemaEntry(_Entry):
     source: SchemaSourceEntry | None = Field(
         default=None,
         alias="from",
-        description="Share an entire schema of a catalog, instead of `tables`.",
+        description="Share an entire schema of a catalog, instead of single `tables`.",
     )
     volumes: dict[VolumeName, VolumeEntry] = Field(default_factory=dict, description="Volumes by name.")
     models: dict[ModelName, ModelEntry] = Field(default_factory=dict, description="Models by name.")
@@ -262,7 +303,7 @@ class SchemaEntry(_Entry):
 
     @model_validator(mode="after")
     def _has_one_kind(self) -> Self:
-        if self.source and self.tables:
+        if self.source and self.source.shares_tables and self.tables:
             raise ValueError("a schema has either tables or from, not both")
         return self
 

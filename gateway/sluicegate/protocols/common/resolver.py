@@ -18,6 +18,7 @@ from sluicegate.api import (
     PolicyAction,
     Principal,
     Schema,
+    SharedKind,
     SharedTable,
     Storage,
     TemporaryCredentials,
@@ -25,7 +26,7 @@ from sluicegate.api import (
     Unavailable,
 )
 from sluicegate.plugins import Instances
-from sluicegate.protocols.common.all_tables import tables_of_all
+from sluicegate.protocols.common.all_tables import shares_kind, tables_of_all
 from sluicegate.protocols.common.schema_tables import SchemaTables
 from sluicegate.protocols.common.share_schemas import ShareSchemas
 from sluicegate.tables.refs import at_ref
@@ -87,7 +88,7 @@ class Resolver:
         Raises:
             Unavailable: The catalog of an entirely shared schema does not respond.
         """
-        if schema.source is None:
+        if schema.source is None or not shares_kind(schema, "tables"):
             return await self._grants.tables(schema)
         return (await self._schema_tables.tables(schema, schema.source)).ordered
 
@@ -97,7 +98,11 @@ class Resolver:
         Raises:
             NotFound: The share does not exist, or it was not granted.
         """
-        return await tables_of_all(await self._share_schemas.reachable(principal, share), self.tables)
+        return await tables_of_all(await self.reachable(principal, share, "tables"), self.tables)
+
+    async def reachable(self, principal: Principal, share: str, kind: SharedKind) -> Sequence[Schema]:
+        """The schemas of a share that can contain items of a kind; see `ShareSchemas.reachable`."""
+        return await self._share_schemas.reachable(principal, share, kind)
 
     async def shown(self, principal: Principal, tables: Sequence[Shared]) -> Sequence[Shared]:
         """Return the granted tables or assets that a recipient can see, with one call per policy.
@@ -141,7 +146,7 @@ class Resolver:
             Unavailable: A policy, or the catalog of a share or schema, does not respond now.
         """
         found = await self._share_schemas.schema(principal, share, schema)
-        if found.source is None:
+        if found.source is None or not shares_kind(found, "tables"):
             table = await self._grants.table(found, name)
         else:
             table = await self._schema_tables.table(found, found.source, name)

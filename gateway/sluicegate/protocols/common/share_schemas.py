@@ -22,6 +22,7 @@ from sluicegate.api import (
     Schema,
     Share,
     SharedCatalogSource,
+    SharedKind,
     SluicegateError,
     Unavailable,
 )
@@ -67,15 +68,17 @@ class ShareSchemas:
             return declared
         return _merged(await self._listed(granted, granted.source), declared)
 
-    async def reachable(self, principal: Principal, share: str) -> Sequence[Schema]:
-        """Like `schemas`, without those of a catalog that cannot list them now.
+    async def reachable(self, principal: Principal, share: str, kind: SharedKind) -> Sequence[Schema]:
+        """The schemas that can contain items of a kind, as far as they can be listed now.
+
+        Those of a catalog are left out if it cannot list them now, or does not share the kind.
 
         Raises:
             NotFound: The share does not exist, or it was not granted.
         """
         granted = await self._grants.share(principal, share)
         declared = await self._grants.schemas(principal, share)
-        if granted.source is None:
+        if granted.source is None or kind not in granted.source.kinds:
             return declared
         try:
             return _merged(await self._listed(granted, granted.source), declared)

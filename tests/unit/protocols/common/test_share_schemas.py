@@ -52,7 +52,8 @@ async def names(shares: ShareSchemas, share: str = "sales") -> list[str]:
 async def test_a_share_without_a_catalog_has_what_it_declares() -> None:
     declared = Schema("d", OWN, "eu")
     shares = found_in(of("us"), declared)
-    assert await shares.schemas(ACME, "own") == await shares.reachable(ACME, "own") == [declared]
+    assert await shares.schemas(ACME, "own") == [declared]
+    assert await shares.reachable(ACME, "own", "tables") == [declared]
 
 
 async def test_declared_schemas_replace_those_of_the_catalog_with_the_same_name() -> None:
@@ -141,9 +142,9 @@ async def test_a_share_of_another_recipient_is_not_found_and_its_catalog_not_que
     catalog = of("eu")
     shares = found_in(catalog)
     evil = Principal("r2", "evil", "bearer")
-    for reads in (shares.schemas, shares.reachable):
+    for reads in (shares.schemas(evil, "sales"), shares.reachable(evil, "sales", "tables")):
         with pytest.raises(NotFound, match="there is no share"):
-            await reads(evil, "sales")
+            await reads
     assert catalog.listings == 0
 
 
@@ -175,6 +176,6 @@ async def test_declared_schemas_need_no_catalog(caplog: pytest.LogCaptureFixture
     shares = found_in(catalog, declared)
     assert await shares.schema(ACME, "sales", "EU") == declared
     assert caplog.text == ""
-    assert await shares.reachable(ACME, "sales") == [declared]
+    assert await shares.reachable(ACME, "sales", "tables") == [declared]
     assert "the catalog of share sales is left out of the listing" in caplog.text
     assert WORDS in caplog.text

@@ -47,7 +47,7 @@ class AssetDescriptions:
         async def one(shared: SharedAsset) -> dict[str, Any] | None:
             async with slots:
                 try:
-                    return await self.of(principal, shared)
+                    return self._listed(shared) or await self.of(principal, shared)
                 except SluicegateError as error:
                     log.warning(
                         "%s %s is left out of the listing: %s",
@@ -84,6 +84,18 @@ class AssetDescriptions:
             allowedTools=fields.allowed_tools,
             metadata=dict(fields.metadata) or None,
         )
+
+    def _listed(self, shared: SharedAsset) -> dict[str, Any] | None:
+        """An asset, if the listing of its catalog describes it completely."""
+        location = shared.listed_location
+        if location is None or shared.kind == "skill":
+            return None
+        named = listing.table(shared)
+        if shared.kind == "model":
+            root = self._resolver.canonical(location)
+            return named | present(comment=shared.comment, storageLocation=root)
+        source = self._resolver.directory(shared, shared.id, location, None)
+        return named | {"storageLocation": source.location}
 
     async def source(self, shared: SharedAsset) -> CatalogTable:
         """The directory of a volume or skill.

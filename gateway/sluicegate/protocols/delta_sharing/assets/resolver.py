@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from sluicegate.access.grants import Grants
 from sluicegate.api import (
+    ASSET_KINDS,
     AssetKind,
     CatalogAsset,
     CatalogTable,
@@ -20,12 +22,23 @@ from sluicegate.api import (
     Principal,
     Schema,
     SharedAsset,
+    SharedKind,
     Unauthenticated,
     Unavailable,
 )
+from sluicegate.database.names import name_key
 from sluicegate.plugins import Instances
+from sluicegate.protocols.common.all_tables import tables_of_all
 from sluicegate.protocols.common.resolver import Resolver
+from sluicegate.protocols.delta_sharing.assets.schema_assets import SchemaAssets
 from sluicegate.telemetry import span
+
+KINDS: Final[Mapping[AssetKind, SharedKind]] = {
+    "volume": "volumes",
+    "model": "models",
+    "skill": "skills",
+}
+"""Kinds of assets, as an entirely shared schema names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +64,43 @@ class AssetResolver:
         self._grants = grants
         self._resolver = resolver
         self._instances = instances
+        self._listed = {kind: SchemaAssets(kind, instances) for kind in ASSET_KINDS}
 
     async def schema(self, principal: Principal, share: str, name: str) -> Schema:
         """The schema with a name; see `Resolver.schema`."""
         return await self._resolver.schema(principal, share, name)
 
     async def assets(self, schema: Schema, kind: AssetKind) -> Sequence[SharedAsset]:
-        """The assets of a kind in a schema, sorted by casefolded name."""
-        return await self._grants.assets(schema, kind)
+        """The assets of a kind in a schema, sorted by casefolded name: declared ones, and listed ones.
+
+        A declared asset replaces the catalog's asset with the same name.
+
+        Raises:
+            NotFound: The catalog no longer has an entirely shared schema.
+            Unavailable: The catalog of an entirely shared schema does not respond.
+        """
+        return await self._with_listed(schema, kind, await self._grants.assets(schema, kind))
 
     async def all_assets(self, principal: Principal, share: str, kind: AssetKind) -> list[SharedAsset]:
         """The assets of a kind in all schemas of a share, sorted by casefolded names.
 
+        If a catalog is down, only the assets that it lists are missing.
+
         Raises:
             NotFound: The share does not exist, or it was not granted.
         """
-        schemas = await self._grants.schemas(principal, share)
-        return [asset for schema in schemas for asset in await self.assets(schema, kind)]
+        stored = {schema.id for schema in await self._grants.schemas(principal, share)}
+
+        async def declared(schema: Schema) -> Sequence[SharedAsset]:
+            # A catalog can have thousands of schemas, which the database does not know.
+            return await self._grants.assets(schema, kind) if schema.id in stored else ()
+
+        async def every(schema: Schema) -> Sequence[SharedAsset]:
+            return await self._with_listed(schema, kind, await declared(schema))
+
+        shared_as = KINDS[kind]
+        schemas = await self._resolver.reachable(principal, share, shared_as)
+        return await tables_of_all(schemas, every, shared_as, declared)
 
     async def shown(self, principal: Principal, assets: Sequence[SharedAsset]) -> Sequence[SharedAsset]:
         """Return the granted assets that a recipient can see. Calls each policy once for all of them.
@@ -88,7 +121,7 @@ class AssetResolver:
             Unavailable: A policy, or the catalog of a share, does not respond now.
         """
         schema = await self._resolver.schema(principal, named.share, named.schema)
-        found = await self._grants.asset(schema, named.kind, named.name)
+        found = await self._found(schema, named)
         if found is None or not await self._resolver.allows(principal, "read", found):
             raise NotFound(f"there is no {named.kind} {named.name!r} in {named.share}.{named.schema}")
         if action == "vend" and not await self._resolver.allows(principal, "vend", found):
@@ -97,6 +130,25 @@ class AssetResolver:
                 f"{found.kind} {found.full_name}"
             )
         return found
+
+    async def _found(self, schema: Schema, named: AssetName) -> SharedAsset | None:
+        declared = await self._grants.asset(schema, named.kind, named.name)
+        if declared is not None or schema.source is None:
+            return declared
+        if KINDS[named.kind] not in schema.source.kinds:
+            return None
+        return await self._listed[named.kind].one(schema, schema.source, named.name)
+
+    async def _with_listed(
+        self, schema: Schema, kind: AssetKind, declared: Sequence[SharedAsset]
+    ) -> Sequence[SharedAsset]:
+        if schema.source is None or KINDS[kind] not in schema.source.kinds:
+            return declared
+        listing = await self._listed[kind].all(schema, schema.source)
+        if not declared:
+            return listing.ordered
+        merged = {**listing.by_key, **{name_key(asset.name): asset for asset in declared}}
+        return [merged[key] for key in sorted(merged)]
 
     async def locate(self, shared: SharedAsset) -> CatalogAsset:
         """Look up an asset in its catalog.
