@@ -9,8 +9,6 @@ from typing import TypeAlias
 
 from sluicegate.access.empty_sources import empty_catalog, empty_schema
 from sluicegate.access.selection import (
-    ListedSchema,
-    Selection,
     select_assets,
     select_schemas,
     select_tables,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from sluicegate._util.lru import LRU
 from sluicegate.access.empty_sources import empty_schema
 from sluicegate.access.selection import Selection, select_tables
 from sluicegate.api import (

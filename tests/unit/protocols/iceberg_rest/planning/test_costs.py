@@ -15,9 +15,9 @@ from support.tables.memory_tables import file, snapshot
 from sluicegate._util.large_inputs import LARGE, run_sized
 from sluicegate.api import InvalidRequest
 from sluicegate.protocols.iceberg_rest.planning import selection, tasks
-from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions import decisions
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns
+from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
 from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
 from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
@@ -132,7 +132,7 @@ async def batch_files(names: list[str] | None, residual: bytes = b"true") -> int
     columns = Columns(view.shape, case_sensitive=True)
     statistics = None if names is None else Statistics(METADATA, columns, names)
     selected = selection.TaskSelection(view.files, {}, residual)
-    return TaskEncoder(view, selected, statistics, None, Dialect.STANDARD).batch_files
+    return TaskEncoder(view, selected, statistics, None, PartitionReader(view.shape)).batch_files
 
 
 async def test_statistics_are_encoded_in_a_thread(
