@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -124,6 +125,18 @@ def test_files_without_ids_are_read_by_their_own_names() -> None:
     (element,) = items.fields
     assert [(each.field_id, each.names) for each in element.fields] == [(6, ["col-6"])]
     assert [(each.field_id, each.names) for each in pair.fields] == [(8, ["key"]), (9, ["value"])]
+
+
+def test_hidden_columns_of_files_are_mapped_to_ids_that_no_column_has() -> None:
+    column = Field(1, "_change_type", "string", "_change_type")
+    hidden = replace(shape(schema=Struct((column,))), hidden=("__is_cdc", "_change_type", "_row-id"))
+    mapping = parsed(hidden).name_mapping()
+    assert mapping is not None
+    assert [(each.field_id, each.names) for each in mapping] == [
+        (1, ["_change_type"]),
+        (2_147_483_400, ["__is_cdc"]),
+        (2_147_483_402, ["_row-id"]),
+    ]
 
 
 def test_all_listed_snapshots_are_in_the_log_and_no_other() -> None:

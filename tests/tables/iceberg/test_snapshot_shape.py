@@ -96,6 +96,12 @@ def test_partition_values_of_mapped_columns_have_physical_names_as_keys() -> Non
     assert (field.key, field.source.id, shape.last_column_id) == ("col-7", 7, 7)
 
 
+def test_writers_can_add_columns_to_files() -> None:
+    tracked = {"delta.rowTracking.materializedRowIdColumnName": "_row-id-1"}
+    assert made(**tracked).hidden == ("_change_type", "__is_cdc", "_row-id-1")
+    assert made(schema_field("__is_cdc", "string")).hidden == ("_change_type",)
+
+
 def test_ids_of_partition_fields_are_numbers_of_32_bits() -> None:
     message = said(mapped("a", "long", 2**31 - 1_000), partitions=["a"], **MAPPING)
     assert "'a' is a partition column with an id that is too large" in message

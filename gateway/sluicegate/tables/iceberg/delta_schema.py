@@ -10,14 +10,15 @@ import orjson
 
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.tables.iceberg.delta_types import can_widen, kind_of, primitive_type
-from sluicegate.tables.iceberg.shape import Field, ListOf, MapOf, Struct, Type
+from sluicegate.tables.iceberg.shape import FIRST_HIDDEN_ID, Field, ListOf, MapOf, Struct, Type
 from sluicegate.tables.snapshot import TableMetadata
 
 AssignId = Callable[[int, str, str], int]
 """Returns the id of a field that has none, by its parent's id (0 for columns), name and kind."""
 
 ROOT = 0
-_MAX_ID = 2_147_483_446  # larger ids are reserved for metadata columns
+# Larger ids are those of hidden columns (`IcebergShape.hidden`), or reserved by Iceberg.
+_MAX_ID = FIRST_HIDDEN_ID - 1
 _MAX_SHOWN = 100
 _CONTAINERS = ("array", "map", "struct")
 _ID = "delta.columnMapping.id"

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from sluicegate.tables.iceberg.shape import (
+    FIRST_HIDDEN_ID,
     Field,
     IcebergShape,
     ListOf,
@@ -88,7 +89,7 @@ def table_metadata(
         ),
         "default-sort-order-id": 0,
         "sort-orders": [{"order-id": 0, "fields": []}],
-        "properties": _properties(schemas.known),
+        "properties": _properties(schemas.known, current.shape.hidden),
         "current-snapshot-id": current.id,
         "refs": {"main": {"snapshot-id": current.id, "type": "branch"}},
         "snapshots": list(_snapshots(listed, format_version)),
@@ -143,8 +144,16 @@ class _Schemas:
         return found
 
 
-def _properties(schemas: Sequence[Struct]) -> dict[str, str]:
-    properties = {_NAME_MAPPING: orjson.dumps(name_mapping(schemas)).decode()}
+def _properties(schemas: Sequence[Struct], hidden: Sequence[str]) -> dict[str, str]:
+    mapping = name_mapping(schemas)
+    # PyIceberg reads files with a column without an id by names, and fails if the mapping lacks one.
+    mapped = {name for each in mapping for name in each["names"]}
+    mapping += [
+        {"field-id": id_, "names": [name]}
+        for id_, name in enumerate(hidden, FIRST_HIDDEN_ID)
+        if name not in mapped
+    ]
+    properties = {_NAME_MAPPING: orjson.dumps(mapping).decode()}
     if any(each.type in _TIMESTAMPS for schema in schemas for each in fields_of(schema)):
         properties[_VECTORIZED] = "false"
     return properties

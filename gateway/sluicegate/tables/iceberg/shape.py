@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+FIRST_HIDDEN_ID = 2_147_483_400
+"""The field id of the first of `IcebergShape.hidden`, below the ids that Iceberg reserves."""
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -91,9 +94,11 @@ class IcebergShape:
     Attributes:
         last_column_id: The highest id that the table has ever assigned.
         format_version: The Iceberg format version that its clients must support, 2 or 3.
+        hidden: Names of columns that files can have in addition to those of the schema.
     """
 
     schema: Struct
     partition_fields: tuple[PartitionField, ...]
     last_column_id: int
     format_version: int
+    hidden: tuple[str, ...] = ()

@@ -23,6 +23,12 @@ from sluicegate.tables.versions import DescribedVersion
 # By convention, partition fields have ids from 1000. All specs of a table share them.
 _BEFORE_PARTITION_IDS = 1000
 _MAX_PARTITION_ID = 2**31 - 1
+# Columns that writers of Delta tables add to data files, for change data feeds and row tracking.
+_HIDDEN = ("_change_type", "__is_cdc")
+_HIDDEN_BY_PROPERTY = (
+    "delta.rowTracking.materializedRowIdColumnName",
+    "delta.rowTracking.materializedRowCommitVersionColumnName",
+)
 _EXPRESSIBLE = {VECTORS, "columnMapping", "timestampNtz", "typeWidening", "typeWidening-preview"}
 
 
@@ -50,7 +56,14 @@ def shape_of(version: DescribedVersion, assign: AssignId) -> IcebergShape:
         partition_fields=tuple(_partition_fields(version.metadata, schema)),
         last_column_id=max((each.id for each in fields_of(schema)), default=0),
         format_version=3 if VECTORS in required else 2,
+        hidden=tuple(_hidden(version.metadata, schema)),
     )
+
+
+def _hidden(metadata: TableMetadata, schema: Struct) -> Iterator[str]:
+    properties = (metadata.configuration.get(name) for name in _HIDDEN_BY_PROPERTY)
+    columns = {each.physical_name for each in schema.fields}
+    return (name for name in (*_HIDDEN, *properties) if name and name not in columns)
 
 
 def _check_unique(schema: Struct) -> None:
