@@ -45,9 +45,9 @@ async def recorded(*sizes: int, keys: Any = KEYS, budget: int = BUDGET) -> Cache
 
 
 async def test_short_parts_are_joined_and_long_ones_stay() -> None:
-    found = await recorded(100_000, 100_000, 100_000, 300_000, 1)
+    found = await recorded(400_000, 400_000, 400_000, 1_200_000, 1, budget=4 * BUDGET)
     assert found is not None
-    assert [len(part) for part in found.parts] == [200_000, 100_000, 300_000, 1]
+    assert [len(part) for part in found.parts] == [800_000, 400_000, 1_200_000, 1]
 
 
 async def test_the_weight_includes_the_bytes_and_the_key() -> None:
