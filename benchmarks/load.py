@@ -2,7 +2,10 @@
 
 Every client sends the next request of a mix as soon as it has its response. The clients, and a stand-in
 for the store, run on the same cores as the servers. They do as little as possible, and what they use is
-reported. As a second peer, processes that share nothing show how far this machine scales at all.
+reported. It limits `scaling`: where the machine has as many cores as there are processes, one process
+has a core for itself, and several have less. `core_scaling` compares several with one process that
+shares its core with the clients and the store. As a second peer, processes that share nothing show how
+far this machine scales at all.
 """
 
 from __future__ import annotations
@@ -11,13 +14,14 @@ import argparse
 import statistics
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 import psutil
 from support.gateways.gateway import running_gateway
 
 from benchmarks.peers.bare_route import PATH, bare_server
+from benchmarks.support.cores import on_one_core
 from benchmarks.support.gateway import ServedGateway
 from benchmarks.support.http import encode
 from benchmarks.support.load import ask_concurrently, bodies
@@ -56,16 +60,20 @@ def run(options: argparse.Namespace) -> Report:
         peers = [
             _Target(each.pids, each.address, [encode("GET", each.address + PATH)]) for each in bare
         ]
+        on_a_core = [replace(target, rates=[], cpu=[], client_cpu=[]) for target in (one, peers[0])]
         alone = [_Alone(1), _Alone(options.processes)]
         for _ in range(options.rounds + 1):
             for target in (one, several, *peers):
                 target.measure(options.clients, options.requests)
+            with on_one_core():
+                for target in on_a_core:
+                    target.measure(options.clients, options.requests)
             for each in alone:
                 each.measure()
     return Report(
-        {**_figures(one, several), SHA256: sha256_per_cpu_second()},
+        {**_figures(one, several, on_a_core[0]), SHA256: sha256_per_cpu_second()},
         {
-            "bare_starlette_route": _figures(*peers),
+            "bare_starlette_route": _figures(peers[0], peers[1], on_a_core[1]),
             "plain_python": {"scaling": _ratio(alone[1].rates, alone[0].rates)},
         },
     )
@@ -101,11 +109,13 @@ class _Target:
         }
 
 
-def _figures(one: _Target, several: _Target) -> Figures:
+def _figures(one: _Target, several: _Target, on_a_core: _Target) -> Figures:
     return {
         **one.figures(),
         **several.figures("_of_several"),
         "scaling": _ratio(several.rates, one.rates),
+        **on_a_core.figures("_on_one_core"),
+        "core_scaling": _ratio(several.rates, on_a_core.rates),
     }
 
 

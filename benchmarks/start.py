@@ -35,7 +35,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> Report:
     """Start a gateway with the plugins `paths` and `s3` again and again; medians count.
 
-    Its modules are compiled, except in the last start. A plain server is the peer.
+    Its modules are compiled, except in the last start. NumPy, which only tests need here, is hidden in
+    one start. A plain server is the peer.
     """
     with tempfile.TemporaryDirectory(prefix="sluicegate-bench-") as name, compiled_modules() as env:
         folder = Path(name) / "gateway"
@@ -48,10 +49,12 @@ def run(options: argparse.Namespace) -> Report:
             *((_once(folder, token, env), _bare()) for _ in range(options.rounds)), strict=True
         )
         longest = [_longest_livez(folder, env) for _ in range(options.rounds)]
+        _, _, without_numpy = _once(folder, token, {**env, **_hidden_numpy(Path(name) / "hidden")})
         empty = Path(name) / "bytecode"
         _, uncompiled, _ = _once(folder, token, without_compiled_modules(empty))
     figures = {
         **_medians(ours),
+        "rss_without_numpy_mb": without_numpy,
         "uncompiled_cpu_seconds": uncompiled,
         "longest_livez_seconds": statistics.median(longest),
         SHA256: sha256_per_cpu_second(),
@@ -76,6 +79,13 @@ def _once(folder: Path, token: str, env: Mapping[str, str]) -> _Measured:
         used = cpu_seconds(running.process.pid)
         time.sleep(_SETTLE_SECONDS)
         return ready, used, rss_mb(running.process.pid)
+
+
+def _hidden_numpy(folder: Path) -> Mapping[str, str]:
+    """Variables with which no import finds NumPy, as where nothing but the gateway is installed."""
+    folder.mkdir()
+    (folder / "numpy.py").write_text("raise ModuleNotFoundError(name=__name__)\n")
+    return {"PYTHONPATH": str(folder)}
 
 
 def _bare() -> _Measured:
