@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from support.filters.kinds import KINDS, FilterKind, is_nan, partition_draw
+from support.filters.kinds import KINDS, FilterKind, is_nan, partition_value
 from support.filters.oracle import Row
 from support.filters.tree import Column, Filter, Junction, Not, Op, Test
 
@@ -39,8 +39,13 @@ class RandomTable:
         return [row for rows in self.commits for row in rows]
 
 
-def random_table(seed: int) -> RandomTable:
-    """A table with up to two partition columns, and with some files that have only nulls."""
+def random_table(seed: int, *, for_pyiceberg: bool = True) -> RandomTable:
+    """A table with up to two partition columns, and with some files that have only nulls.
+
+    Args:
+        seed: Repeats it.
+        for_pyiceberg: Whether PyIceberg 0.12 can read the values of its partitions.
+    """
     rng = Random(seed)
     others = [name for name in KINDS if name not in _TRICKY]
     kinds = ["string", rng.choice(("float", "double")), *rng.sample(others, 2)]
@@ -50,7 +55,7 @@ def random_table(seed: int) -> RandomTable:
         Column(next(names).replace(".", "_"), KINDS[rng.choice(_PARTITIONS)], is_partition=True)
         for _ in range(rng.randint(0, 2))
     ]
-    pools = {part.name: _partition_pool(rng, part.kind) for part in parts}
+    pools = {part.name: _partition_pool(rng, part.kind, for_pyiceberg) for part in parts}
     commits: list[list[Row]] = []
     for number in range(rng.randint(2, 3)):
         values = {each.name: _column_pool(rng, each.kind) for each in columns} | pools
@@ -63,9 +68,9 @@ def random_table(seed: int) -> RandomTable:
     return RandomTable(seed, [*columns, *parts], commits, mapped=rng.random() < 0.3)
 
 
-def random_filter(table: RandomTable, rng: Random, columns: Sequence[Column]) -> Filter:
-    """A filter of some columns, nested up to three deep."""
-    return _filter(table, rng, columns, depth=3)
+def random_filter(table: RandomTable, rng: Random) -> Filter:
+    """A filter of the columns of a table, nested up to three deep."""
+    return _filter(table, rng, depth=3)
 
 
 def _column_pool(rng: Random, kind: FilterKind) -> list[Any]:
@@ -78,20 +83,19 @@ def _column_pool(rng: Random, kind: FilterKind) -> list[Any]:
     return [*values, None] if chance < 0.6 else values
 
 
-def _partition_pool(rng: Random, kind: FilterKind) -> list[Any]:
-    draw = partition_draw(kind)
-    values = [draw(rng), draw(rng)]
+def _partition_pool(rng: Random, kind: FilterKind, for_pyiceberg: bool) -> list[Any]:
+    values = [partition_value(kind, rng, for_pyiceberg=for_pyiceberg) for _ in range(2)]
     return [*values, None] if rng.random() < 0.6 else values
 
 
-def _filter(table: RandomTable, rng: Random, columns: Sequence[Column], depth: int) -> Filter:
+def _filter(table: RandomTable, rng: Random, depth: int) -> Filter:
     chance = rng.random()
     if depth == 0 or chance < 0.3:
-        return _test(table, rng, rng.choice(columns))
+        return _test(table, rng, rng.choice(table.columns))
     if chance < 0.5:
-        return Not(_filter(table, rng, columns, depth - 1))
+        return Not(_filter(table, rng, depth - 1))
     count = rng.randint(2, 3)
-    return Junction(rng.random() < 0.5, [_filter(table, rng, columns, depth - 1) for _ in range(count)])
+    return Junction(rng.random() < 0.5, [_filter(table, rng, depth - 1) for _ in range(count)])
 
 
 def _test(table: RandomTable, rng: Random, column: Column) -> Test:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Context, Decimal
-from functools import partial
 from random import Random
 from typing import Any
 
@@ -172,30 +171,24 @@ KINDS: Mapping[str, FilterKind] = {
 }
 
 
-def _partition_value(kind: FilterKind, rng: Random) -> Any:
+def partition_value(kind: FilterKind, rng: Random, *, for_pyiceberg: bool) -> Any:
+    """A random value that a partition can have.
+
+    PyIceberg 0.12 reads the decimals of a plan only if they are whole numbers, and rounds the doubles
+    of manifests to single precision (`CythonBinaryDecoder.read_double`).
+    """
     while True:
         value = kind.draw(rng)
         if kind.is_text:
             value = value[-4:]
-        if kind.is_float:
-            if not _fits_a_folder(value):
-                continue
-            value = single(value)
-        if isinstance(value, Decimal):
+        if for_pyiceberg and isinstance(value, Decimal):
             value = Decimal(int(value)).quantize(Decimal(1).scaleb(-kind.arrow.scale), context=_EXACT)
-        if value != "":  # which is null in Delta's partition values
+        if for_pyiceberg and kind.is_float and _fits_a_folder(value):
+            value = single(value)
+        if value != "" and (not kind.is_float or _fits_a_folder(value)):  # null is written as ""
             return value
 
 
 def _fits_a_folder(value: float) -> bool:
     """Folders have the names of partitions, without exponents; and no plan can name NaN or infinity."""
     return value == 0 or 1e-15 < abs(value) < 1e15
-
-
-def partition_draw(kind: FilterKind) -> Callable[[Random], Any]:
-    """Draws values that partitions can have.
-
-    PyIceberg 0.12 reads the decimals of a plan only if they are whole numbers, and rounds the doubles
-    of manifests to single precision (`CythonBinaryDecoder.read_double`).
-    """
-    return partial(_partition_value, kind)

@@ -92,10 +92,12 @@ def _known_rows(table: RandomTable, content: pa.Table) -> list[Row]:
 
 
 @contextmanager
-def filtered_tables(folder: Path, seeds: Sequence[int]) -> Iterator[FilteredTables]:
+def filtered_tables(
+    folder: Path, seeds: Sequence[int], *, for_pyiceberg: bool = True
+) -> Iterator[FilteredTables]:
     """Write a random table for each seed and serve them, until the block ends."""
     lake = folder / "lake"
-    tables = {f"t{seed}": random_table(seed) for seed in seeds}
+    tables = {f"t{seed}": random_table(seed, for_pyiceberg=for_pyiceberg) for seed in seeds}
     for name, table in tables.items():
         write_table(table, lake / name)
     shared = {name: {"catalog": "raw", "table": f"file://{lake}/{name}"} for name in tables}
