@@ -5,18 +5,18 @@ A failure names the table's seed and the number of the filter, which together re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
-from itertools import count
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import count, islice
 from random import Random
 
 import pytest
 from pyiceberg.catalog.rest import RestCatalog
 from support.filters.generate import RandomTable, random_filter, random_table
 from support.filters.iceberg import pyiceberg_expression
-from support.filters.kinds import KINDS
+from support.filters.kinds import KINDS, is_nan
 from support.filters.oracle import Row, comparable, matching
-from support.filters.tree import ORDERS, Filter, Op, leaves, shown, undisputed
+from support.filters.tree import ORDERS, Column, Filter, Op, Test, leaves, shown, undisputed
 from support.gateways.filtered_tables import SCHEMA, SHARE, FilteredTables, filtered_tables
 
 pytestmark = [
@@ -25,8 +25,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-FILTERS = 20
-SEEDS = (*range(22), 1000, 1026, 1043)  # the last ones found defects
+FILTERS = 20  # of each table
+REQUESTS = 40  # more, as they are cheaper than scans
+SEEDS = range(1000, 1025)
 PLANNING = {"by itself": {}, "by the gateway": {"scan-planning-mode": "server"}}
 
 
@@ -42,37 +43,42 @@ def catalog(uri: str, token: str, planning: str) -> RestCatalog:
     return RestCatalog("share", uri=uri, warehouse=SHARE, token=token, **PLANNING[planning])
 
 
-def filters(
-    table: RandomTable, usable: Callable[[Filter], bool] = lambda tree: True
-) -> Iterator[tuple[str, Filter]]:
-    """The filters of a table that a client can use, each with what repeats it."""
-    found = 0
+def filters(table: RandomTable) -> Iterator[tuple[str, Filter]]:
+    """The filters of a table, each with what repeats it."""
     for number in count():
         tree = random_filter(table, Random(f"{table.seed}-{number}"))
-        if usable(tree):
-            yield f"table {table.seed}, filter {number}: {shown(tree)}", tree
-            found += 1
-        if found == FILTERS:
-            return
+        yield f"table {table.seed}, filter {number}: {shown(tree)}", tree
 
 
-def usable_in_pyiceberg(table: RandomTable, planning: str, tree: Filter) -> bool:
-    """Whether PyIceberg 0.12 can evaluate a filter.
+def is_usable(table: RandomTable, planning: str, tree: Filter) -> bool:
+    """Whether PyIceberg 0.12 evaluates a filter correctly."""
+    return not any(is_misread(table, planning, test) for test in leaves(tree))
 
-    It takes a dot in the name of a column for that of a struct when it filters rows. When it plans by
-    itself, it compares partitions of null by order, which is a TypeError (`ResidualVisitor`).
+
+def is_misread(table: RandomTable, planning: str, test: Test) -> bool:
+    """Whether PyIceberg 0.12 or Arrow evaluates a test wrongly.
+
+    - A dot in the name of a column is taken for that of a struct when rows are filtered.
+    - Partitions of null are compared by order when PyIceberg plans by itself: `ResidualVisitor` raises
+      a TypeError.
+    - Arrow skips a row group by its equal bounds, although NaN, which bounds leave out, can match.
     """
-    nulls = {name for row in table.rows for name, value in row.items() if value is None}
-    return not any(
-        "." in test.column.name
-        or (
-            planning == "by itself"
-            and test.column.is_partition
-            and test.column.name in nulls
-            and test.op in ORDERS
-        )
-        for test in leaves(tree)
+    column = test.column
+    if "." in column.name:
+        return True
+    if column.is_partition and planning == "by itself" and test.op in ORDERS:
+        return any(row[column.name] is None for row in table.rows)
+    return column.kind.is_float and any(
+        is_nan(row[column.name]) and len(numbers(rows, column)) == 1
+        for rows in table.files
+        for row in rows
     )
+
+
+def numbers(rows: Iterable[Row], column: Column) -> set[float]:
+    """The different numbers of a column, without null and NaN."""
+    values = {row[column.name] for row in rows} - {None}
+    return {value for value in values if not is_nan(value)}
 
 
 def test_the_filters_have_all_tests_and_match_some_rows() -> None:
@@ -81,7 +87,7 @@ def test_the_filters_have_all_tests_and_match_some_rows() -> None:
     columns = [column for table in tables for column in table.columns]
     assert {column.kind.delta for column in columns} == KINDS.keys()
     assert {len([each for each in table.columns if each.is_partition]) for table in tables} == {0, 1, 2}
-    trees = [(table, tree) for table in tables for _, tree in filters(table)]
+    trees = [(table, tree) for table in tables for _, tree in islice(filters(table), FILTERS)]
     assert {test.op for _, tree in trees for test in leaves(tree)} == set(Op)
     matches = [(len(matching(table.rows, tree)), len(table.rows)) for table, tree in trees]
     assert sum(0 < found < rows for found, rows in matches) > len(trees) / 3
@@ -100,7 +106,8 @@ def test_pyiceberg_reads_the_rows_that_match(gateway: FilteredTables, seed: int,
     found = catalog(profile["icebergEndpoint"], profile["bearerToken"], planning).load_table(
         (SCHEMA, name)
     )
-    for which, tree in filters(table, partial(usable_in_pyiceberg, table, planning)):
+    usable = ((which, tree) for which, tree in filters(table) if is_usable(table, planning, tree))
+    for which, tree in islice(usable, FILTERS):
         row_filter = pyiceberg_expression(undisputed(tree))
         rows = found.scan(row_filter=row_filter).to_arrow().to_pylist()
         expected = comparable_rows(matching(table.rows, tree))
@@ -111,7 +118,7 @@ def test_pyiceberg_reads_the_rows_that_match(gateway: FilteredTables, seed: int,
 def test_files_of_delta_sharing_have_the_rows_that_match(gateway: FilteredTables, seed: int) -> None:
     name = f"t{seed}"
     table = gateway.tables[name]
-    for which, tree in filters(table):
+    for which, tree in islice(filters(table), REQUESTS):
         rows = gateway.rows(name, gateway.named(name, tree))
         found = comparable_rows(matching(rows, tree))
         assert found == comparable_rows(matching(table.rows, tree)), which
@@ -122,7 +129,7 @@ def test_plans_name_no_more_files_than_delta_sharing(gateway: FilteredTables, se
     name = f"t{seed}"
     table = gateway.tables[name]
     everything = gateway.named(name)
-    for which, tree in filters(table):
+    for which, tree in islice(filters(table), REQUESTS):
         planned, named = gateway.planned(name, tree), gateway.named(name, tree)
         assert len(set(planned)) == len(planned), which
         assert set(planned) <= named.keys(), which

@@ -16,7 +16,8 @@ from support.tables.predicate_kinds import single
 _EXACT = Context(prec=50)
 _FIRST, _LAST = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
 _CHARACTERS = "ab?'`\"\\%_ é\x7f\ufffd\ue000\U0001f600\U0010ffff"
-_LONG = ("x" * 31, "x" * 32, "y" * 40, "\U0001f600" * 16, "x" * 30 + "\U0010ffff" * 3)
+_TIE_BREAKERS = ("\ufffd", "\U0010ffff")  # after the maxima that Delta Lake cuts off
+_LONG = (*["x" * 32] * 3, "x" * 31, "y" * 40, "\U0001f600" * 16, "x" * 30 + "\U0010ffff" * 3)
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,9 @@ def _beside_single(rng: Random, value: float) -> float:
 
 def _text(rng: Random) -> str:
     tail = "".join(rng.choices(_CHARACTERS, k=rng.randint(0, 4)))
-    return rng.choice(_LONG) + tail if rng.random() < 0.4 else tail
+    if rng.random() < 0.5:
+        return rng.choice(_LONG) + rng.choice(("", *_TIE_BREAKERS, "\U0001f600")) + tail
+    return tail
 
 
 def _beside_text(rng: Random, value: str) -> str:

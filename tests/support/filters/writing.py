@@ -74,12 +74,13 @@ def _each_text(bounds: Mapping[str, Any], change: Callable[[str], str]) -> dict[
 
 
 def _cut_maximum(value: str, tie_breaker: str) -> str:
+    """As older or newer versions of Delta Lake cut it. Older ones ignore larger characters."""
     if len(value) <= _CUT:
         return value
     prefix = value[:_CUT]
-    while value[len(prefix) :].startswith(tie_breaker):
+    while value[len(prefix) :].startswith("\U0010ffff") and tie_breaker == "\U0010ffff":
         prefix += tie_breaker
-    return prefix + (tie_breaker if value[len(prefix) :] < tie_breaker else _TIE_BREAKERS[1])
+    return prefix + tie_breaker
 
 
 def _mapped_metadata(table: RandomTable, metadata: Mapping[str, Any]) -> Action:
