@@ -54,12 +54,9 @@ def test_plans(fuzzer: Fuzzer, iceberg_places: list[IcebergPlace]) -> None:
 
 def test_changed_plan_tokens_are_refused(fuzzer: Fuzzer, iceberg_places: list[IcebergPlace]) -> None:
     plannable = [place for place in iceberg_places if place.files]
-    known = {
-        (kind, place.path, decoded_token(token))
-        for place in plannable
-        for kind, token in _tokens(fuzzer, place)
-    }
-    genuine = sorted({token for place in plannable for _, token in _tokens(fuzzer, place)})
+    tokens = [(place, *each) for place in plannable for each in _tokens(fuzzer, place)]
+    known = {(kind, place.path, decoded_token(token)) for place, kind, token in tokens}
+    genuine = sorted({token for _, _, token in tokens})
 
     def act(sent: tuple[str, IcebergPlace, str]) -> None:
         token, place, kind = sent
