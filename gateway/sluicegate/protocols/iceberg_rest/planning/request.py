@@ -58,11 +58,11 @@ class PlanRequest:
             InvalidRequest: A field has an invalid value. The message names it.
             MalformedRequest: The body is not a JSON object.
         """
-        return cls.of(_object(body), dialect)
+        return cls.of(_object(body), dialect, body)
 
     @classmethod
-    def of(cls, fields: Mapping[str, Any], dialect: Dialect) -> Self:
-        """Read the fields of a body; raises as `parse`."""
+    def of(cls, fields: Mapping[str, Any], dialect: Dialect, body: bytes) -> Self:
+        """Read the fields of a body, which can differ from its own; raises as `parse`."""
         snapshot, after, end = (_snapshot(fields, name) for name in _SNAPSHOTS)
         if snapshot is not None and (after is not None or end is not None):
             raise InvalidRequest("snapshot-id cannot be combined with start- and end-snapshot-id")
@@ -70,7 +70,6 @@ class PlanRequest:
             raise InvalidRequest("start-snapshot-id and end-snapshot-id must be sent together")
         if after is not None and end is not None and after > end:
             raise InvalidRequest("start-snapshot-id must not be after end-snapshot-id")
-        kept = {name: fields[name] for name in _FIELDS if fields.get(name) is not None}
         return cls(
             snapshot=snapshot if end is None else end,
             after=after,
@@ -81,7 +80,7 @@ class PlanRequest:
             stats_fields=_names(fields, "stats-fields"),
             min_rows=integer("min-rows-requested", _number(fields, "min-rows-requested")),
             dialect=dialect,
-            source=orjson.dumps(kept),
+            source=_source(fields, body),
         )
 
     @property
@@ -117,6 +116,14 @@ _FIELDS = (
     "stats-fields",
     "min-rows-requested",
 )
+
+
+def _source(fields: Mapping[str, Any], body: bytes) -> bytes:
+    kept = {name: fields[name] for name in _FIELDS if fields.get(name) is not None}
+    try:
+        return orjson.dumps(kept)
+    except TypeError:  # orjson reads filters that are nested more deeply than those that it writes
+        return body
 
 
 def _object(body: bytes) -> Mapping[str, Any]:

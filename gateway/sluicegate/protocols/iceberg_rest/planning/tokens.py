@@ -123,14 +123,16 @@ def _state(view: IcebergView, request: PlanRequest) -> dict[str, Any]:
 
 def _pinned(state: dict[str, Any]) -> PinnedPlan:
     """Restore a plan from what `_state` made of it, which a signature has proved."""
-    fields = orjson.loads(zlib.decompress(base64.b64decode(state["request"])))
+    body = zlib.decompress(base64.b64decode(state["request"]))
+    fields = orjson.loads(body)
     snapshot = snapshot_id(state["version"])
     if state["start"] is None:
         fields["snapshot-id"] = snapshot
     else:
         fields |= {"start-snapshot-id": state["start"], "end-snapshot-id": snapshot}
     page = PlanPage(state.get("after"), state.get("until"))
-    return PinnedPlan(PlanRequest.of(fields, Dialect(state["dialect"])), state["table"], page)
+    request = PlanRequest.of(fields, Dialect(state["dialect"]), body)
+    return PinnedPlan(request, state["table"], page)
 
 
 def _bound_to(kind: str, principal: Principal, shared: SharedTable) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import orjson
@@ -171,10 +172,26 @@ def test_long_chains_are_read_and_written_without_deep_nesting() -> None:
     again = orjson.loads(expression_json(parsed))
     assert parse_filter(again) == parsed
 
-    def depth(node: Any) -> int:
-        return 1 + max(depth(node["left"]), depth(node["right"])) if "left" in node else 1
-
     assert depth(again) <= 11
+
+
+def depth(node: Any) -> int:
+    return 1 + max(depth(node["left"]), depth(node["right"])) if "left" in node else 1
+
+
+def test_deep_filters_are_written_without_deeper_nesting() -> None:
+    """Only the changes between AND and OR are levels, however many tests are next to each."""
+    deep: dict[str, Any] = EQ
+    for number in range(MAX_DEPTH - 1):
+        for value in range(8):
+            test = {**EQ, "value": value}
+            sides = (deep, test) if value % 2 else (test, deep)
+            deep = {"type": ("and", "or")[number % 2], "left": sides[0], "right": sides[1]}
+    parsed = parse_filter(deep)
+    again = orjson.loads(expression_json(parsed))
+    assert depth(deep) == 1 + 8 * (MAX_DEPTH - 1)
+    assert depth(again) <= MAX_DEPTH + 4
+    assert Counter(column_tests(parse_filter(again))) == Counter(column_tests(parsed))
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 from support.gateways.memory_gateway import shared_table
 from support.tables.filesets import schema_field, table_metadata
@@ -12,7 +13,6 @@ from support.tables.memory_tables import Made, MemoryFormat, change, snapshot
 
 from sluicegate.api import InvalidRequest, UnsupportedOperation
 from sluicegate.api.models import SharedTable
-from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.incremental import appended_files
 from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
@@ -44,7 +44,8 @@ async def scanned(
     reader = TableReader({view.table.source.format: format}, 1 << 20)
     planner = ScanPlanner(reader, PlanTokens(TokenSigner(KeyRing((b"k" * 32,)), 60)), {})
     fields = {"start-snapshot-id": start + 1, "end-snapshot-id": 5, "filter": filter}
-    return paths(await body(await planner.plan(view, PlanRequest.of(fields, Dialect.STANDARD))))
+    request = PlanRequest.parse(orjson.dumps(fields))
+    return paths(await body(await planner.plan(view, request)))
 
 
 async def test_appended_files_are_planned_with_the_filter() -> None:

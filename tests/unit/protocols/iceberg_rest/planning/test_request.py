@@ -9,7 +9,7 @@ import pytest
 
 from sluicegate.api.errors import InvalidRequest, MalformedRequest
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
-from sluicegate.protocols.iceberg_rest.planning.expressions.tree import AnyOf, TermTest
+from sluicegate.protocols.iceberg_rest.planning.expressions.tree import AnyOf, TermTest, column_tests
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest, parse_plan_task
 
 
@@ -92,3 +92,11 @@ def test_a_negated_equality_is_null_safe_but_for_pyiceberg() -> None:
 
 def test_equal_requests_have_the_same_source_regardless_of_the_snapshot() -> None:
     assert parsed(snapshot_id=1, filter=False).source == parsed(filter=False, unknown=1).source
+
+
+def test_a_filter_can_be_a_chain_that_is_nested_deeply() -> None:
+    equal = '{"type":"eq","term":"a","value":1}'
+    chain = '{"type":"and","left":' * 900 + equal + f',"right":{equal}}}' * 900
+    request = PlanRequest.parse(f'{{"select":["a"],"filter":{chain}}}'.encode())
+    assert len(list(column_tests(request.filter))) == 901
+    assert PlanRequest.parse(request.source) == request
