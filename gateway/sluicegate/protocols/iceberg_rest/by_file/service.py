@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-import anyio.to_thread
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sluicegate._util.large_inputs import run_sized
+from sluicegate._util.limited_threads import LimitedThreads
 from sluicegate.api import CatalogTable, Principal, SharedTable
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.iceberg_rest import paths as addresses
@@ -25,6 +24,8 @@ from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest, parse_plan_task
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
 from sluicegate.protocols.iceberg_rest.view import IcebergView
+
+_PARSED_AT_ONCE = 2
 
 
 class FileByFile:
@@ -64,6 +65,7 @@ class FileByFile:
         self._generated = generated
         self._catalog_uri = catalog_uri
         self._store_endpoint = store_endpoint
+        self._parsing = LimitedThreads(_PARSED_AT_ONCE)
 
     async def load(
         self,
@@ -109,7 +111,7 @@ class FileByFile:
         self, principal: Principal, shared: SharedTable, body: bytes, headers: Mapping[str, str]
     ) -> AsyncIterator[bytes]:
         """A PlanTableScanResult, in parts; raises as `load` and `ScanPlanner.plan` do."""
-        request = await run_sized(len(body), PlanRequest.parse, body, Dialect.of(headers))
+        request = await self._parsing.run_sized(len(body), PlanRequest.parse, body, Dialect.of(headers))
         view = await self._view(principal, shared, request)
         return await self._planner.plan(view, request)
 
@@ -122,7 +124,7 @@ class FileByFile:
             NoSuchPlanId: The plan was not made for this recipient and table, or has expired.
         """
         # A short token can contain a long filter, because it is compressed.
-        pinned = await anyio.to_thread.run_sync(self._tokens.open_plan, principal, shared, plan_id)
+        pinned = await self._parsing.run(self._tokens.open_plan, principal, shared, plan_id)
         view = await self._view(principal, shared, pinned.request)
         return await self._planner.plan_again(view, pinned)
 
@@ -142,8 +144,8 @@ class FileByFile:
         Raises:
             NoSuchPlanTask: The plan task was not made for this recipient and table, or has expired.
         """
-        token = await run_sized(len(body), parse_plan_task, body)
-        task = await anyio.to_thread.run_sync(self._tokens.open_task, principal, shared, token)
+        token = await self._parsing.run_sized(len(body), parse_plan_task, body)
+        task = await self._parsing.run(self._tokens.open_task, principal, shared, token)
         view = await self._view(principal, shared, task.request)
         return await self._planner.tasks(view, task)
 

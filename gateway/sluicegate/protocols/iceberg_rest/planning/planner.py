@@ -8,7 +8,7 @@ import anyio
 import anyio.to_thread
 import orjson
 
-from sluicegate._util.large_inputs import run_sized
+from sluicegate._util.limited_threads import LimitedThreads
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
@@ -38,6 +38,7 @@ from sluicegate.telemetry import span
 _AT_ONCE = 4
 _AT_ONCE_FOR_ONE = 2
 _TIMEOUT = 60.0  # seconds; selecting takes a few seconds at most
+_THREADS = 2  # for statistics and tokens
 _REFUSAL = "too many scans are being planned; try again later"
 # Above this size of all tokens together, a page names only the next one.
 _TOKENS_BYTES = 1 << 20
@@ -59,6 +60,7 @@ class ScanPlanner:
         self._reader = reader
         self._tokens = tokens
         self._blobs = blobs
+        self._threads = LimitedThreads(_THREADS)
         self._turns = RecipientTurns(_AT_ONCE, _AT_ONCE_FOR_ONE, _TIMEOUT, _REFUSAL)
 
     async def plan(self, view: IcebergView, request: PlanRequest) -> AsyncIterator[bytes]:
@@ -75,7 +77,9 @@ class ScanPlanner:
                 incremental and the changes are not only appends.
             Unavailable: The store does not respond, or too many scans are being planned.
         """
-        plan_id = await run_sized(len(request.source), self._tokens.plan_id, view, request)
+        plan_id = await self._threads.run_sized(
+            len(request.source), self._tokens.plan_id, view, request
+        )
         head = b'{"status":"completed","plan-id":%b,"file-scan-tasks":[' % orjson.dumps(plan_id)
         return await self._page(view, request, EVERYTHING, head)
 
@@ -117,10 +121,10 @@ class ScanPlanner:
             selection, rest = await self._select(view, files, request, page)
             statistics = None
             if request.stats_fields:  # of a wide table, they take too long for the event loop
-                statistics = await anyio.to_thread.run_sync(_statistics, view, request)
-            partitions = await _partitions(view, request)
+                statistics = await self._threads.run(_statistics, view, request)
+            partitions = await self._partitions(view, request)
         blobs = self._blobs.get(request.dialect)
-        encoder = TaskEncoder(view, selection, statistics, blobs, partitions)
+        encoder = TaskEncoder(view, selection, statistics, blobs, partitions, self._threads)
         parts = self._parts(view, request, selection, encoder, rest)
         first = await anext(parts)
         return _joined(head, first, parts)
@@ -133,6 +137,11 @@ class ScanPlanner:
             return TaskSelection(files, {}), []
         async with self._turns.hold(view.table.principal.id):
             return await anyio.to_thread.run_sync(_select_page, view, files, request, page)
+
+    async def _partitions(self, view: IcebergView, request: PlanRequest) -> PartitionReader:
+        if request.dialect is not Dialect.PYICEBERG or request.filter is True:
+            return PartitionReader(view.shape, request.dialect)
+        return await self._threads.run(_partitions_for_pyiceberg, view, request)
 
     async def _parts(
         self,
@@ -155,7 +164,7 @@ class ScanPlanner:
             await anyio.lowlevel.checkpoint()  # a long plan must not starve short requests
         named = _named(request, rest)
         size = len(named) * len(request.source)
-        tokens = await run_sized(size, self._plan_tasks, view, request, named)
+        tokens = await self._threads.run_sized(size, self._plan_tasks, view, request, named)
         yield b'],"delete-files":[%b],"plan-tasks":%b}' % (
             b",".join(encoder.delete_files),
             orjson.dumps(tokens),
@@ -174,12 +183,6 @@ async def _joined(head: bytes, first: bytes, parts: AsyncIterator[bytes]) -> Asy
 def _statistics(view: IcebergView, request: PlanRequest) -> Statistics:
     columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
     return Statistics(view.snapshot.metadata, columns, request.stats_fields)
-
-
-async def _partitions(view: IcebergView, request: PlanRequest) -> PartitionReader:
-    if request.dialect is not Dialect.PYICEBERG or request.filter is True:
-        return PartitionReader(view.shape, request.dialect)
-    return await anyio.to_thread.run_sync(_partitions_for_pyiceberg, view, request)
 
 
 def _partitions_for_pyiceberg(view: IcebergView, request: PlanRequest) -> PartitionReader:

@@ -107,7 +107,7 @@ def _decided(
     """Decide each distinct partition of these files. Others are hidden, or have no files left."""
     chunks = files.table.column("partition_values").chunks
     texts = {text for each in _live(files, chunks) for text in each.unique().to_pylist()}
-    if decisions.tests * len(texts) > MAX_DECISIONS:
+    if decisions.work * len(texts) > MAX_DECISIONS:
         raise InvalidRequest(
             f"filter has {decisions.tests} tests of partition columns, too many for the table's "
             f"{len(texts)} partitions: use 'in' for many values"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
-import anyio.to_thread
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sluicegate._util.limited_threads import LimitedThreads
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
@@ -51,6 +50,7 @@ class TaskEncoder:
         statistics: Encodes the statistics that the client requests. `None` if it requests none.
         blobs: Finds deletion vectors. `None` if the client cannot read any.
         partitions: Reads the values of partitions for the client.
+        threads: Encode statistics.
 
     Attributes:
         delete_files: The delete files that the tasks so far refer to.
@@ -63,12 +63,14 @@ class TaskEncoder:
         statistics: Statistics | None,
         blobs: VectorBlobs | None,
         partitions: PartitionReader,
+        threads: LimitedThreads,
     ) -> None:
         self.delete_files: list[bytes] = []
         self._view = view
         self._selection = selection
         self._statistics = statistics
         self._blobs = blobs
+        self._threads = threads
         self._partitions = partitions
         self._members: dict[str, bytes] = {}
         self._templates: dict[str, tuple[str, str, bool]] = {}
@@ -91,20 +93,8 @@ class TaskEncoder:
         paths = self._view.paths.of(texts(files.column("path")))
         partitions = texts(files.column("partition_values"))
         references, deleted = await self._references(files, paths, partitions)
-        write = partial(self._encoded, files, paths, partitions, references, deleted)
-        # Each statistic takes about 10 µs, and a table can have thousands of columns.
-        return write() if self._statistics is None else await anyio.to_thread.run_sync(write)
-
-    def _encoded(
-        self,
-        files: pa.Table,
-        paths: Sequence[str],
-        partitions: Sequence[str],
-        references: Sequence[str],
-        deleted: Sequence[int],
-    ) -> Encoded:
         stats = files.column("stats").to_pylist()
-        bounds = [""] * len(stats) if self._statistics is None else self._statistics.members(stats)
+        bounds = await self._bounds(stats)
         rows, tasks = 0, []
         for row, (path, partition, size, text) in enumerate(
             zip(_quoted(paths), partitions, integers(files.column("size")), stats, strict=True)
@@ -120,6 +110,12 @@ class TaskEncoder:
                 f'{references[row]},"residual-filter":{residual}}}'
             )
         return Encoded(",".join(tasks).encode(), rows)
+
+    async def _bounds(self, stats: Sequence[str | None]) -> Sequence[str]:
+        if self._statistics is None:
+            return [""] * len(stats)
+        # Each statistic takes about 10 µs, and a table can have thousands of columns.
+        return await self._threads.run(self._statistics.members, stats)
 
     def _template(self, partition: str) -> tuple[str, str, bool]:
         """The start of a task, its residual, and whether nothing is left of the filter."""

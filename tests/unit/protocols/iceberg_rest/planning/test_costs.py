@@ -12,7 +12,7 @@ from support.tables.filesets import schema_field, table_metadata
 from support.tables.iceberg_views import body, iceberg_view, paths
 from support.tables.memory_tables import file, snapshot
 
-from sluicegate._util.large_inputs import LARGE, run_sized
+from sluicegate._util.limited_threads import LimitedThreads
 from sluicegate.api import InvalidRequest
 from sluicegate.protocols.iceberg_rest.planning import selection, tasks
 from sluicegate.protocols.iceberg_rest.planning.expressions import decisions
@@ -104,6 +104,18 @@ async def test_different_residuals_are_limited_by_their_bytes(
     assert len(paths(await body(await planner.plan(await view_of(5), request)))) == 5
 
 
+async def test_transforms_count_more_than_other_tests(
+    planner: ScanPlanner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = {"type": "gt-eq", "term": "part", "value": 0}
+    transform = {"type": "transform", "transform": "truncate[10]", "term": "part"}
+    request = request_of(filter=joined("and", test, test | {"term": transform}))
+    monkeypatch.setattr(selection, "MAX_DECISIONS", 20 * 5)
+    assert len(paths(await body(await planner.plan(await view_of(20), request)))) == 20
+    with pytest.raises(InvalidRequest, match=r"2 tests of partition columns, too many for .* 21 part"):
+        await planner.plan(await view_of(21), request)
+
+
 async def test_a_column_of_many_names_has_one_set_of_statistics(planner: ScanPlanner) -> None:
     view = await view_of(1)
     request = request_of(stats_fields=["c1", "C1", "c2"], case_sensitive=False)
@@ -132,7 +144,9 @@ async def batch_files(names: list[str] | None, residual: bytes = b"true") -> int
     columns = Columns(view.shape, case_sensitive=True)
     statistics = None if names is None else Statistics(METADATA, columns, names)
     selected = selection.TaskSelection(view.files, {}, residual)
-    return TaskEncoder(view, selected, statistics, None, PartitionReader(view.shape)).batch_files
+    partitions = PartitionReader(view.shape)
+    encoder = TaskEncoder(view, selected, statistics, None, partitions, LimitedThreads(1))
+    return encoder.batch_files
 
 
 async def test_statistics_are_encoded_in_a_thread(
@@ -154,9 +168,3 @@ async def test_statistics_are_encoded_in_a_thread(
     await body(await planner.plan(await view_of(3), request_of(stats_fields=COLUMNS)))
     assert threads
     assert threading.get_ident() not in threads
-
-
-async def test_large_inputs_are_read_in_a_thread() -> None:
-    assert await run_sized(LARGE, threading.get_ident) == threading.get_ident()
-    assert await run_sized(LARGE + 1, threading.get_ident) != threading.get_ident()
-    assert await run_sized(LARGE + 1, divmod, 7, 2) == (3, 1)

@@ -31,6 +31,7 @@ from sluicegate.protocols.iceberg_rest.planning.expressions.values import kind_o
 
 # Expressions of all different residuals. About two seconds of work, and at most 100 MB of memory.
 MAX_SIMPLIFIED = 2_000_000
+_TRANSFORM_WORK = 4  # hashing a short value is about four comparisons
 _COMPARISONS: Mapping[Op, Callable[[Any, Any], bool]] = {
     Op.LESS: operator.lt,
     Op.LESS_OR_EQUAL: operator.le,
@@ -44,10 +45,11 @@ _TEXTS = (Op.STARTS_WITH, Op.NOT_STARTS_WITH)
 
 @dataclass(frozen=True, slots=True)
 class _Decided:
-    """A test of a partition column: its place, and whether it is true for a value."""
+    """A test of a partition column: its place, whether it is true for a value, and what that costs."""
 
     place: int
     holds: Callable[[Any], bool]
+    work: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class Decisions:
     Attributes:
         places: The places of the partition columns that it decides, ascending.
         tests: Number of its tests of partition columns.
+        work: The cost to decide one partition, in tests without a transform.
 
     Raises:
         InvalidRequest: It names a column that the table does not have, or compares a partition column
@@ -87,6 +90,7 @@ class Decisions:
         self._known: dict[tuple[bool, ...], Expression] = {}
         self.places = sorted({test.place for test in self._decided})
         self.tests = len(self._decided)
+        self.work = sum(test.work for test in self._decided)
 
     def residual(self, values: Mapping[int, Any]) -> Expression:
         """What is left of the filter in a partition. `False` if it is true for no row there.
@@ -128,7 +132,8 @@ class Decisions:
         holds = _transformed(test, column.primitive)
         if holds is None:
             return test
-        decided = _Decided(column.place, holds)
+        work = 1 if test.term.transform is None else _TRANSFORM_WORK
+        decided = _Decided(column.place, holds, work)
         self._decided.append(decided)
         return decided
 
