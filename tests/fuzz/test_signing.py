@@ -65,7 +65,7 @@ def test_files_named_to_other_recipients_are_not_signed(
     fuzzer: Fuzzer, rival: Fuzzer, readable: list[IcebergPlace]
 ) -> None:
     for place in readable:
-        for path in place.files[:3]:
+        for path in place.files[:1]:
             body = written(_request(place, path))
             assert fuzzer.ask("POST", f"{place.path}/sign", (), body).status == 200
             assert rival.ask("POST", f"{place.path}/sign", (), body).status in (403, 404)

@@ -37,11 +37,11 @@ REQUESTS = {
     "addresses": 3_000,
     "changes": 1_500,
     "oauth": 500,
-    "plans": 700,
-    "plan tokens": 300,
-    "sign requests": 700,
-    "generated files": 300,
-    "assets": 500,
+    "plans": 400,
+    "plan tokens": 150,
+    "sign requests": 400,
+    "generated files": 150,
+    "assets": 300,
 }
 STATUSES = frozenset((200, 204, 206, 304, 400, 401, 403, 404, 405, 412, 413, 416, 429))
 UNREACHABLE = "/tables/nowhere"
