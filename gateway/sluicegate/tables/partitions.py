@@ -26,6 +26,11 @@ def in_partitions(files: FileSet, wanted: Callable[[PartitionValues], bool]) -> 
     return files.where(pa.chunked_array(masks, pa.bool_()).combine_chunks())
 
 
+def partition_count(files: FileSet) -> int:
+    """The number of partitions that `in_partitions` decides: the distinct ones of each chunk."""
+    return sum(len(chunk.dictionary) for chunk in files.table.column("partition_values").chunks)
+
+
 def partition_mask(
     values: pa.DictionaryArray, wanted: Callable[[PartitionValues], bool]
 ) -> pa.BooleanArray:

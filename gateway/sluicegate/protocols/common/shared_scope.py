@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import anyio.to_thread
+
 from sluicegate.access.partition_filter import PartitionFilter, PartitionTerm
 from sluicegate.api import (
     InvalidRequest,
@@ -12,8 +14,16 @@ from sluicegate.api import (
     SharedTable,
     UnsupportedOperation,
 )
-from sluicegate.tables.partitions import PartitionValues, in_partitions, partition_key
+from sluicegate.tables.partitions import (
+    PartitionValues,
+    in_partitions,
+    partition_count,
+    partition_key,
+)
 from sluicegate.tables.snapshot import FileSet, TableMetadata
+
+# Each takes about 1 µs. A table can have as many partitions as files.
+_FEW_PARTITIONS = 1_000
 
 
 def check_history(table: SharedTable, what: str) -> None:
@@ -54,12 +64,16 @@ def check_version(table: SharedTable, version: int) -> None:
         )
 
 
-def visible(
+async def visible(
     table: SharedTable, principal: Principal, metadata: TableMetadata, files: FileSet
 ) -> FileSet:
     """The table's files that are shared with this recipient; raises as `shared_partitions` does."""
     wanted = shared_partitions(table, principal, metadata)
-    return files if wanted is None else in_partitions(files, wanted)
+    if wanted is None:
+        return files
+    if partition_count(files) <= _FEW_PARTITIONS:
+        return in_partitions(files, wanted)
+    return await anyio.to_thread.run_sync(in_partitions, files, wanted)
 
 
 def shared_partitions(

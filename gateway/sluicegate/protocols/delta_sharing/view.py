@@ -144,7 +144,7 @@ class Viewer:
         return View(
             table,
             snapshot,
-            visible(shared, principal, snapshot.metadata, snapshot.files),
+            await visible(shared, principal, snapshot.metadata, snapshot.files),
             needs,
             agreement,
             offer,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -18,6 +19,7 @@ from sluicegate.api import (
     SluicegateError,
     UnsupportedOperation,
 )
+from sluicegate.protocols.common import shared_scope
 from sluicegate.protocols.common.shared_scope import (
     check_change_feed,
     check_history,
@@ -25,6 +27,8 @@ from sluicegate.protocols.common.shared_scope import (
     shared_partitions,
     visible,
 )
+from sluicegate.tables.partitions import in_partitions, partition_count
+from sluicegate.tables.snapshot import FileSet
 
 BY_COUNTRY = table_metadata([schema_field("country", "string")], ["country"])
 GERMAN = shared_table(partition_filter="country = 'DE'")
@@ -70,17 +74,34 @@ def test_a_limit_lets_what_is_shared_pass(
         check(shared_table(**refused))
 
 
-def test_without_a_filter_all_files_are_visible() -> None:
+async def test_without_a_filter_all_files_are_visible() -> None:
     files = file_set([('{"country":"DE"}', None)])
     assert shared_partitions(shared_table(), ACME, BY_COUNTRY) is None
-    assert visible(shared_table(), ACME, BY_COUNTRY, files) is files
+    assert await visible(shared_table(), ACME, BY_COUNTRY, files) is files
 
 
-def test_only_files_of_the_shared_partition_are_visible() -> None:
+async def test_only_files_of_the_shared_partition_are_visible() -> None:
     values = ['{"country":"DE"}', '{"country":"FR"}', '{"country":null}', '{"country":"de"}', "{}"]
     files = file_set([(value, None) for value in (*values, values[0])])
-    (batch,) = visible(GERMAN, ACME, BY_COUNTRY, files).batches(10)
+    (batch,) = (await visible(GERMAN, ACME, BY_COUNTRY, files)).batches(10)
     assert batch.column("path").to_pylist() == ["0", "5"]
+
+
+async def test_many_partitions_are_decided_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = ['{"country":"DE"}', '{"country":"FR"}', '{"country":"FR"}']
+    files = file_set([(value, None) for value in values])
+    threads = []
+
+    def noted(*arguments: Any) -> FileSet:
+        threads.append(threading.get_ident())
+        return in_partitions(*arguments)
+
+    monkeypatch.setattr(shared_scope, "in_partitions", noted)
+    for few in (partition_count(files), partition_count(files) - 1):
+        monkeypatch.setattr(shared_scope, "_FEW_PARTITIONS", few)
+        assert len(await visible(GERMAN, ACME, BY_COUNTRY, files)) == 1
+    here, elsewhere = threads
+    assert here == threading.get_ident() != elsewhere
 
 
 def test_all_terms_of_a_filter_must_hold() -> None:

@@ -129,7 +129,7 @@ class IcebergViewer:
 
     async def _view(self, table: OpenTable, snapshot: Snapshot, issued: int | None) -> IcebergView:
         check_version(table.shared, snapshot.version)
-        files = visible(table.shared, table.principal, snapshot.metadata, snapshot.files)
+        files = await visible(table.shared, table.principal, snapshot.metadata, snapshot.files)
         try:
             shape = await self._shape(table, DescribedVersion.of(snapshot))
         except UnsupportedOperation as error:

@@ -286,7 +286,7 @@ async def test_manifests_of_a_partition_name_no_other_file(manifests: ManifestFi
         row("hidden too", 7654321, None),
     )
     shared = shared_table(partition_filter="day = '2024-01-02'")
-    files = visible(shared, ACME, BY_DAY, read.files)
+    files = await visible(shared, ACME, BY_DAY, read.files)
     view = await iceberg_view(BY_DAY, files, shared=shared)
     found = await all_of(manifests, view)
     for content in found.values():
