@@ -21,6 +21,7 @@ from sluicegate.api import (
     Schema,
     Share,
     SharedAsset,
+    SharedSchemaSource,
 )
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.resolver import Resolver
@@ -93,6 +94,7 @@ def memory_assets(
     catalog: Mapping[tuple[AssetKind, str], CatalogAsset] | None = None,
     of_model: Sequence[ModelVersion] | None = None,
     policy: Policy | None = None,
+    source: SharedSchemaSource | None = None,
 ) -> MemoryAssets:
     """Parts that serve some assets of the share `sales` and its schemas.
 
@@ -101,6 +103,7 @@ def memory_assets(
         catalog: More entries of the catalog.
         of_model: Versions of the model `eu.churn`.
         policy: Narrows what is shared.
+        source: Shares an entire schema of the catalog as `eu`, instead of the default.
     """
     known: dict[tuple[AssetKind, str], CatalogAsset] = {
         ("volume", "eu.manuals"): CatalogAsset("c1", f"{LAKE}/manuals"),
@@ -116,11 +119,15 @@ def memory_assets(
         policies={} if policy is None else {"policy": policy},
     )
     share = Share("s1", "sales")
-    assets = sorted(shared or (MANUALS, CHURN, STYLE), key=lambda each: each.name.casefold())
-    names = sorted({each.schema for each in assets})
+    declared = shared or (() if source else (MANUALS, CHURN, STYLE))
+    assets = sorted(declared, key=lambda each: each.name.casefold())
+    names = sorted({each.schema for each in assets} | ({"eu"} if source else set()))
     grants = MemoryGrants(
         [share],
-        [Schema(f"schema-{name}", share, name) for name in names],
+        [
+            Schema(f"schema-{name}", share, name, source=source if name == "eu" else None)
+            for name in names
+        ],
         assets={f"schema-{name}": [each for each in assets if each.schema == name] for name in names},
     )
     ledger, events = MemoryLedger(), list[Event]()

@@ -15,8 +15,16 @@ from support.gateways.memory_assets import (
 )
 from support.gateways.memory_client import AUTHENTICATION, send
 from support.gateways.memory_gateway import KEYS
+from support.gateways.memory_instances import LAKE
 
-from sluicegate.api import Policy, PolicyAction, Principal, SharedTable
+from sluicegate.api import (
+    CatalogAsset,
+    Policy,
+    PolicyAction,
+    Principal,
+    SharedSchemaSource,
+    SharedTable,
+)
 from sluicegate.protocols.delta_sharing.assets import routes
 from sluicegate.signing.opaque_tokens import TokenSigner
 
@@ -153,3 +161,67 @@ async def test_strangers_and_other_recipients_get_nothing(method: str, path: str
     served = memory_assets().routes()
     assert (await send(served, method, path, recipient=None)).status_code == 401
     assert (await send(served, method, path, recipient="rival")).status_code == 404
+
+
+def entire(policy: Policy | None = None) -> MemoryAssets:
+    """A schema of a catalog with four more volumes, of which one is in no configured storage."""
+    elsewhere = CatalogAsset("x", "s3://elsewhere/x")
+    named = {("volume", f"eu.{name}"): CatalogAsset(name, f"{LAKE}/{name}") for name in NAMES}
+    return memory_assets(
+        catalog={**named, ("volume", "eu.elsewhere"): elsewhere},
+        policy=policy,
+        source=SharedSchemaSource("main", "eu", kinds=("volumes", "models", "skills")),
+    )
+
+
+@pytest.mark.parametrize("path", [f"{SCHEMA}/volumes", f"{SHARE}/all-volumes"])
+async def test_pages_of_an_entire_schema_contain_every_asset_once(path: str) -> None:
+    gateway, found, token = entire(), list[str](), ""
+    while True:
+        body = await listed(gateway, f"{path}?maxResults=2{token}")
+        found += [each["name"] for each in body["items"]]
+        if "nextPageToken" not in body:
+            break
+        token = f"&pageToken={body['nextPageToken']}"
+    assert found == ["a", "B", "c", "D", "manuals"]
+
+
+@pytest.mark.parametrize("kind", ["volumes", "models", "skills"])
+async def test_an_asset_of_an_entire_schema_is_listed_as_it_is_found(kind: str) -> None:
+    gateway = entire()
+    items = (await listed(gateway, f"{SCHEMA}/{kind}"))["items"]
+    assert items == (await listed(gateway, f"{SHARE}/all-{kind}"))["items"]
+    assert bool(items) == (kind != "skills")  # its name is not that of its directory
+    for item in items:
+        assert await listed(gateway, f"{SCHEMA}/{kind}/{item['name'].upper()}") == item
+
+
+async def test_listing_an_entire_schema_looks_up_no_single_asset() -> None:
+    gateway = entire()
+    before = await listed(gateway, f"{SCHEMA}/volumes")
+    catalog = gateway.instances.catalog("main")
+    catalog.load_asset = None  # type: ignore[assignment, method-assign]
+    assert await listed(gateway, f"{SCHEMA}/volumes") == before
+
+
+async def test_policies_decide_about_assets_of_an_entire_schema() -> None:
+    gateway = entire(OnlyVowels())
+    for path in (f"{SCHEMA}/volumes", f"{SHARE}/all-volumes"):
+        assert [each["name"] for each in (await listed(gateway, path))["items"]] == ["a"]
+    vend = f"{SCHEMA}/volumes/{{}}/temporary-volume-credentials"
+    assert (await send(gateway.routes(), "GET", f"{SCHEMA}/volumes/c")).status_code == 404
+    assert (await send(gateway.routes(), "POST", vend.format("a"))).status_code == 403
+    assert (await send(gateway.routes(), "POST", vend.format("c"))).status_code == 404
+    assert gateway.events == []
+
+
+async def test_credentials_of_an_entire_schema_are_in_the_ledger() -> None:
+    gateway = entire()
+    for path in ("volumes/A/temporary-volume", "models/churn/versions/1/temporary-model"):
+        answer = await send(gateway.routes(), "POST", f"{SCHEMA}/{path}-credentials")
+        assert answer.status_code == 200, answer.text
+    written = [(each.asset, each.table_name, each.locations) for each in gateway.ledger.written]
+    assert written == [
+        ("volume", "sales.eu.a", (f"{LAKE}/a",)),
+        ("model", "sales.eu.churn", (f"{LAKE}/churn/1",)),
+    ]

@@ -103,7 +103,12 @@ async def test_what_is_not_one_of_the_kinds_is_not_shared_and_not_listed(kinds: 
 
 
 async def test_options_of_tables_do_not_apply_to_assets() -> None:
-    options = {"comment": "hourly", "history": True, "start_version": 3, "access_modes": ("url",)}
+    options: dict[str, Any] = {
+        "comment": "hourly",
+        "history": True,
+        "start_version": 3,
+        "access_modes": ("url",),
+    }
     schema = replace(SCHEMA, source=replace(SOURCE, **options))
     [churn] = await found_in(Assets(), schema).assets(schema, "model")
     assert (churn.comment, churn.history, churn.start_version) == ("Who leaves", False, 0)
