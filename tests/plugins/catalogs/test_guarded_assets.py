@@ -8,11 +8,15 @@ import pytest
 
 from sluicegate.api import (
     AssetKind,
+    AssetPage,
+    Catalog,
     CatalogAsset,
     CatalogConfig,
+    ListedAsset,
     ModelVersion,
     NotFound,
     Unavailable,
+    UnsupportedOperation,
 )
 from sluicegate.plugins.catalogs.guarded import GuardedCatalog
 from sluicegate.testing.fakes import MemoryCatalog
@@ -32,6 +36,21 @@ class Upstream(MemoryCatalog):
         super().__init__({}, self.assets, {"eu.churn": self.versions})
         self.asked: Counter[str] = Counter()
         self.failure: Exception | None = None
+        self.pages: dict[str | None, tuple[list[str], str | None]] = {}
+        self.fails_at: str | None = None
+        self.tokens: list[str | None] = []
+
+    async def asset_page(self, kind: AssetKind, schema: str, token: str | None) -> AssetPage:
+        self.asked[f"{kind}s"] += 1
+        self.tokens.append(token)
+        if self.failure is not None:
+            raise self.failure
+        if token is not None and token == self.fails_at:
+            raise Unavailable(f"page {token} is down")
+        if not self.pages:
+            return await super().asset_page(kind, schema, token)
+        names, following = self.pages[token]
+        return AssetPage([ListedAsset(name) for name in names], following)
 
     async def load_asset(self, kind: AssetKind, identifier: str) -> CatalogAsset:
         self.asked[kind] += 1
@@ -121,3 +140,57 @@ async def test_a_catalog_has_no_assets_by_default() -> None:
             await super(MemoryCatalog, catalog).load_asset(kind, "x")
     with pytest.raises(NotFound):
         await super(MemoryCatalog, catalog).model_versions("x")
+
+
+async def test_assets_are_listed_once_for_max_age_and_kind(
+    guarded: GuardedCatalog, upstream: Upstream, now: list[float]
+) -> None:
+    for now[0] in (1000.0, 1009.9):
+        volumes = await guarded.listed_assets("volume", "eu")
+        assert [each.name for each in volumes] == ["manuals"]
+        assert [each.name for each in await guarded.listed_assets("model", "eu")] == ["churn"]
+        assert await guarded.listed_assets("volume", "eu") is volumes
+    assert (upstream.asked["volumes"], upstream.asked["models"]) == (1, 1)
+    now[0] = 1010.0
+    await guarded.listed_assets("volume", "eu")
+    assert upstream.asked["volumes"] == 2
+
+
+async def test_a_listing_of_assets_that_fails_is_unavailable_and_continued(
+    guarded: GuardedCatalog, upstream: Upstream, now: list[float]
+) -> None:
+    upstream.pages = {None: (["b"], "2"), "2": (["a"], None)}
+    upstream.failure = RuntimeError("bug")
+    with pytest.raises(Unavailable, match="the catalog 'main' cannot be used now"):
+        await guarded.listed_assets("volume", "eu")
+    upstream.failure, upstream.fails_at = None, "2"
+    now[0] += 2
+    with pytest.raises(Unavailable, match="page 2"):
+        await guarded.listed_assets("volume", "eu")
+    upstream.fails_at = None
+    now[0] += 2
+    assert [each.name for each in await guarded.listed_assets("volume", "eu")] == ["a", "b"]
+    assert upstream.tokens == [None, None, "2", "2"]
+
+
+async def test_a_listing_of_assets_that_does_not_end_is_given_up(
+    guarded: GuardedCatalog, upstream: Upstream
+) -> None:
+    upstream.pages = {None: (["a"], "again"), "again": (["b"], "again")}
+    with pytest.raises(Unavailable, match="does not respond as expected"):
+        await guarded.listed_assets("volume", "eu")
+
+
+async def test_a_missing_schema_and_an_unsupported_kind_are_refused(guarded: GuardedCatalog) -> None:
+    with pytest.raises(NotFound):
+        await guarded.listed_assets("volume", "gone")
+    plain = GuardedCatalog("plain", WithoutAssets({}), CatalogConfig.model_validate({}))
+    with pytest.raises(UnsupportedOperation, match="the catalog cannot list volumes"):
+        await plain.listed_assets("volume", "eu")
+    assert plain.asset_identifier("volume", "eu", "manuals") == "eu.manuals"
+
+
+class WithoutAssets(MemoryCatalog):
+    """A catalog that cannot list assets."""
+
+    listed_assets = Catalog.listed_assets
