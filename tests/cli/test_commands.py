@@ -143,6 +143,44 @@ def test_tables_lists_what_catalogs_offer(installed: Site, folder: Path, capsys:
     assert capsys.readouterr().out == "b\tus\tvisits\tus.visits\n"
 
 
+ASSETS = """
+from sluicegate.api import CatalogConfig, CatalogType, CatalogAsset, hookimpl
+from sluicegate.testing.fakes import MemoryCatalog
+
+class Assets(MemoryCatalog):
+    def __init__(self, config, context):
+        named = {name: CatalogAsset(name, f"s3://lake/{name}") for name in ("notes", "a b", "manuals")}
+        super().__init__({"eu": {}}, {("volume", f"eu.{name}"): each for name, each in named.items()})
+
+@hookimpl
+def sluicegate_register_catalogs():
+    return [CatalogType("assets", CatalogConfig, Assets)]
+"""
+
+
+def test_assets_of_a_kind_are_listed(installed: Site, folder: Path, capsys: Capture) -> None:
+    installed.install("assets", ASSETS)
+    configure(folder, "catalogs: {a: {type: assets}}")
+    assert run(["tables", "a", "--kind", "volume"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "a\teu\ta b\teu.a b\na\teu\tmanuals\teu.manuals\na\teu\tnotes\teu.notes\n"
+    assert shown.err.startswith(
+        "note: volume 'a b' of schema 'eu' of catalog 'a' is not shared by 'from'"
+    )
+    assert run(["tables", "--kind", "model"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_a_catalog_that_cannot_list_assets_says_so(
+    installed: Site, folder: Path, capsys: Capture
+) -> None:
+    configure(folder, "catalogs: {a: {type: uc, uri: x}}")
+    assert run(["tables", "a", "--kind", "volume"]) == 1
+    assert (
+        "error: schema 'eu' of catalog 'a': the catalog cannot list volumes" in capsys.readouterr().err
+    )
+
+
 def test_tables_of_one_catalog_are_listed_though_another_fails(
     installed: Site, folder: Path, capsys: Capture
 ) -> None:

@@ -1,7 +1,8 @@
-"""`sluicegate tables`: lists the tables of the configured catalogs."""
+"""`sluicegate tables`: lists the tables, or other assets, of the configured catalogs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,11 @@ from sluicegate.cli.context import is_debugging, load_settings, run_async, unexp
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sluicegate.api import Catalog, ListedTable
+    from sluicegate.api import AssetKind, Catalog, ListedAsset, ListedTable
     from sluicegate.config import Settings
+
+
+_ASSETS: Mapping[str, AssetKind] = {"volume": "volume", "model": "model", "skill": "skill"}
 
 
 def register(cli: click.Group) -> None:
@@ -25,24 +29,34 @@ def register(cli: click.Group) -> None:
 @click.command()
 @click.argument("catalog", required=False)
 @click.argument("schema", required=False)
+@click.option(
+    "--kind",
+    type=click.Choice(["table", "volume", "model", "skill"]),
+    default="table",
+    show_default=True,
+    help="What to list.",
+)
 @click.pass_context
-def tables(ctx: click.Context, catalog: str | None, schema: str | None) -> None:
-    """List the tables of all catalogs, of one CATALOG, or of one SCHEMA of it.
+def tables(ctx: click.Context, catalog: str | None, schema: str | None, kind: str) -> None:
+    """List the tables, or other assets, of all catalogs, of one CATALOG, or of one SCHEMA of it.
 
-    Each line has a catalog, a schema, a table, and its identifier for a shares file, separated by tabs.
-    Standard error reports catalogs that fail, without stopping the others, and the schemas and tables
-    that are left out if their entire catalog or schema is shared.
+    Each line has a catalog, a schema, a table or asset, and its identifier for a shares file, separated
+    by tabs. Standard error reports catalogs that fail, without stopping the others, and what is left
+    out if its entire catalog or schema is shared.
 
     \b
     Examples:
       sluicegate tables
       sluicegate tables lake eu
+      sluicegate tables lake eu --kind volume
     """
-    if not run_async(_list(load_settings(ctx), catalog, schema)):
+    if not run_async(_list(load_settings(ctx), catalog, schema, _ASSETS.get(kind))):
         ctx.exit(1)
 
 
-async def _list(settings: Settings, wanted: str | None, schema: str | None) -> bool:
+async def _list(
+    settings: Settings, wanted: str | None, schema: str | None, kind: AssetKind | None
+) -> bool:
     """Print the tables, and return whether all catalogs were read."""
     from sluicegate.plugins import Instances, Registry, configure
     from sluicegate.plugins.context import NoLinks
@@ -55,7 +69,7 @@ async def _list(settings: Settings, wanted: str | None, schema: str | None) -> b
         for name in names:
             catalog = instances.catalog(name)
             try:
-                complete = await _print_catalog(name, catalog, schema) and complete
+                complete = await _print_catalog(name, catalog, schema, kind) and complete
             except Exception as error:
                 if is_debugging():
                     raise
@@ -66,7 +80,9 @@ async def _list(settings: Settings, wanted: str | None, schema: str | None) -> b
     return complete
 
 
-async def _print_catalog(name: str, catalog: Catalog, schema: str | None) -> bool:
+async def _print_catalog(
+    name: str, catalog: Catalog, schema: str | None, kind: AssetKind | None
+) -> bool:
     try:
         schemas = [schema] if schema else await catalog.list_schemas()
     except SluicegateError as error:
@@ -78,17 +94,27 @@ async def _print_catalog(name: str, catalog: Catalog, schema: str | None) -> boo
     complete = True
     for each in schemas:
         try:
-            listed = await catalog.listed_tables(each)
+            await _print_schema(name, catalog, each, kind)
         except SluicegateError as error:
             complete = _failed(f"schema '{each}' of catalog '{name}'", error)
-            continue
-        if not listed:
-            place = f"schema '{each}' of catalog '{name}'"
-            click.echo(f"note: {place}: 0 tables: {catalog.reason_for_none}", err=True)
-        for table in sorted(listed, key=attrgetter("name")):
-            click.echo("\t".join((name, each, table.name, catalog.identifier(each, table.name))))
-        _print_left_out(name, each, listed)
     return complete
+
+
+async def _print_schema(name: str, catalog: Catalog, schema: str, kind: AssetKind | None) -> None:
+    if kind is not None:
+        assets = await catalog.listed_assets(kind, schema)
+        for asset in sorted(assets, key=attrgetter("name")):
+            identifier = catalog.asset_identifier(kind, schema, asset.name)
+            click.echo("\t".join((name, schema, asset.name, identifier)))
+        _print_left_out_assets(name, schema, kind, assets)
+        return
+    listed = await catalog.listed_tables(schema)
+    if not listed:
+        place = f"schema '{schema}' of catalog '{name}'"
+        click.echo(f"note: {place}: 0 tables: {catalog.reason_for_none}", err=True)
+    for table in sorted(listed, key=attrgetter("name")):
+        click.echo("\t".join((name, schema, table.name, catalog.identifier(schema, table.name))))
+    _print_left_out(name, schema, listed)
 
 
 def _print_unshared_schemas(catalog: str, listed: Sequence[str]) -> None:
@@ -108,6 +134,17 @@ def _print_left_out(catalog: str, schema: str, listed: Sequence[ListedTable]) ->
 
     for left_out in select_tables(listed, SharedSchemaSource(catalog, schema)).left_out:
         place = f"table {left_out.name!r} of schema '{schema}' of catalog '{catalog}'"
+        click.echo(f"note: {place} is not shared by 'from': {left_out.reason}", err=True)
+
+
+def _print_left_out_assets(
+    catalog: str, schema: str, kind: AssetKind, listed: Sequence[ListedAsset]
+) -> None:
+    from sluicegate.access.selection import select_assets
+    from sluicegate.api import SharedSchemaSource
+
+    for left_out in select_assets(kind, listed, SharedSchemaSource(catalog, schema)).left_out:
+        place = f"{kind} {left_out.name!r} of schema '{schema}' of catalog '{catalog}'"
         click.echo(f"note: {place} is not shared by 'from': {left_out.reason}", err=True)
 
 
