@@ -14,7 +14,7 @@ from sluicegate.protocols.delta_sharing.query.response_cache.key import Response
 from sluicegate.tables.snapshot import Snapshot
 
 # Bytes. Each part is sent separately, so that other requests are served in between, and that TLS, which
-# encrypts a part as a whole, cannot occupy memory for all of them. Smaller parts cost more CPU.
+# encrypts a part at once, cannot occupy memory for all of them. Smaller parts cost more CPU.
 _PART = 1_048_576
 # Bytes: of a response and its key without their texts, and of the objects of a text in the key.
 _OVERHEAD = 4_096
