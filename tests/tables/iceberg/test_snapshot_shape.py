@@ -97,7 +97,7 @@ def test_partition_values_of_mapped_columns_have_physical_names_as_keys() -> Non
 
 
 def test_writers_can_add_columns_to_files() -> None:
-    tracked = {"delta.rowTracking.materializedRowIdColumnName": "_row-id-1"}
+    tracked: Any = {"delta.rowTracking.materializedRowIdColumnName": "_row-id-1"}
     assert made(**tracked).hidden == ("_change_type", "__is_cdc", "_row-id-1")
     assert made(schema_field("__is_cdc", "string")).hidden == ("_change_type",)
 

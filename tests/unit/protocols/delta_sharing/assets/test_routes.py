@@ -165,10 +165,9 @@ async def test_strangers_and_other_recipients_get_nothing(method: str, path: str
 
 def entire(policy: Policy | None = None) -> MemoryAssets:
     """A schema of a catalog with four more volumes, of which one is in no configured storage."""
-    elsewhere = CatalogAsset("x", "s3://elsewhere/x")
-    named = {("volume", f"eu.{name}"): CatalogAsset(name, f"{LAKE}/{name}") for name in NAMES}
+    locations = {name: f"{LAKE}/{name}" for name in NAMES} | {"elsewhere": "s3://elsewhere/x"}
     return memory_assets(
-        catalog={**named, ("volume", "eu.elsewhere"): elsewhere},
+        catalog={("volume", f"eu.{name}"): CatalogAsset(name, at) for name, at in locations.items()},
         policy=policy,
         source=SharedSchemaSource("main", "eu", kinds=("volumes", "models", "skills")),
     )
