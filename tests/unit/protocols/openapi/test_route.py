@@ -9,13 +9,15 @@ from starlette.applications import Starlette
 from support.clients.asgi import ask
 
 from sluicegate.protocols.openapi import document as described
+from sluicegate.protocols.openapi.address import DOCUMENT
 from sluicegate.protocols.openapi.document import document
 from sluicegate.protocols.openapi.route import openapi_route
 
 
 async def test_anybody_gets_the_document_with_the_gateways_own_address() -> None:
     app = Starlette(routes=[openapi_route("https://share.example", "/delta-sharing")])
-    answer = await ask(app, "/delta-sharing/openapi.json")
+    assert DOCUMENT == "/openapi.json"
+    answer = await ask(app, f"/delta-sharing{DOCUMENT}")
     assert answer.status == 200
     assert answer.headers["content-type"] == "application/json; charset=utf-8"
     assert answer.json == document("https://share.example", "/delta-sharing")
