@@ -14,9 +14,9 @@ import pytest
 from pyiceberg.catalog.rest import RestCatalog
 from support.filters.generate import RandomTable, random_filter, random_table
 from support.filters.iceberg import pyiceberg_expression
-from support.filters.kinds import KINDS, is_nan
+from support.filters.kinds import KINDS
 from support.filters.oracle import Row, comparable, matching
-from support.filters.tree import ORDERS, Column, Filter, Op, Test, leaves, shown, undisputed
+from support.filters.tree import ORDERS, Filter, Op, Test, leaves, shown, undisputed
 from support.gateways.filtered_tables import SCHEMA, SHARE, FilteredTables, filtered_tables
 
 pytestmark = [
@@ -68,17 +68,7 @@ def is_misread(table: RandomTable, planning: str, test: Test) -> bool:
         return True
     if column.is_partition and planning == "by itself" and test.op in ORDERS:
         return any(row[column.name] is None for row in table.rows)
-    return column.kind.is_float and any(
-        is_nan(row[column.name]) and len(numbers(rows, column)) == 1
-        for rows in table.files
-        for row in rows
-    )
-
-
-def numbers(rows: Iterable[Row], column: Column) -> set[float]:
-    """The different numbers of a column, without null and NaN."""
-    values = {row[column.name] for row in rows} - {None}
-    return {value for value in values if not is_nan(value)}
+    return any(len(numbers) == 1 for numbers in table.beside_nan(column))
 
 
 def test_the_filters_have_all_tests_and_match_some_rows() -> None:

@@ -48,6 +48,15 @@ class RandomTable:
                 found.setdefault((number, repr([row[name] for name in names])), []).append(row)
         return list(found.values())
 
+    def beside_nan(self, column: Column) -> list[set[float]]:
+        """For each file with NaN in a column, its other numbers, of which its bounds are."""
+        files = [{row[column.name] for row in rows} - {None} for rows in self.files]
+        return [
+            {value for value in values if not is_nan(value)}
+            for values in files
+            if any(map(is_nan, values))
+        ]
+
 
 def random_table(seed: int, *, for_pyiceberg: bool = True) -> RandomTable:
     """A table with up to two partition columns, and with some files that have only nulls.
