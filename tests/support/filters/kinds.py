@@ -184,12 +184,19 @@ def partition_value(kind: FilterKind, rng: Random, *, for_pyiceberg: bool) -> An
         value = kind.draw(rng)
         if kind.is_text:
             value = value[-4:]
-        if for_pyiceberg and isinstance(value, Decimal):
-            value = Decimal(int(value)).quantize(Decimal(1).scaleb(-kind.arrow.scale), context=_EXACT)
+        if isinstance(value, Decimal):
+            value = _partition_decimal(kind, value, whole=for_pyiceberg)
         if for_pyiceberg and kind.is_float and _fits_a_folder(value):
             value = single(value)
         if value != "" and (not kind.is_float or _fits_a_folder(value)):  # null is written as ""
             return value
+
+
+def _partition_decimal(kind: FilterKind, value: Decimal, *, whole: bool) -> Decimal:
+    """A whole number, or one that is not negative: delta-rs writes the partition of -1.5 as `-1.-5`."""
+    if not whole:
+        return value.copy_abs()
+    return Decimal(int(value)).quantize(Decimal(1).scaleb(-kind.arrow.scale), context=_EXACT)
 
 
 def _fits_a_folder(value: float) -> bool:
