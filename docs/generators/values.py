@@ -22,10 +22,10 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Tables and shares": (
         *("CatalogTable", "ListedTable", "TablePage", "CatalogCommit", "ObjectDirectory"),
         *("Share", "Schema", "SharedTable", "SharedSchemaSource", "SharedCatalogSource"),
-        *("AccessMode", "Principal", "Event"),
+        *("SharedKind", "AccessMode", "Principal", "Event"),
     ),
     "Volumes, models and skills": (
-        *("CatalogAsset", "ModelVersion", "SharedAsset"),
+        *("CatalogAsset", "ModelVersion", "ListedAsset", "AssetPage", "SharedAsset"),
         *("AssetKind", "ASSET_KINDS", "VersionStatus"),
     ),
     "Configuration": (

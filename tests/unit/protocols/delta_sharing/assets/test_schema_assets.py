@@ -27,6 +27,7 @@ from sluicegate.api import (
 )
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.delta_sharing.assets.resolver import AssetName, AssetResolver
+from sluicegate.protocols.delta_sharing.assets.schema_assets import SchemaAssets
 
 SOURCE = SharedSchemaSource("main", "eu", kinds=("tables", "volumes", "models"))
 SHARE = Share("s1", "sales")
@@ -88,6 +89,16 @@ async def test_assets_are_sorted_and_described_by_their_catalog() -> None:
     assert (manuals.catalog, manuals.identifier) == ("main", "eu.Manuals")
     assert (manuals.listed_location, manuals.access_modes) == (f"{LAKE}/Manuals", ("dir",))
     assert (churn.kind, churn.comment, churn.versions) == ("model", "Who leaves", None)
+
+
+async def test_a_listing_is_built_once_for_each_answer_of_the_catalog() -> None:
+    catalog = Assets("notes")
+    assets = SchemaAssets("volume", InMemory({"main": catalog}).instances)
+    first = await assets.all(SCHEMA, SOURCE)
+    assert await assets.all(SCHEMA, SOURCE) is first
+    assert list(first.by_key) == [each.name for each in first.ordered] == ["notes"]
+    commented = replace(SCHEMA, comment="of Europe")
+    assert await assets.all(commented, SOURCE) is not first
 
 
 @pytest.mark.parametrize("kinds", [("tables",), ("models",)])
