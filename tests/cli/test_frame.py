@@ -177,7 +177,7 @@ def test_commands_of_enabled_plugins_are_listed_and_run(
     assert out.startswith("hello\n")
     assert "  greet" in out
     assert run(["tables", "--help"]) == 0
-    assert "List the tables of all catalogs" in capsys.readouterr().out
+    assert "List the tables, or other assets, of all catalogs" in capsys.readouterr().out
 
 
 def test_help_works_beside_a_broken_configuration(folder: Path, capsys: Capture) -> None:
