@@ -56,6 +56,8 @@ from sluicegate.vending.select import Vendors
 
 if TYPE_CHECKING:
     from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
+    from sluicegate.protocols.explain.explainer import Explainer
+    from sluicegate.protocols.explain.who_can import WhoCan
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,24 @@ class Gateway:
             store=self.store,
         )
         self.readiness.complete()
+
+    def explanations(self) -> tuple[Explainer, WhoCan]:
+        """Return the services that explain the access of recipients, over the parts of requests."""
+        # An idle gateway needs neither.
+        from sluicegate.access.explain.lookups import Lookups
+        from sluicegate.protocols.explain.assembly import explanations
+
+        return explanations(
+            self.settings,
+            lookups=Lookups(self.store),
+            grants=self.grants,
+            instances=self.instances,
+            resolver=self.resolver,
+            vending=self.vending,
+            pipeline=self.pipeline,
+            files=self.files.get,
+            token_bindings=TokenBindings(self.registry.token_bindings().values()),
+        )
 
     def asgi(self) -> ASGIApp:
         """Return the application with its plugins' wrappers; telemetry is outermost."""

@@ -117,7 +117,7 @@ class Grants:
         Raises:
             NotFound: The share does not exist, or is not granted.
         """
-        return (await self._schemas_of(await self.share(principal, share))).ordered
+        return await self.schemas_of(await self.share(principal, share))
 
     async def schema(self, principal: Principal, share: str, name: str) -> Schema:
         """A schema of a granted share by name.
@@ -125,10 +125,21 @@ class Grants:
         Raises:
             NotFound: The share or schema does not exist, or the share is not granted.
         """
-        granted = await self.share(principal, share)
-        schema = (await self._schemas_of(granted)).by_key.get(name_key(name))
+        return await self.schema_of(await self.share(principal, share), name)
+
+    async def schemas_of(self, share: Share) -> Sequence[Schema]:
+        """The schemas that a share declares; see `schemas`."""
+        return (await self._schemas_of(share)).ordered
+
+    async def schema_of(self, share: Share, name: str) -> Schema:
+        """A schema that a share declares, by name.
+
+        Raises:
+            NotFound: The share does not declare the schema.
+        """
+        schema = (await self._schemas_of(share)).by_key.get(name_key(name))
         if schema is None:
-            raise NotFound(f"there is no schema {name!r} in the share {granted.name!r}")
+            raise NotFound(f"there is no schema {name!r} in the share {share.name!r}")
         return schema
 
     async def tables(self, schema: Schema) -> Sequence[SharedTable]:

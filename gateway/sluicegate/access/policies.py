@@ -72,15 +72,27 @@ class Policies:
         """
         return bool(await self._left(principal, action, [table]))
 
-    async def _left(
+    async def denials(
         self, principal: Principal, action: PolicyAction, tables: Collection[SharedTable]
-    ) -> frozenset[SharedTable]:
-        left = frozenset(tables)
+    ) -> Mapping[SharedTable, str]:
+        """The tables on which a recipient is not allowed an action, and the policy that denies each.
+
+        Raises:
+            Unavailable: A policy fails or times out; the detail names it.
+        """
+        left, denied = frozenset(tables), dict[SharedTable, str]()
         for name, policy in self._policies.items():
             if not left:
                 break
-            left &= await self._allowed_by(name, policy, principal, action, left)
-        return left
+            allowed = await self._allowed_by(name, policy, principal, action, left)
+            denied.update(dict.fromkeys(left - allowed, name))
+            left &= allowed
+        return denied
+
+    async def _left(
+        self, principal: Principal, action: PolicyAction, tables: Collection[SharedTable]
+    ) -> frozenset[SharedTable]:
+        return frozenset(tables) - (await self.denials(principal, action, tables)).keys()
 
     async def _allowed_by(
         self,

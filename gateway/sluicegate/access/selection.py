@@ -147,9 +147,35 @@ def _remedy(kind: NamedKind, name: str, source: Source) -> str:
     return f"set alias: {_USUAL_ALIAS!r} to share it as {suggested!r}, or {by_hand}"
 
 
+@dataclass(frozen=True, slots=True)
+class PatternDecision:
+    """Whether the patterns of a source select a name.
+
+    Attributes:
+        pattern: The pattern that decides; `None` if no pattern of `include` matches.
+        excludes: Whether it is a pattern of `exclude`.
+    """
+
+    pattern: str | None
+    excludes: bool = False
+
+    @property
+    def selects(self) -> bool:
+        """Whether the name is shared."""
+        return self.pattern is not None and not self.excludes
+
+
+def decide_by_patterns(name: str, source: Source) -> PatternDecision:
+    """Decide whether the patterns of a source select a table, asset or schema by the catalog's name."""
+    included = _matching(name, source.include)
+    excluded = None if included is None else _matching(name, source.exclude)
+    return PatternDecision(included) if excluded is None else PatternDecision(excluded, excludes=True)
+
+
 def _is_selected(name: str, source: Source) -> bool:
-    return _matches(name, source.include) and not _matches(name, source.exclude)
+    return decide_by_patterns(name, source).selects
 
 
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name.casefold(), pattern.casefold()) for pattern in patterns)
+def _matching(name: str, patterns: Sequence[str]) -> str | None:
+    folded = name.casefold()
+    return next((each for each in patterns if fnmatchcase(folded, each.casefold())), None)

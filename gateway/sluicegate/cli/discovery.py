@@ -10,6 +10,7 @@ from sluicegate.api.errors import SluicegateError
 from sluicegate.cli.context import config_option, config_path, load_settings
 
 MODULES = (
+    "access",
     "apply",
     "config",
     "delegation",

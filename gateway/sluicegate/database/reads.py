@@ -78,7 +78,7 @@ async def load_recipient(connection: AsyncConnection, name: str) -> RecipientRec
     """Return the recipient with this name, regardless of case."""
     query = select(recipients).where(recipients.c.key == name_key(name))
     row = (await connection.execute(query)).one_or_none()
-    return None if row is None else _recipient(row)
+    return None if row is None else recipient_of(row)
 
 
 async def _credential(
@@ -89,11 +89,12 @@ async def _credential(
     if token is None:
         return None
     holder = select(recipients).where(recipients.c.id == token.recipient_id)
-    recipient = _recipient((await connection.execute(holder)).one())
+    recipient = recipient_of((await connection.execute(holder)).one())
     return CredentialRecord(token.id, token.digest, recipient, token.expires_at, token.revoked_at)
 
 
-def _recipient(row: Row[Any]) -> RecipientRecord:
+def recipient_of(row: Row[Any]) -> RecipientRecord:
+    """The recipient in a row of `recipients`."""
     return RecipientRecord(
         id=row.id,
         name=row.name,
@@ -112,17 +113,19 @@ async def load_shares(connection: AsyncConnection, recipient_id: str) -> list[Sh
         .where(grants.c.recipient_id == recipient_id)
     )
     found = await connection.execute(query)
-    return [
-        Share(
-            id=row.id,
-            name=row.name,
-            display_name=row.display_name,
-            comment=row.comment,
-            properties=row.properties,
-            source=row.source and SharedCatalogSource(**_values(row.source)),
-        )
-        for row in _sorted(found)
-    ]
+    return [share_of(row) for row in _sorted(found)]
+
+
+def share_of(row: Row[Any]) -> Share:
+    """The share in a row of `shares`."""
+    return Share(
+        id=row.id,
+        name=row.name,
+        display_name=row.display_name,
+        comment=row.comment,
+        properties=row.properties,
+        source=row.source and SharedCatalogSource(**_values(row.source)),
+    )
 
 
 async def load_schemas(connection: AsyncConnection, share: Share) -> list[Schema]:

@@ -49,8 +49,7 @@ def error_response(
     error: SluicegateError, body: Callable[[SluicegateError], dict[str, Any]] = error_body
 ) -> Response:
     """An error in a protocol's format, with the HTTP headers that its status requires."""
-    if isinstance(error, ConfigurationError):
-        error = Unavailable("the gateway's configuration does not allow it to serve this request")
+    error = sent_error(error)
     headers = dict(NOT_STORED)
     if isinstance(error, Unauthenticated):
         # RFC 6750, section 3.1: `invalid_token` applies only if a token was sent.
@@ -62,6 +61,16 @@ def error_response(
     elif error.status in (429, 503):
         headers["Retry-After"] = RETRY_AFTER_SECONDS
     return json_response(body(error), error.status, headers)
+
+
+def sent_error(error: SluicegateError) -> SluicegateError:
+    """The error in the response: recipients don't see problems of the configuration."""
+    if isinstance(error, ConfigurationError):
+        return Unavailable(
+            "the gateway's configuration does not allow it to serve this request",
+            detail=error.for_operators,
+        )
+    return error
 
 
 def log_error(error: SluicegateError) -> None:

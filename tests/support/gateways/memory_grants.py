@@ -79,17 +79,16 @@ class MemoryGrants(Grants):
                 return share
         raise NotFound(f"there is no share {name!r}")
 
-    async def schemas(self, principal: Principal, share: str) -> Sequence[Schema]:
+    async def schemas_of(self, share: Share) -> Sequence[Schema]:
         """The declared schemas of a share."""
-        granted = await self.share(principal, share)
-        return [schema for schema in self._declared if schema.share.id == granted.id]
+        return [schema for schema in self._declared if schema.share.id == share.id]
 
-    async def schema(self, principal: Principal, share: str, name: str) -> Schema:
+    async def schema_of(self, share: Share, name: str) -> Schema:
         """A declared schema by name."""
-        for schema in await self.schemas(principal, share):
+        for schema in await self.schemas_of(share):
             if name_key(schema.name) == name_key(name):
                 return schema
-        raise NotFound(f"there is no schema {name!r} in the share {share!r}")
+        raise NotFound(f"there is no schema {name!r} in the share {share.name!r}")
 
     async def tables(self, schema: Schema) -> Sequence[SharedTable]:
         """The declared tables of a schema."""

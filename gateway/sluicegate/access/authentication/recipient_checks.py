@@ -20,10 +20,17 @@ def check_credential(record: CredentialRecord, what: str, now: int) -> None:
     Raises:
         Unauthenticated: The credential was revoked or has expired.
     """
+    if (problem := credential_problem(record, what, now)) is not None:
+        raise problem
+
+
+def credential_problem(record: CredentialRecord, what: str, now: int) -> Unauthenticated | None:
+    """The error of `check_credential`, or `None` if the credential is valid."""
     if record.revoked_at is not None and record.revoked_at <= now:
-        raise Unauthenticated(f"the {what} was revoked; ask the provider for a new profile")
+        return Unauthenticated(f"the {what} was revoked; ask the provider for a new profile")
     if record.expires_at <= now:
-        raise Unauthenticated(f"the {what} has expired; ask the provider for a new profile")
+        return Unauthenticated(f"the {what} has expired; ask the provider for a new profile")
+    return None
 
 
 def check_recipient(recipient: RecipientRecord, method: str, address: str | None) -> Principal:
@@ -38,14 +45,27 @@ def check_recipient(recipient: RecipientRecord, method: str, address: str | None
         Unauthenticated: The recipient was revoked.
         PermissionDenied: The recipient is not allowed to connect from this address.
     """
-    if recipient.revoked_at is not None:
-        raise Unauthenticated("the recipient was revoked; ask the provider to let it in again")
-    if recipient.allow_from and not _is_within(address, recipient.allow_from):
-        raise PermissionDenied(
-            f"the recipient {recipient.name!r} may not call from this address",
-            detail=f"called from {address}",
-        )
+    problem = revocation_problem(recipient) or network_problem(recipient, address)
+    if problem is not None:
+        raise problem
     return Principal(recipient.id, recipient.name, method, address, recipient.properties)
+
+
+def revocation_problem(recipient: RecipientRecord) -> Unauthenticated | None:
+    """The error for a revoked recipient, or `None` if the recipient is not revoked."""
+    if recipient.revoked_at is None:
+        return None
+    return Unauthenticated("the recipient was revoked; ask the provider to let it in again")
+
+
+def network_problem(recipient: RecipientRecord, address: str | None) -> PermissionDenied | None:
+    """The error for a sender outside of a recipient's networks, or `None` if its address is allowed."""
+    if not recipient.allow_from or _is_within(address, recipient.allow_from):
+        return None
+    return PermissionDenied(
+        f"the recipient {recipient.name!r} may not call from this address",
+        detail=f"called from {address}",
+    )
 
 
 def check_current(record: RecipientRecord | None, principal: Principal) -> Principal:

@@ -18,6 +18,7 @@ from sluicegate.api import (
     PolicyAction,
     Principal,
     Schema,
+    Share,
     SharedKind,
     SharedTable,
     Storage,
@@ -120,6 +121,16 @@ class Resolver:
         """
         return await self._policies.allow(principal, action, table)
 
+    async def denied_by(
+        self, principal: Principal, action: PolicyAction, table: SharedTable
+    ) -> str | None:
+        """The name of the policy that denies an action on a granted table or asset, or `None`.
+
+        Raises:
+            Unavailable: A policy cannot be evaluated now; the detail names it.
+        """
+        return (await self._policies.denials(principal, action, [table])).get(table)
+
     async def narrowed(
         self, principal: Principal, tables: Sequence[SharedTable]
     ) -> Sequence[SharedTable]:
@@ -145,16 +156,38 @@ class Resolver:
             PermissionDenied: `action` requests temporary credentials, and a policy denies them.
             Unavailable: A policy, or the catalog of a share or schema, does not respond now.
         """
-        found = await self._share_schemas.schema(principal, share, schema)
-        if found.source is None or not shares_kind(found, "tables"):
-            table = await self._grants.table(found, name)
-        else:
-            table = await self._schema_tables.table(found, found.source, name)
+        table = await self.table_of(await self._share_schemas.schema(principal, share, schema), name)
         if table is None or not await self._policies.allow(principal, "read", table):
             raise NotFound(f"there is no table {name!r} in {share}.{schema}")
         if action == "vend" and not await self._policies.allow(principal, "vend", table):
             raise credentials_denied(table)
         return table
+
+    async def schemas_of(self, share: Share) -> Sequence[Schema]:
+        """The schemas of a share; raises as `schemas` does."""
+        return await self._share_schemas.schemas_of(share)
+
+    async def schema_of(self, share: Share, name: str) -> Schema:
+        """A schema of a share; raises as `schema` does."""
+        return await self._share_schemas.schema_of(share, name)
+
+    async def declared_schema(self, share: Share, name: str) -> Schema | None:
+        """A schema that a share declares itself; `None` if it doesn't."""
+        try:
+            return await self._grants.schema_of(share, name)
+        except NotFound:
+            return None
+
+    async def table_of(self, schema: Schema, name: str) -> SharedTable | None:
+        """A table of a schema, before policies decide; `None` if there is none.
+
+        Raises:
+            NotFound: The catalog no longer has the schema.
+            Unavailable: The catalog of an entirely shared schema does not respond.
+        """
+        if schema.source is None or not shares_kind(schema, "tables"):
+            return await self._grants.table(schema, name)
+        return await self._schema_tables.table(schema, schema.source, name)
 
     async def locate(self, shared: SharedTable) -> CatalogTable:
         """Look up the table's location in its catalog.

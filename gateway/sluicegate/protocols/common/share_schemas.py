@@ -62,11 +62,18 @@ class ShareSchemas:
             NotFound: The share does not exist, or it was not granted.
             Unavailable: The share's catalog cannot list its schemas now.
         """
-        granted = await self._grants.share(principal, share)
-        declared = await self._grants.schemas(principal, share)
-        if granted.source is None:
+        return await self.schemas_of(await self._grants.share(principal, share))
+
+    async def schemas_of(self, share: Share) -> Sequence[Schema]:
+        """The schemas of a share, sorted by casefolded name.
+
+        Raises:
+            Unavailable: The share's catalog cannot list its schemas now.
+        """
+        declared = await self._grants.schemas_of(share)
+        if share.source is None:
             return declared
-        return _merged(await self._listed(granted, granted.source), declared)
+        return _merged(await self._listed(share, share.source), declared)
 
     async def reachable(self, principal: Principal, share: str, kind: SharedKind) -> Sequence[Schema]:
         """The schemas that can contain items of a kind, as far as they can be listed now.
@@ -98,13 +105,16 @@ class ShareSchemas:
             Unavailable: The share does not declare the schema, and its catalog cannot list its schemas
                 now.
         """
+        return await self.schema_of(await self._grants.share(principal, share), name)
+
+    async def schema_of(self, share: Share, name: str) -> Schema:
+        """A schema of a share; raises as `schema` does."""
         try:
-            return await self._grants.schema(principal, share, name)
+            return await self._grants.schema_of(share, name)
         except NotFound:
-            granted = await self._grants.share(principal, share)
-            if granted.source is None:
+            if share.source is None:
                 raise
-            found = (await self._listed(granted, granted.source)).get(name_key(name))
+            found = (await self._listed(share, share.source)).get(name_key(name))
             if found is None:
                 raise
             return found

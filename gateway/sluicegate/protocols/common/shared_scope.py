@@ -88,7 +88,7 @@ def shared_partitions(
     if table.partition_filter is None:
         return None
     terms = PartitionFilter.parse(table.partition_filter).terms
-    wanted = {_key(table, metadata, term): _value(table, principal, term) for term in terms}
+    wanted = {_key(table, metadata, term): term_value(table, principal, term) for term in terms}
     return lambda values: wanted.items() <= values.items()
 
 
@@ -102,7 +102,12 @@ def _key(table: SharedTable, metadata: TableMetadata, term: PartitionTerm) -> st
     return key
 
 
-def _value(table: SharedTable, principal: Principal, term: PartitionTerm) -> str:
+def term_value(table: SharedTable, principal: Principal, term: PartitionTerm) -> str:
+    """The value that a term of the table's filter requires for a recipient.
+
+    Raises:
+        PermissionDenied: The recipient does not have the property that the term names.
+    """
     if isinstance(term.value, str):
         return term.value
     value = principal.properties.get(term.value.name)

@@ -23,6 +23,8 @@ from sluicegate.protocols.iceberg_rest.loading import (
     TableLoader,
 )
 
+_SIGNING_ONLY = LoadRequest(with_credentials=False, referenced_only=False, with_signing=True)
+
 
 class FileLoads(Protocol):
     """Loads tables that clients read file by file."""
@@ -85,6 +87,12 @@ class TableWays:
         source = await self._locate(shared)
         if self._offers.obstacle(shared, source) is not None:
             await self.check_files(principal, shared, source)
+
+    async def check_signing(self, principal: Principal, shared: SharedTable) -> None:
+        """Check that a client that sends its requests to be signed can load it; raises as `load`."""
+        source = await self._locate(shared)
+        self.by_credentials(shared, source, _SIGNING_ONLY)
+        await (await self._files()).check(principal, shared, source)
 
     async def check_files(
         self, principal: Principal, shared: SharedTable, source: CatalogTable

@@ -121,7 +121,7 @@ class AssetResolver:
             Unavailable: A policy, or the catalog of a share, does not respond now.
         """
         schema = await self._resolver.schema(principal, named.share, named.schema)
-        found = await self._found(schema, named)
+        found = await self.asset_of(schema, named.kind, named.name)
         if found is None or not await self._resolver.allows(principal, "read", found):
             raise NotFound(f"there is no {named.kind} {named.name!r} in {named.share}.{named.schema}")
         if action == "vend" and not await self._resolver.allows(principal, "vend", found):
@@ -131,13 +131,19 @@ class AssetResolver:
             )
         return found
 
-    async def _found(self, schema: Schema, named: AssetName) -> SharedAsset | None:
-        declared = await self._grants.asset(schema, named.kind, named.name)
+    async def asset_of(self, schema: Schema, kind: AssetKind, name: str) -> SharedAsset | None:
+        """An asset of a schema, before policies decide; `None` if there is none.
+
+        Raises:
+            NotFound: The catalog no longer has an entirely shared schema.
+            Unavailable: The catalog of an entirely shared schema does not respond.
+        """
+        declared = await self._grants.asset(schema, kind, name)
         if declared is not None or schema.source is None:
             return declared
-        if KINDS[named.kind] not in schema.source.kinds:
+        if KINDS[kind] not in schema.source.kinds:
             return None
-        return await self._listed[named.kind].one(schema, schema.source, named.name)
+        return await self._listed[kind].one(schema, schema.source, name)
 
     async def _with_listed(
         self, schema: Schema, kind: AssetKind, declared: Sequence[SharedAsset]

@@ -69,6 +69,15 @@ class TableCredentials:
         directory = await self._directory(principal, shared, source, location)
         return await self._vending.issue(principal, shared, source, [directory])
 
+    async def check(self, shared: SharedTable) -> tuple[str, ...]:
+        """The directories that a recipient without a `location` can choose from, root first.
+
+        Raises:
+            UnsupportedOperation: The table does not offer directory access.
+        """
+        source = await self._resolver.locate(shared)
+        return _directories(shared, self._access.offer(shared, source))
+
     async def directories(
         self, principal: Principal, shared: SharedTable
     ) -> tuple[CatalogTable, tuple[str, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.delta_sharing.directory_access.credentials import TableCredentials
 from sluicegate.protocols.delta_sharing.paths import PREFIX, TABLE
 from sluicegate.vending.hadoop.bindings import TokenBindings
-from sluicegate.vending.hadoop.buckets import TableDirectories, by_bucket
+from sluicegate.vending.hadoop.buckets import BucketScope, TableDirectories, by_bucket
 from sluicegate.vending.hadoop.identifier import Layout
 from sluicegate.vending.hadoop.issue import HadoopTokenRequest, IssuedToken, TokenIssuer
 from sluicegate.vending.hadoop.token import HadoopToken, from_url, to_url
@@ -119,9 +120,7 @@ class HadoopTokenEndpoint:
             origin=body.origin,
             shown=body.shown,
         )
-        scopes = by_bucket(
-            [await self._directories(principal, table) for table in dict.fromkeys(shared)]
-        )
+        scopes = await token_scopes(self._credentials, principal, list(dict.fromkeys(shared)))
         issued = [await self._issuer.issue(principal, scope, wanted) for scope in scopes]
         file = TokenFile({each.token.service: each.token for each in issued}, format=body.format)
         if FILE_TYPE in request.headers.get("accept", ""):
@@ -134,9 +133,18 @@ class HadoopTokenEndpoint:
             headers=NOT_STORED,
         )
 
-    async def _directories(self, principal: Principal, shared: SharedTable) -> TableDirectories:
-        source, locations = await self._credentials.directories(principal, shared)
-        return TableDirectories(shared, source, locations)
+
+async def token_scopes(
+    credentials: TableCredentials, principal: Principal, tables: Sequence[SharedTable]
+) -> list[BucketScope]:
+    """The buckets that need a token, and the directories of tables in each.
+
+    Raises:
+        UnsupportedOperation: A table does not offer directory access, or is not in S3.
+    """
+    return by_bucket(
+        [TableDirectories(table, *await credentials.directories(principal, table)) for table in tables]
+    )
 
 
 def _shown(issued: IssuedToken) -> dict[str, Any]:

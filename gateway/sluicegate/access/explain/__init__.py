@@ -1,0 +1,1 @@
+"""Explains what the database and the configuration decide about the access of recipients."""

@@ -1,0 +1,183 @@
+"""Explains whether a recipient can read a table or another asset now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sluicegate._util.clock import epoch_ms
+from sluicegate.access.explain.lookups import KnownRecipient, Lookups
+from sluicegate.access.explain.sender import Sender, explain_sender
+from sluicegate.access.explain.steps import Step, refusal
+from sluicegate.api import Principal, SharedTable, SluicegateError
+from sluicegate.config.authentication import AuthenticationSettings
+from sluicegate.database.names import name_key
+from sluicegate.protocols.common.resolver import Resolver
+from sluicegate.protocols.delta_sharing.assets.resolver import AssetResolver
+from sluicegate.protocols.explain.found import Finder, Found
+from sluicegate.protocols.explain.limits import limit_steps, policy_step
+from sluicegate.protocols.explain.models import (
+    WAYS_OF,
+    Action,
+    AssetPath,
+    Explanation,
+    NamedKind,
+    Way,
+    WayName,
+)
+from sluicegate.protocols.explain.ways import Ways
+
+_VENDING: tuple[Action, ...] = ("vend", "dir")
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What is explained, and what is known about it."""
+
+    sender: Sender
+    path: AssetPath
+    found: Found
+    granted: bool
+
+
+class Explainer:
+    """Explains access with the steps of requests.
+
+    Args:
+        authentication: Ways to authenticate other than the gateway's credentials.
+        lookups: Finds recipients.
+        finder: Finds tables and assets.
+        resolver: Calls policies, and lists tables.
+        assets: Lists other assets.
+        ways: Tries the ways to read.
+        now: Epoch milliseconds.
+    """
+
+    def __init__(
+        self,
+        authentication: AuthenticationSettings,
+        lookups: Lookups,
+        finder: Finder,
+        resolver: Resolver,
+        assets: AssetResolver,
+        ways: Ways,
+        now: Callable[[], int] = epoch_ms,
+    ) -> None:
+        self._authentication = authentication
+        self._lookups = lookups
+        self._finder = finder
+        self._resolver = resolver
+        self._assets = assets
+        self._ways = ways
+        self._now = now
+
+    async def explain(
+        self,
+        recipient: str,
+        path: AssetPath,
+        *,
+        action: Action = "read",
+        kind: NamedKind | None = None,
+        address: str | None = None,
+        offline: bool = False,
+    ) -> Explanation:
+        """Explain what requests of a recipient for a table or asset get now.
+
+        Args:
+            recipient: Its name.
+            path: The table or asset.
+            action: What the recipient wants.
+            kind: What the path names; `None` for the first of table, volume, model and skill.
+            address: IP address of the sender. Without it, the network is not decided.
+            offline: Do not query catalogs and stores, and leave out the ways.
+
+        Raises:
+            UnknownName: There is no recipient, share, schema, table or asset of the name.
+            Unavailable: The database does not respond.
+        """
+        known = await self._lookups.recipient(recipient)
+        found = await self._finder.find(path, kind, offline=offline)
+        sender = explain_sender(known, self._authentication, address, self._now())
+        case = _Case(sender, path, found, found.share.id in known.shares)
+        steps = [*sender.steps, _grant(case, known), *found.steps, *await self._limits(case)]
+        ways = () if offline else await self._tried(case)
+        return Explanation(
+            recipient=known.record.name,
+            path=str(path) if found.shared is None else found.shared.full_name,
+            kind=found.kind,
+            action=action,
+            allowed=_possible(case, steps, action, None if offline else ways),
+            steps=tuple(steps),
+            ways=ways,
+            listed=None if offline else await self._listed(case),
+            listed_in_iceberg=None if offline else await self._listed_in_iceberg(case),
+        )
+
+    async def _limits(self, case: _Case) -> list[Step]:
+        shared, principal = case.found.shared, case.sender.principal
+        if shared is None:
+            return []
+        read = await policy_step(self._resolver, principal, "read", shared)
+        steps = [read]
+        if read.outcome == "allowed" and "dir" in shared.access_modes:
+            steps.append(await policy_step(self._resolver, principal, "vend", shared))
+        return [*steps, *limit_steps(principal, shared)]
+
+    async def _tried(self, case: _Case) -> tuple[Way, ...]:
+        error = case.sender.error
+        if error is None:
+            return await self._ways.attempt(case.sender.principal, case.path, case.found.kind)
+        names: Sequence[WayName] = WAYS_OF["read"] if case.found.kind == "table" else ("dir",)
+        return tuple(Way(each, error.status, error.code, error.for_operators) for each in names)
+
+    async def _listed(self, case: _Case) -> bool:
+        shared, principal = case.found.shared, case.sender.principal
+        if shared is None or not case.granted or case.sender.error is not None:
+            return False
+        try:
+            return bool(await self._resolver.shown(principal, await self._named(case, shared)))
+        except SluicegateError:
+            return False
+
+    async def _named(self, case: _Case, shared: SharedTable) -> Sequence[SharedTable]:
+        """The table or asset, if listings contain it: views are found, but not listed."""
+        schema = await self._resolver.schema_of(case.found.share, shared.schema)
+        kind = case.found.kind
+        listed: Sequence[SharedTable]
+        if kind == "table":
+            listed = await self._resolver.tables(schema)
+        else:
+            listed = await self._assets.assets(schema, kind)
+        return [each for each in listed if name_key(each.name) == name_key(shared.name)]
+
+    async def _listed_in_iceberg(self, case: _Case) -> bool:
+        if case.found.kind != "table" or not await self._listed(case):
+            return False
+        try:
+            return await self._ways.lists_in_iceberg(case.sender.principal, case.path)
+        except SluicegateError:
+            return False
+
+    async def tried(self, principal: Principal, path: AssetPath, kind: NamedKind) -> tuple[Way, ...]:
+        """What the requests of a recipient get; see `Ways.attempt`."""
+        return await self._ways.attempt(principal, path, kind)
+
+
+def _grant(case: _Case, known: KnownRecipient) -> Step:
+    name = case.found.share.name
+    if case.granted:
+        return Step("grant", "allowed", f"the share '{name}' is granted to '{known.record.name}'")
+    return Step("grant", "refused", f"the share '{name}' is not granted to '{known.record.name}'")
+
+
+def _possible(case: _Case, steps: Sequence[Step], action: Action, ways: Sequence[Way] | None) -> bool:
+    if case.sender.error is not None or not case.granted:
+        return False
+    if ways is not None:
+        return any(way.is_open for way in ways if way.name in WAYS_OF[action])
+    shared = case.found.shared
+    decisive = [each for each in steps if each.name != "policy vend" or action in _VENDING]
+    if refusal(decisive) is not None or shared is None:
+        return refusal(decisive) is None
+    modes = {"url": ("url",), "dir": ("dir",), "vend": ("dir",)}.get(action, ("url", "dir"))
+    return any(mode in shared.access_modes for mode in modes)
