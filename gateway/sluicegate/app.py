@@ -18,6 +18,8 @@ from sluicegate.access.authentication.assembly import Access
 from sluicegate.access.authentication.oauth.endpoint import TOKEN_PATHS, refusal_response
 from sluicegate.access.authentication.oauth.requests import OAuthError
 from sluicegate.access.grants import Grants
+from sluicegate.access.recipients.ending import EndingCredentials
+from sluicegate.access.recipients.ending_warnings import ProfileWarnings
 from sluicegate.access.recipients.profile import ICEBERG_PATH
 from sluicegate.api import FormatType, LinkSigner, TableFormat
 from sluicegate.api.budget import TableLimits
@@ -197,6 +199,13 @@ class Gateway:
             store=self.store,
         )
         self.readiness.complete()
+        self._warn_of_ending_profiles()
+
+    def _warn_of_ending_profiles(self) -> None:
+        """Report profiles that end soon, as long as the gateway runs."""
+        if self.settings.recipients.warn_before:
+            credentials = EndingCredentials(self.store, self.settings.recipients.warn_before)
+            self.background.start(ProfileWarnings(credentials, self.registry.notify).run())
 
     def explanations(self) -> tuple[Explainer, WhoCan]:
         """Return the services that explain the access of recipients, over the parts of requests."""

@@ -203,3 +203,12 @@ def test_a_running_gateway_sees_a_revocation_by_the_command(command: Command, fo
         "acme",
         "the bearer token was revoked; ask the provider for a new profile",
     ]
+
+
+def test_recipients_are_listed_whose_profiles_end_soon(command: Command) -> None:
+    command("recipient", "create", "short", "--token-lifetime", "10d", "--profile", "-")
+    command("recipient", "create", "long", "--token-lifetime", "20d", "--profile", "-")
+    code, shown, _ = command("recipient", "list", "--ending", "14d", "--json")
+    assert (code, [each["name"] for each in json.loads(shown)]) == (0, ["short"])
+    assert "short" not in command("recipient", "list", "--ending", "9d")[1]
+    assert command("recipient", "list", "--ending", "soon")[0] == 2

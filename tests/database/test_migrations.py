@@ -17,6 +17,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
+from sluicegate.access.recipients.ending import EndingCredentials
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.api.models import Share, SharedCatalogSource
 from sluicegate.database import Store, connect, locks, migrate
@@ -25,6 +26,7 @@ from sluicegate.database.task_tables import tasks
 
 _START = """
 import asyncio, sys
+from sluicegate.access.recipients.ending import EndingCredentials
 from sluicegate.database import Store
 
 async def main():
@@ -206,6 +208,25 @@ async def test_a_share_of_a_catalog_from_before_there_were_kinds_shares_its_tabl
     await new.aclose()
     assert found.source == SharedCatalogSource("main")
     assert found.source.kinds == ("tables",)
+
+
+async def test_a_credential_from_before_there_were_warnings_is_reported(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = await _opened_at("0010", database_url, monkeypatch)
+    token = (
+        "INSERT INTO tokens (id, recipient_id, digest, created_at, expires_at) "
+        "VALUES ('k', '1', :digest, 1, 5000)"
+    )
+    async with old.write() as connection:
+        await connection.execute(text(_STORED_BEFORE[0]))
+        await connection.execute(text(token), {"digest": b"d"})
+    await old.aclose()
+    new = await Store.open(database_url)
+    credentials = EndingCredentials(new, 60, now=lambda: 2000)
+    [found] = await credentials.claim(await credentials.find())
+    await new.aclose()
+    assert (found.id, found.kind, found.expires_at) == ("k", "bearer", 5000)
 
 
 async def _opened_at(revision: str, url: str, monkeypatch: pytest.MonkeyPatch) -> Store:

@@ -110,6 +110,12 @@ class RecipientSettings(SettingsModel):
     rotation_grace: Duration = Field(
         default=86_400, ge=0, description="How long old tokens remain valid after a rotation."
     )
+    warn_before: Duration = Field(
+        default=14 * 86_400,
+        ge=0,
+        description="How long before its expiry the gateway warns of the last valid token or OAuth "
+        "client of a recipient: in the log, as an event and as a metric. 0 never warns.",
+    )
     access_token_lifetime: Duration = Field(
         default=3600,
         ge=1,

@@ -125,8 +125,12 @@ tokens = Table(
     Column("expires_at", BigInteger, nullable=False),
     Column("revoked_at", BigInteger),
     Column("kind", Text, nullable=False, server_default="bearer"),
+    Column("warned_at", BigInteger),
 )
-"""Credentials of recipients, of each `CredentialKind`. For an OAuth client, `id` is the client id."""
+"""Credentials of recipients, of each `CredentialKind`. For an OAuth client, `id` is the client id.
+
+`warned_at` is when a process has taken on to warn that the credential ends soon.
+"""
 
 grants = Table(
     "grants",

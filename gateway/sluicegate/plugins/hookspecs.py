@@ -375,7 +375,9 @@ def sluicegate_lifespan(  # type: ignore[empty-body]
 def sluicegate_on_event(event: Event) -> Awaitable[None] | None:
     """Handle an event, for audit or metering. An awaitable result is awaited in the background.
 
-    The kinds of the gateway's events begin with `issued.`, those of a plugin with its name.
+    The kinds of the gateway's events begin with `issued.` and `profile.`, those of a plugin with its
+    name. `profile.ending`: the last valid credential of a recipient (`event.principal`) ends soon. The
+    attributes are `credential_id`, `credential` (`bearer` or `oauth`) and `expires_at`.
 
     Called:
         For each event, in the event loop and during a request, so it must not block. Errors are logged

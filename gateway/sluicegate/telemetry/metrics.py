@@ -21,6 +21,7 @@ CounterName = Literal[
 ]
 GaugeName = Literal[
     "sluicegate.answers.memory",
+    "sluicegate.profiles.ending",
     "sluicegate.tasks.waiting",
     "sluicegate.tasks.oldest",
 ]
@@ -47,6 +48,7 @@ _COUNTERS: dict[CounterName, tuple[str, str]] = {
 }
 _GAUGES: dict[GaugeName, tuple[str, str]] = {
     "sluicegate.answers.memory": ("By", "Memory for cached answers to queries."),
+    "sluicegate.profiles.ending": ("{recipient}", "Recipients whose last valid profile ends soon."),
     "sluicegate.tasks.waiting": ("{task}", "Delegated tasks that are due, by operation."),
     "sluicegate.tasks.oldest": ("s", "Time since the oldest delegated task became due, by operation."),
 }

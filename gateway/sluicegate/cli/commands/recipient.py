@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from sluicegate._util.clock import iso_utc
+from sluicegate._util.clock import epoch_ms, iso_utc
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
@@ -179,17 +179,29 @@ def restore(ctx: click.Context, name: str) -> None:
 
 
 @recipient.command("list")
+@click.option(
+    "--ending",
+    "within",
+    type=DURATION,
+    metavar="DURATION",
+    help="Only recipients whose last valid token or client ends within this time.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
-def list_(ctx: click.Context, as_json: bool) -> None:
+def list_(ctx: click.Context, within: int | None, as_json: bool) -> None:
     """List recipients, their granted shares, and how they authenticate.
 
     \b
     Examples:
       sluicegate recipient list
       sluicegate recipient list --json
+      sluicegate recipient list --ending 14d
     """
+    from sluicegate.access.recipients.ending import ending
+
     found = _run(load_settings(ctx), lambda service: service.list())
+    if within is not None:
+        found = ending(found, epoch_ms() + within * 1000)
     if as_json:
         click.echo(json.dumps([_as_json(each) for each in found], indent=2, ensure_ascii=False))
     else:
