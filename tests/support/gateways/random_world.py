@@ -20,7 +20,10 @@ from sluicegate.access.recipients.service import Recipients
 from sluicegate.access.shares_file.apply import apply_shares_file
 from sluicegate.access.shares_file.read import read_shares_file
 from sluicegate.api import (
+    AssetKind,
+    CatalogAsset,
     CatalogTable,
+    ModelVersion,
     NotFound,
     ObjectDirectory,
     PermissionDenied,
@@ -128,11 +131,27 @@ def _catalog_tables() -> dict[str, CatalogTable]:
 TABLES = _catalog_tables()
 
 
+ASSETS: Mapping[tuple[AssetKind, str], CatalogAsset] = {
+    ("volume", "eu.manuals"): CatalogAsset("v1", "s3://lake/manuals"),
+    ("volume", "eu.closed"): CatalogAsset("v2", "s3://lake/sealed"),
+    ("volume", "eu.nowhere"): CatalogAsset("v3", "gs://elsewhere/v"),
+    ("model", "eu.churn"): CatalogAsset("m1", "s3://lake/churn"),
+    ("model", "eu.sealed"): CatalogAsset("m2", "s3://lake/sealed"),
+}
+VERSIONS = {
+    f"eu.{name}": [ModelVersion(1, "READY", f"s3://lake/{name}/1")] for name in ("churn", "sealed")
+}
+
+
 class RandomCatalog(MemoryCatalog):
     """Has the same tables in two schemas, some of which cannot be looked up."""
 
     def __init__(self) -> None:
-        super().__init__({"eu": TABLES, "us.west": TABLES, "frail": TABLES})
+        super().__init__({"eu": TABLES, "us.west": TABLES, "frail": TABLES}, ASSETS, VERSIONS)
+
+    def asset_identifier(self, kind: AssetKind, schema: str, name: str) -> str:
+        """Return schema and asset, separated by a dot."""
+        return f"{schema}.{name}"
 
     def identifier(self, schema: str, table: str) -> str:
         """Return schema and table, separated by a slash."""
@@ -171,7 +190,7 @@ class SharedStorage(VendingStorage):
 
 
 class RandomPolicy(Policy):
-    """Denies a tenth of all reads and vends. It fails for some recipients of the schema `frail`."""
+    """Denies a tenth of all reads and vends. It fails for some in the schema `frail`."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -180,7 +199,8 @@ class RandomPolicy(Policy):
         self, principal: Principal, action: PolicyAction, tables: frozenset[SharedTable]
     ) -> frozenset[SharedTable]:
         """Decide by the seed and the names."""
-        if any(table.schema == "frail" for table in tables) and self._chance(principal.name, "") < 0.3:
+        fails = self._chance(principal.name, action) < 0.3
+        if fails and any(table.schema == "frail" for table in tables):
             raise Unavailable("the policy fails")
         return frozenset(
             table
@@ -199,11 +219,13 @@ class RandomWorld:
     Attributes:
         tokens: By recipient; `None` for a recipient that never had one.
         paths: Share, schema and table.
+        assets: Kind, share, schema and name.
     """
 
     served: InProcessGateway
     tokens: Mapping[str, str | None]
     paths: list[tuple[str, str, str]]
+    assets: list[tuple[AssetKind, str, str, str]]
 
 
 @dataclass
@@ -212,6 +234,7 @@ class _Shares:
 
     random: Random
     paths: list[tuple[str, str, str]] = field(default_factory=list)
+    assets: list[tuple[AssetKind, str, str, str]] = field(default_factory=list)
 
     def content(self, recipients: int) -> dict[str, Any]:
         shares = {f"s{number}": self._share(f"s{number}") for number in range(4)}
@@ -250,12 +273,18 @@ class _Shares:
             }
             origin = {"catalog": "main", "schema": "eu", **patterns, **self._options()}
             return {"from": origin}
+        volumes = self.random.sample(["manuals", "closed", "nowhere", "lost"], 2)
+        models = self.random.sample(["churn", "sealed", "lost"], 1)
+        self.assets += [("volume", share, schema, name) for name in volumes]
+        self.assets += [("model", share, schema, name) for name in [*models, "absent"]]
         names = self._names(5, "gone", "denied", "view")
         self.paths += [(share, schema, name.upper()) for name in names] + [(share, schema, "absent")]
         return {
             "tables": {
                 name: {"catalog": "main", "table": f"eu/{name}", **self._options()} for name in names
-            }
+            },
+            "volumes": {each: {"catalog": "main", "volume": f"eu.{each}"} for each in volumes},
+            "models": {each: {"catalog": "main", "model": f"eu.{each}"} for each in models},
         }
 
     def _names(self, count: int, *more: str) -> list[str]:
@@ -313,7 +342,7 @@ def random_world(folder: Path, seed: int, recipients: int) -> Iterator[RandomWor
             read = read_shares_file(folder / "shares.yaml", ["main"])
             served.run(apply_shares_file(served.gateway.store, read, prune=True, dry_run=False))
             tokens = {name: _token(served, name, random) for name in declared["recipients"]}
-            yield RandomWorld(served, tokens, shares.paths)
+            yield RandomWorld(served, tokens, shares.paths, shares.assets)
 
 
 def _token(served: InProcessGateway, name: str, random: Random) -> str | None:

@@ -13,6 +13,7 @@ from sluicegate.config import Settings
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.iceberg_eligibility import IcebergOffers
 from sluicegate.protocols.common.resolver import Resolver
+from sluicegate.protocols.delta_sharing.assets.credentials import AssetCredentials
 from sluicegate.protocols.delta_sharing.assets.descriptions import AssetDescriptions
 from sluicegate.protocols.delta_sharing.assets.resolver import AssetResolver
 from sluicegate.protocols.delta_sharing.assets.skill_files import SkillFiles
@@ -20,6 +21,7 @@ from sluicegate.protocols.delta_sharing.directory_access.credentials import Tabl
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
 from sluicegate.protocols.explain.explainer import Explainer
 from sluicegate.protocols.explain.found import Finder
+from sluicegate.protocols.explain.listings import Listings
 from sluicegate.protocols.explain.ways import Ways
 from sluicegate.protocols.explain.who_can import WhoCan
 from sluicegate.protocols.iceberg_rest.file_routes import FileService
@@ -66,6 +68,7 @@ def explanations(
     offers = IcebergOffers(instances)
     loader = TableLoader(resolver, offers, MetadataFiles(resolver, instances), vending)
     assets = AssetResolver(grants, resolver, instances)
+    descriptions = AssetDescriptions(assets, SkillFiles(instances, vending))
     ways = Ways(
         resolver=resolver,
         pipeline=pipeline,
@@ -74,12 +77,12 @@ def explanations(
         loader=loader,
         bindings=token_bindings,
         assets=assets,
-        descriptions=AssetDescriptions(assets, SkillFiles(instances, vending)),
-        vending=vending,
+        asset_credentials=AssetCredentials(assets, descriptions, vending),
     )
+    listings = Listings(resolver, assets, descriptions, ways)
     finder = Finder(lookups, resolver, assets, instances)
     authentication = settings.authentication
     return (
-        Explainer(authentication, lookups, finder, resolver, assets, ways),
+        Explainer(authentication, lookups, finder, resolver, listings, ways),
         WhoCan(authentication, lookups, finder, resolver, ways),
     )

@@ -9,13 +9,11 @@ from sluicegate._util.clock import epoch_ms
 from sluicegate.access.explain.lookups import KnownRecipient, Lookups
 from sluicegate.access.explain.sender import Sender, explain_sender
 from sluicegate.access.explain.steps import Step, refusal
-from sluicegate.api import Principal, SharedTable, SluicegateError
 from sluicegate.config.authentication import AuthenticationSettings
-from sluicegate.database.names import name_key
 from sluicegate.protocols.common.resolver import Resolver
-from sluicegate.protocols.delta_sharing.assets.resolver import AssetResolver
 from sluicegate.protocols.explain.found import Finder, Found
 from sluicegate.protocols.explain.limits import limit_steps, policy_step
+from sluicegate.protocols.explain.listings import Listings
 from sluicegate.protocols.explain.models import (
     WAYS_OF,
     Action,
@@ -47,8 +45,8 @@ class Explainer:
         authentication: Ways to authenticate other than the gateway's credentials.
         lookups: Finds recipients.
         finder: Finds tables and assets.
-        resolver: Calls policies, and lists tables.
-        assets: Lists other assets.
+        resolver: Calls policies.
+        listings: Decides about listings.
         ways: Tries the ways to read.
         now: Epoch milliseconds.
     """
@@ -59,7 +57,7 @@ class Explainer:
         lookups: Lookups,
         finder: Finder,
         resolver: Resolver,
-        assets: AssetResolver,
+        listings: Listings,
         ways: Ways,
         now: Callable[[], int] = epoch_ms,
     ) -> None:
@@ -67,7 +65,7 @@ class Explainer:
         self._lookups = lookups
         self._finder = finder
         self._resolver = resolver
-        self._assets = assets
+        self._listings = listings
         self._ways = ways
         self._now = now
 
@@ -101,6 +99,7 @@ class Explainer:
         case = _Case(sender, path, found, found.share.id in known.shares)
         steps = [*sender.steps, _grant(case, known), *found.steps, *await self._limits(case)]
         ways = () if offline else await self._tried(case)
+        listed, listed_in_iceberg = (None, None) if offline else await self._listed(case)
         return Explanation(
             recipient=known.record.name,
             path=str(path) if found.shared is None else found.shared.full_name,
@@ -109,8 +108,8 @@ class Explainer:
             allowed=_possible(case, steps, action, None if offline else ways),
             steps=tuple(steps),
             ways=ways,
-            listed=None if offline else await self._listed(case),
-            listed_in_iceberg=None if offline else await self._listed_in_iceberg(case),
+            listed=listed,
+            listed_in_iceberg=listed_in_iceberg,
         )
 
     async def _limits(self, case: _Case) -> list[Step]:
@@ -130,37 +129,15 @@ class Explainer:
         names: Sequence[WayName] = WAYS_OF["read"] if case.found.kind == "table" else ("dir",)
         return tuple(Way(each, error.status, error.code, error.for_operators) for each in names)
 
-    async def _listed(self, case: _Case) -> bool:
+    async def _listed(self, case: _Case) -> tuple[bool, bool]:
+        """Whether listings of Delta Sharing and of the Iceberg catalog show it."""
         shared, principal = case.found.shared, case.sender.principal
         if shared is None or not case.granted or case.sender.error is not None:
-            return False
-        try:
-            return bool(await self._resolver.shown(principal, await self._named(case, shared)))
-        except SluicegateError:
-            return False
-
-    async def _named(self, case: _Case, shared: SharedTable) -> Sequence[SharedTable]:
-        """The table or asset, if listings contain it: views are found, but not listed."""
-        schema = await self._resolver.schema_of(case.found.share, shared.schema)
-        kind = case.found.kind
-        listed: Sequence[SharedTable]
-        if kind == "table":
-            listed = await self._resolver.tables(schema)
-        else:
-            listed = await self._assets.assets(schema, kind)
-        return [each for each in listed if name_key(each.name) == name_key(shared.name)]
-
-    async def _listed_in_iceberg(self, case: _Case) -> bool:
-        if case.found.kind != "table" or not await self._listed(case):
-            return False
-        try:
-            return await self._ways.lists_in_iceberg(case.sender.principal, case.path)
-        except SluicegateError:
-            return False
-
-    async def tried(self, principal: Principal, path: AssetPath, kind: NamedKind) -> tuple[Way, ...]:
-        """What the requests of a recipient get; see `Ways.attempt`."""
-        return await self._ways.attempt(principal, path, kind)
+            return False, False
+        return (
+            await self._listings.of_sharing(principal, case.found, shared),
+            await self._listings.of_iceberg(principal, case.path, case.found, shared),
+        )
 
 
 def _grant(case: _Case, known: KnownRecipient) -> Step:

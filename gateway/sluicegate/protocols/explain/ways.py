@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sluicegate._util.lazy import Lazy
-from sluicegate.api import Principal, SharedAsset, SluicegateError, UnsupportedOperation
+from sluicegate.api import Principal, SluicegateError
 from sluicegate.http.responses import as_sluicegate_error, sent_error
 from sluicegate.protocols.common.resolver import Resolver
-from sluicegate.protocols.delta_sharing.assets.descriptions import AssetDescriptions
+from sluicegate.protocols.delta_sharing.assets.credentials import AssetCredentials
 from sluicegate.protocols.delta_sharing.assets.resolver import AssetName, AssetResolver
 from sluicegate.protocols.delta_sharing.capabilities import HEADER, Capabilities
 from sluicegate.protocols.delta_sharing.directory_access.credentials import TableCredentials
@@ -20,7 +20,6 @@ from sluicegate.protocols.explain.models import AssetPath, NamedKind, Way, WayNa
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable
 from sluicegate.protocols.iceberg_rest.loading import TableLoader
 from sluicegate.protocols.iceberg_rest.ways import TableWays
-from sluicegate.vending import Vending
 from sluicegate.vending.hadoop.bindings import TokenBindings
 
 if TYPE_CHECKING:
@@ -43,8 +42,7 @@ class Ways:
         loader: Loads tables that Iceberg clients read with credentials.
         bindings: The kinds of Hadoop delegation tokens.
         assets: Resolves names of other assets.
-        descriptions: Finds the directories of other assets.
-        vending: Finds vendors of credentials.
+        asset_credentials: Decides on credentials for other assets.
     """
 
     resolver: Resolver
@@ -54,8 +52,7 @@ class Ways:
     loader: TableLoader
     bindings: TokenBindings
     assets: AssetResolver
-    descriptions: AssetDescriptions
-    vending: Vending
+    asset_credentials: AssetCredentials
 
     async def attempt(self, principal: Principal, path: AssetPath, kind: NamedKind) -> tuple[Way, ...]:
         """What the requests of a recipient get, by each way."""
@@ -121,20 +118,8 @@ class Ways:
 
     async def _asset(self, principal: Principal, named: AssetName) -> str:
         asset = await self.assets.asset(principal, named, "vend")
-        if asset.kind == "model":
-            return await self._model(asset)
-        source = await self.descriptions.source(asset)
-        if self.vending.vendors.find(source, source.location) is None:
-            raise UnsupportedOperation(
-                f"no temporary credentials that expire are available for the {asset.kind} "
-                f"{asset.full_name}: ask its provider",
-                detail=source.location,
-            )
-        return f"temporary credentials for {source.location}"
-
-    async def _model(self, asset: SharedAsset) -> str:
-        ready = [each for each in await self.assets.versions(asset) if each.status == "READY"]
-        return f"temporary credentials for each of {len(ready)} versions that are ready"
+        directories = await self.asset_credentials.check(asset)
+        return f"temporary credentials for {', '.join(directories)}"
 
     async def lists_in_iceberg(self, principal: Principal, path: AssetPath) -> bool:
         """Whether the Iceberg catalog lists a table that listings of Delta Sharing show.

@@ -14,7 +14,7 @@ from sluicegate.api import (
 )
 from sluicegate.protocols.delta_sharing.assets.descriptions import AssetDescriptions
 from sluicegate.protocols.delta_sharing.assets.resolver import AssetResolver
-from sluicegate.protocols.delta_sharing.assets.versions import check_ready
+from sluicegate.protocols.delta_sharing.assets.versions import check_ready, is_ready, shared_versions
 from sluicegate.vending import Vending
 
 
@@ -44,6 +44,31 @@ class AssetCredentials:
         """
         return await self._issue(principal, shared, await self._descriptions.source(shared))
 
+    async def check(self, shared: SharedAsset) -> tuple[str, ...]:
+        """The directories whose credentials a recipient can request, as far as no vendor refuses them.
+
+        Raises:
+            NotFound: The catalog no longer has the asset, or no version of a model is `READY`.
+            UnsupportedOperation: Its storage offers no temporary credentials.
+            Unavailable: The catalog cannot be used now.
+        """
+        if shared.kind == "model":
+            versions = shared_versions(shared, await self._resolver.versions(shared))
+            sources = [self._source(shared, each) for each in versions if is_ready(each)]
+            if not sources:
+                raise NotFound(f"no version of the model {shared.full_name} can be read")
+        else:
+            sources = [await self._descriptions.source(shared)]
+        find = self._vending.vendors.find
+        offered = tuple(each.location for each in sources if find(each, each.location) is not None)
+        if not offered:
+            raise _none_available(shared, ", ".join(each.location for each in sources))
+        return offered
+
+    def _source(self, shared: SharedAsset, version: ModelVersion) -> CatalogTable:
+        identity = version.id or f"{shared.id}/{version.version}"
+        return self._resolver.directory(shared, identity, version.location, version.vendor)
+
     async def of_version(
         self, principal: Principal, shared: SharedAsset, version: ModelVersion
     ) -> TemporaryCredentials:
@@ -55,9 +80,7 @@ class AssetCredentials:
             Unavailable: The vendor cannot be used now.
         """
         check_ready(shared, version)
-        identity = version.id or f"{shared.id}/{version.version}"
-        source = self._resolver.directory(shared, identity, version.location, version.vendor)
-        return await self._issue(principal, shared, source)
+        return await self._issue(principal, shared, self._source(shared, version))
 
     async def _issue(
         self, principal: Principal, shared: SharedAsset, source: CatalogTable
@@ -66,10 +89,7 @@ class AssetCredentials:
         try:
             return await self._vending.issue(principal, shared, source)
         except UnsupportedOperation as error:
-            raise UnsupportedOperation(
-                f"no temporary credentials that expire are available for {what}: ask its provider",
-                detail=error.for_operators,
-            ) from error
+            raise _none_available(shared, error.for_operators) from error
         except StorageError as error:
             raise StorageError(
                 f"credentials for {what} are not available now; try again later",
@@ -77,3 +97,11 @@ class AssetCredentials:
             ) from error
         except NotFound as error:
             raise NotFound(f"{what} no longer exists", detail=error.for_operators) from error
+
+
+def _none_available(shared: SharedAsset, detail: str) -> UnsupportedOperation:
+    return UnsupportedOperation(
+        f"no temporary credentials that expire are available for the {shared.kind} {shared.full_name}: "
+        "ask its provider",
+        detail=detail,
+    )
