@@ -7,11 +7,23 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.process.installed import installed_site
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
 from sluicegate.cli.main import run
 from sluicegate.testing.secrets import keep_secret
 
+BROKEN = """
+from sluicegate.api import PluginConfig, Policy, PolicyType, hookimpl
+
+class Broken(Policy):
+    async def allowed(self, principal, action, tables):
+        raise RuntimeError("it fails")
+
+@hookimpl
+def sluicegate_register_policies():
+    return [PolicyType("broken", PluginConfig, lambda config, context: Broken())]
+"""
 Command = Callable[..., tuple[int, str, str]]
 
 
@@ -113,3 +125,18 @@ def test_offline_needs_no_storage(command: Command, tmp_path: Path) -> None:
     assert code == 0
     assert "WAY" not in shown
     assert command("who-can", "sales.eu.orders", "--offline")[0] == 0
+
+
+def test_a_policy_that_fails_is_named_without_a_traceback(command: Command, tmp_path: Path) -> None:
+    configured = json.loads((tmp_path / "gateway.yaml").read_text())
+    policies = {"plugins": ["broken"], "policies": [{"type": "broken"}]}
+    (tmp_path / "gateway.yaml").write_text(json.dumps(configured | policies))
+    (tmp_path / "site").mkdir()
+    with installed_site(tmp_path / "site") as site:
+        site.install("broken", BROKEN)
+        code, shown, errors = command("explain", "acme", "sales.eu.orders")
+    assert code == 1
+    [step] = [line for line in shown.splitlines() if line.startswith("policy read")]
+    assert "unavailable" in step
+    assert "broken-1: RuntimeError" in step
+    assert errors == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, TypeVar, get_args
@@ -166,10 +167,15 @@ def _answered(settings: Settings, ask: Callable[[Explainer, WhoCan], Awaitable[_
         async with Gateway.running(settings) as gateway:
             return await ask(*gateway.explanations())
 
+    # Steps contain the reasons that a gateway would log.
+    gateway_log, ignored = logging.getLogger("sluicegate"), logging.NullHandler()
+    gateway_log.addHandler(ignored)
     try:
         return run_async(run())
     except UnknownName as error:
         raise click.UsageError(error.message) from error
+    finally:
+        gateway_log.removeHandler(ignored)
 
 
 def _path(table: str) -> AssetPath:
