@@ -49,7 +49,7 @@ def test_explanations_agree_with_requests(tmp_path: Path) -> None:
                 for kind, *names in world.assets:
                     _check_asset(world, recipient, kind, AssetPath(*names), listings)
                     checked += 1
-            for path in world.paths:
+            for path in world.paths[::3]:
                 _check_who_can(world, AssetPath(*path), SEED + worlds)
         worlds += 1
     assert opened > checked / 10, "most of these cases are refused for the same reason"

@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
+from urllib.parse import urlencode
 
 from obstore.store import MemoryStore, ObjectStore
-from support.gateways.in_process import InProcessGateway, in_process_gateway
+from support.gateways.in_process import InProcessGateway, Request, in_process_gateway
 from support.process.installed import installed_site
 from support.tables.deltalog import Action, add, metadata, protocol, vector
 
 from sluicegate._util.clock import epoch_ms
+from sluicegate.access.recipients.credentials import IssuedCredential
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.access.shares_file.apply import apply_shares_file
 from sluicegate.access.shares_file.read import read_shares_file
@@ -205,7 +207,7 @@ class RandomPolicy(Policy):
         return frozenset(
             table
             for table in tables
-            if self._chance(principal.name, f"{action} {table.full_name}") > 0.1
+            if self._chance(principal.name, principal.method, f"{action} {table.full_name}") > 0.1
         )
 
     def _chance(self, *parts: str) -> float:
@@ -347,17 +349,32 @@ def random_world(folder: Path, seed: int, recipients: int) -> Iterator[RandomWor
 
 def _token(served: InProcessGateway, name: str, random: Random) -> str | None:
     """A token that can be expired, replaced or revoked."""
-    state = random.choice([*["valid"] * 12, "expired", "revoked", "restored", "none"])
+    states = [*["valid"] * 9, "expired", "revoked", "restored", "none", *["oauth"] * 3, "oauth-revoked"]
+    state = random.choice(states)
     if state == "none":
         return None
     start = epoch_ms() - (2 * _DAY if state == "expired" else 0)
     service = Recipients(
         served.gateway.store, token_lifetime=86_400, rotation_grace=3600, now=lambda: start
     )
-    issued = served.run(service.rotate(name))
+    issued = served.run(service.rotate(name, kind="oauth" if "oauth" in state else "bearer"))
     keep_secret(issued.secret)
-    if state in ("revoked", "restored"):
+    token = issued.secret if issued.client_id is None else _access_token(served, issued)
+    if state in ("revoked", "restored", "oauth-revoked"):
         served.run(service.revoke(name))
     if state == "restored":
         served.run(service.restore(name))
-    return issued.secret
+    return token
+
+
+def _access_token(served: InProcessGateway, client: IssuedCredential) -> str:
+    wish = {
+        "grant_type": "client_credentials",
+        "client_id": client.client_id,
+        "client_secret": client.secret,
+    }
+    form = [("content-type", "application/x-www-form-urlencoded")]
+    answer = served.send(Request("POST", "/oauth/token", form, urlencode(wish).encode()))
+    token: str = answer.json["access_token"]
+    keep_secret(token)
+    return token
