@@ -16,6 +16,7 @@ MODULES = (
     "delegation",
     "demo",
     "hadoop-token",
+    "import",
     "ledger",
     "plugins",
     "recipient",
@@ -23,6 +24,9 @@ MODULES = (
     "tables",
     "tasks",
 )
+
+# Commands whose name isn't that of their module in `commands`.
+_PACKAGES = {"import": "sluicegate.cli.reference_server.command"}
 
 
 class CommandGroup(click.Group):
@@ -51,7 +55,8 @@ class CommandGroup(click.Group):
 
     def _import(self, name: str) -> None:
         if name not in self.commands:
-            import_module(f"sluicegate.cli.commands.{name.replace('-', '_')}").register(self)
+            own = f"sluicegate.cli.commands.{name.replace('-', '_')}"
+            import_module(_PACKAGES.get(name, own)).register(self)
             _take_config(self.commands[name])
 
     def _add_plugin_commands(self, ctx: click.Context) -> None:

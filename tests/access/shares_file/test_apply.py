@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from access.conftest import Apply
@@ -313,3 +314,37 @@ async def test_concurrent_applies_end_as_one_of_them(
     async with store.read() as connection:
         assert len((await connection.execute(select(shares))).all()) == 1
     assert len(await _table_ids(store)) == 2
+
+
+TABLE_ID = "6f9619ff-8b86-4d01-b42d-00c04fc964ff"
+
+
+def _with_ids(**ids: str) -> str:
+    tables = ", ".join(
+        f"{name}: {{catalog: raw, table: s3://b/{name}, id: {known}}}" for name, known in ids.items()
+    )
+    return f"shares: {{s: {{schemas: {{d: {{tables: {{{tables}}}}}}}}}}}"
+
+
+async def _ids(store: Store) -> dict[str, str]:
+    async with store.read() as connection:
+        rows = await connection.execute(select(shared_tables.c.name, shared_tables.c.id))
+        return {row.name: row.id for row in rows}
+
+
+async def test_an_added_table_gets_its_declared_id_and_keeps_it(apply: Apply, store: Store) -> None:
+    await apply(_with_ids(a=TABLE_ID.upper()))
+    assert await _ids(store) == {"a": TABLE_ID}
+    assert await apply(_with_ids(a=str(UUID(int=1)))) == ["nothing to change"]
+    assert await _ids(store) == {"a": TABLE_ID}
+    await apply(_with_ids(renamed=TABLE_ID))
+    assert await _ids(store) == {"renamed": TABLE_ID}
+
+
+async def test_two_tables_cannot_have_one_id(apply: Apply, store: Store) -> None:
+    with pytest.raises(ConfigurationError, match=r"the table s\.d\.a has this id already"):
+        await apply(_with_ids(a=TABLE_ID, b=TABLE_ID))
+    await apply(_with_ids(a=TABLE_ID))
+    with pytest.raises(ConfigurationError, match=r"shares\.yaml:1:\d+: the table s\.d\.a has this id"):
+        await apply(_with_ids(a=TABLE_ID, b=TABLE_ID))
+    assert await _ids(store) == {"a": TABLE_ID}

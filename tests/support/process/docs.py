@@ -4,6 +4,7 @@
 |---|---|
 | `yaml` beginning `# gateway.yaml` | written, then `sluicegate config check` |
 | `yaml` beginning `# shares.yaml` | written, then `sluicegate apply --dry-run` |
+| `yaml` beginning `# delta-sharing-server.yaml` | written, then `sluicegate import` elsewhere |
 | the same with more words in that line | a variant: checked, but not used by what follows |
 | `console` | each `$ command` is run, and must print the lines below it (`…` stands for any text) |
 | `python` | run; one beginning `# name.py` is saved, and run by pytest where it is a test |
@@ -42,7 +43,11 @@ _FENCE = re.compile(
 _COMMENT = re.compile(r"<!-- (?P<text>[^>]*) -->\n\s*\Z")
 _TITLE = re.compile(r"# (?P<file>[\w.-]+)(?P<more>.*)\n")
 _REFERENCE = re.compile(r"\{(?P<kind>env|file): (?P<target>[^}]+)\}")
-_CHECKS = {"gateway.yaml": ("config", "check"), "shares.yaml": ("apply", "--dry-run", "--offline")}
+_CHECKS = {
+    "gateway.yaml": ("config", "check"),
+    "shares.yaml": ("apply", "--dry-run", "--offline"),
+    "delta-sharing-server.yaml": ("import", "--output", "checked", "--force"),
+}
 _NOT_RUN = "not run: "
 _RUN_FILE = f"import runpy, sys; runpy.run_path(sys.argv[1]){LEAVE}"
 _ENVIRONMENT = {

@@ -10,6 +10,7 @@ from starlette.routing import Route
 from sluicegate._util.lazy import Lazy
 from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.authentication.bearer_tokens import BearerTokens
+from sluicegate.access.authentication.imported_tokens import ImportedTokens
 from sluicegate.access.authentication.jwt import TokenVerifier, VerifiedTokens, WebTokens
 from sluicegate.access.authentication.oauth.endpoint import TokenEndpoint
 from sluicegate.access.authentication.plugin import PluginAuthenticator
@@ -61,6 +62,7 @@ class Access:
             [
                 BearerTokens(grants),
                 WebTokens(self._all_verifiers, verified),
+                ImportedTokens(grants),
                 *(PluginAuthenticator(plugin, grants) for plugin in plugins),
             ],
             certificates,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -44,6 +44,7 @@ async def apply_shares_file(
     prune: bool = False,
     dry_run: bool = False,
     now: Callable[[], int] = epoch_ms,
+    also: Callable[[AsyncConnection], Awaitable[object]] | None = None,
 ) -> Difference:
     """Apply a shares file completely, or not at all.
 
@@ -53,12 +54,14 @@ async def apply_shares_file(
         prune: Remove the shares and recipients that the file does not contain.
         dry_run: Return the difference without applying it.
         now: Epoch milliseconds.
+        also: Further writes in the same transaction, after those of the file; not for a dry run.
 
     Returns:
         The changes that were made, or that would be made.
 
     Raises:
-        ConfigurationError: A recipient is granted a share that does not exist.
+        ConfigurationError: A recipient is granted a share that does not exist, or a table has the id of
+            another table.
         Unavailable: The database does not respond.
     """
     if dry_run:
@@ -68,7 +71,9 @@ async def apply_shares_file(
         stored, difference = await _compare(connection, file, prune=prune)
         if difference.changes:
             await _Writer(connection, stored, now()).write(difference.changes)
-        else:
+        if also is not None:
+            await also(connection)
+        elif not difference.changes:
             await connection.rollback()
         return difference
 
@@ -78,9 +83,11 @@ async def _compare(
 ) -> tuple[Entries, Difference]:
     stored, declared = await stored_entries(connection), declared_entries(file.declaration)
     problems = list(_unknown_shares(file, declared if prune else {**stored, **declared}))
+    difference = compare(stored, declared, prune=prune)
+    problems += _taken_ids(file, stored, difference)
     if problems:
         raise ConfigurationError("\n".join(problems))
-    return stored, compare(stored, declared, prune=prune)
+    return stored, difference
 
 
 def _unknown_shares(file: SharesFile, known: Entries) -> Iterator[str]:
@@ -90,6 +97,20 @@ def _unknown_shares(file: SharesFile, known: Entries) -> Iterator[str]:
             if ("share", (name_key(share),)) not in known:
                 message = f"there is no share '{share}'{nearest(share, names)}"
                 yield file.document.problem(("recipients", recipient, "shares", index), message)
+
+
+def _taken_ids(file: SharesFile, stored: Entries, difference: Difference) -> Iterator[str]:
+    """Report added tables whose id is that of another table which stays, or is added too."""
+    gone = {change.entry.key for change in difference.changes if change.after is None}
+    taken = {entry.id: entry for key, entry in stored.items() if key not in gone and entry.id}
+    for change in difference.changes:
+        if change.before is None and (added := change.entry).id is not None:
+            other = taken.setdefault(added.id, added)
+            if other is not added:
+                share, schema, table = added.names
+                place = ("shares", share, "schemas", schema, "tables", table, "id")
+                message = f"the {other.kind} {'.'.join(other.names)} has this id already"
+                yield file.document.problem(place, message)
 
 
 class _Writer:
@@ -119,7 +140,7 @@ class _Writer:
     def _row(self, entry: Entry) -> dict[str, Any]:
         if entry.kind == "grant":
             return self._grant_ids(entry)
-        self._ids[entry.key] = new_id = str(uuid4())
+        self._ids[entry.key] = new_id = entry.id or str(uuid4())
         row = {"id": new_id, "key": entry.key[1][-1], "name": entry.names[-1], **entry.values}
         return (
             row | self._parent(entry) | ({"created_at": self._now} if entry.kind == "recipient" else {})

@@ -42,7 +42,7 @@ class Entry:
     Attributes:
         names: Names from the outermost: share, schema, table; for a grant, recipient and share.
         values: Its columns without ids and names.
-        id: Its id in the database, if it is stored (grants have none).
+        id: Its id in the database, if it is stored (grants have none), or the declared id of a table.
     """
 
     kind: Kind
@@ -130,7 +130,9 @@ def _declared_shares(declared: Mapping[str, ShareEntry]) -> Iterator[Entry]:
         for schema, inner in entry.schemas.items():
             yield Entry("schema", (share, schema), _schema_values(inner))
             for table, source in inner.tables.items():
-                yield Entry("table", (share, schema, table), _table_values(source))
+                names = (share, schema, table)
+                known = None if source.id is None else str(source.id)
+                yield Entry("table", names, _table_values(source), known)
             for kind, assets in inner.assets.items():
                 for name, asset in assets.items():
                     yield Entry(kind, (share, schema, name), _asset_values(asset))
@@ -160,7 +162,7 @@ def _source_values(entry: CatalogSourceEntry | SchemaSourceEntry) -> dict[str, A
 
 
 def _table_values(entry: TableEntry) -> dict[str, Any]:
-    values = entry.model_dump(mode="json")
+    values = entry.model_dump(mode="json", exclude={"id"})
     return {"identifier": values.pop("table"), "catalog": values.pop("catalog"), **values}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from ipaddress import ip_network
 from typing import Annotated, ClassVar, Self, get_args
+from uuid import UUID
 
 from pydantic import (
     AfterValidator,
@@ -155,6 +156,7 @@ class TableEntry(TableOptions):
         default=None,
         description="Branch or tag of an Iceberg table to share. Default: the main branch.",
     )
+    id: UUID | None = Field(default=None, description="The table's id for clients, if it is added.")
 
     @model_validator(mode="after")
     def _ref_can_be_enforced(self) -> Self:

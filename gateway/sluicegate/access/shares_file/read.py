@@ -30,7 +30,15 @@ def read_shares_file(path: Path, catalogs: Collection[str]) -> SharesFile:
     Raises:
         ConfigurationError: One line `file:line:column: message` for each problem.
     """
-    document = read_document(path)
+    return check_shares_file(read_document(path), catalogs)
+
+
+def check_shares_file(document: Document, catalogs: Collection[str]) -> SharesFile:
+    """Check a document that is a shares file; see `read_shares_file`.
+
+    Raises:
+        ConfigurationError: One line `file:line:column: message` for each problem.
+    """
     declaration = validate(Declaration, document)
     problems = [
         *_repeated(document, ("shares",), declaration.shares),

@@ -1,0 +1,1 @@
+"""Imports the configuration of the reference Delta Sharing server."""

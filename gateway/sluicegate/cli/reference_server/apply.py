@@ -1,0 +1,67 @@
+"""Applies the result of an import to the configured database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sluicegate._util.clock import epoch_ms
+from sluicegate.access.recipients.imported_tokens import ImportedToken, import_token
+from sluicegate.access.shares_file.apply import apply_shares_file
+from sluicegate.access.shares_file.diff import Difference
+from sluicegate.access.shares_file.read import check_shares_file
+from sluicegate.api.errors import ConfigurationError
+from sluicegate.cli.database import open_store
+from sluicegate.cli.reference_server.files import yaml_text
+from sluicegate.cli.reference_server.translate import Names, Translation
+from sluicegate.config.yaml import parse_document
+
+if TYPE_CHECKING:
+    from sluicegate.config import Settings
+    from sluicegate.database.async_engine import AsyncConnection
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What was applied, or would be: then, there is no token."""
+
+    difference: Difference
+    token: ImportedToken | None
+
+
+async def apply_translation(
+    settings: Settings, translation: Translation, names: Names, lifetime: int, *, dry_run: bool
+) -> Applied:
+    """Apply shares, recipient, grants and token in one transaction.
+
+    Args:
+        settings: The configuration of the gateway.
+        translation: The result of the translation.
+        names: The names that it was translated with.
+        lifetime: Seconds for which the token is valid.
+        dry_run: Return the difference without applying it.
+
+    Raises:
+        ConfigurationError: The catalog is not configured, the shares contradict the database, or the
+            database fails.
+        InvalidRequest: The token cannot be imported.
+    """
+    section = settings.catalogs.get(names.catalog)
+    if section is not None and section.type != "paths":
+        raise ConfigurationError(
+            f"the catalog '{names.catalog}' is of type '{section.type}', but the tables need one of "
+            "type 'paths': add it to the configuration, and select it with --catalog"
+        )
+    document = parse_document(yaml_text(translation.shares), Path("imported shares"))
+    shares = check_shares_file(document, settings.catalogs)
+    imported: list[ImportedToken] = []
+
+    async def also(connection: AsyncConnection) -> None:
+        imported.append(
+            await import_token(connection, names.recipient, translation.token, lifetime, epoch_ms())
+        )
+
+    async with open_store(settings) as store:
+        difference = await apply_shares_file(store, shares, dry_run=dry_run, also=also)
+    return Applied(difference, imported[0] if imported else None)

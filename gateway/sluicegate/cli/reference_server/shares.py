@@ -1,0 +1,94 @@
+"""Translates the shares of the reference server to a shares file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from sluicegate.cli.reference_server.locations import Translated, translate_location
+from sluicegate.cli.reference_server.model import ServerConfig, TableConfig
+from sluicegate.cli.reference_server.notes import Notes
+from sluicegate.config.yaml import Location
+
+
+@dataclass
+class TranslatedShares:
+    """The content of the shares file, and the storages that its tables need: type by prefix."""
+
+    shares: dict[str, Any] = field(default_factory=dict)
+    storages: dict[str, str] = field(default_factory=dict)
+
+
+def translate_shares(config: ServerConfig, catalog: str, notes: Notes) -> TranslatedShares:
+    """Translate all shares. Tables that cannot be translated are left out and noted."""
+    return _Shares(catalog, notes).translate(config)
+
+
+class _Shares:
+    def __init__(self, catalog: str, notes: Notes) -> None:
+        self._catalog = catalog
+        self._notes = notes
+        self._result = TranslatedShares()
+        self._schemes: Counter[tuple[str, str]] = Counter()
+        self._ids: set[UUID] = set()
+
+    def translate(self, config: ServerConfig) -> TranslatedShares:
+        for s, share in enumerate(config.shares):
+            schemas: dict[str, Any] = {}
+            for i, schema in enumerate(share.schemas):
+                place: Location = ("shares", s, "schemas", i, "tables")
+                found = (self._table(each, (*place, t)) for t, each in enumerate(schema.tables))
+                schemas[schema.name] = {"tables": {name: entry for name, entry in found if entry}}
+            self._result.shares[share.name] = {"schemas": schemas}
+        self._summarize(config)
+        return self._result
+
+    def _table(self, table: TableConfig, place: Location) -> tuple[str, dict[str, Any] | None]:
+        try:
+            translated = translate_location(table.location)
+        except ValueError as error:
+            self._notes.add("untranslatable", (*place, "location"), str(error))
+            return table.name, None
+        self._result.storages.setdefault(translated.prefix, translated.storage)
+        self._count(table, translated)
+        entry: dict[str, Any] = {"catalog": self._catalog, "table": translated.location}
+        if (known := self._id(table, place)) is not None:
+            entry["id"] = known
+        if table.history_shared or table.cdf_enabled:
+            entry |= {"history": True, "change_feed": True}
+        if table.start_version:
+            entry["start_version"] = table.start_version
+        return table.name, entry
+
+    def _id(self, table: TableConfig, place: Location) -> str | None:
+        if not table.id:
+            return None
+        try:
+            known = UUID(table.id)
+        except ValueError:
+            self._drop_id(place, "it is not a UUID")
+            return None
+        if known in self._ids:
+            self._drop_id(place, "an earlier table has the same id")
+            return None
+        self._ids.add(known)
+        return str(known)
+
+    def _drop_id(self, place: Location, why: str) -> None:
+        self._notes.add("dropped", (*place, "id"), f"{why}; the table gets a new id")
+
+    def _count(self, table: TableConfig, translated: Translated) -> None:
+        before = table.location.strip().partition(":")[0].lower() if ":" in table.location else "file"
+        self._schemes[before, translated.location.partition(":")[0]] += 1
+
+    def _summarize(self, config: ServerConfig) -> None:
+        schemas = sum(len(share.schemas) for share in config.shares)
+        tables = sum(self._schemes.values())
+        counts = f"shares: {len(config.shares)}, schemas: {schemas}, tables: {tables}"
+        self._notes.add("translated", ("shares",), f"shares.yaml ({counts})")
+        for (before, after), count in sorted(self._schemes.items()):
+            if before != after:
+                message = f"locations {before}: → {after}: (tables: {count})"
+                self._notes.add("translated", ("shares",), message)

@@ -1,0 +1,74 @@
+"""Translates a checked configuration of the reference server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sluicegate.api.errors import ConfigurationError
+from sluicegate.cli.reference_server.notes import Notes
+from sluicegate.cli.reference_server.read import ReferenceConfig
+from sluicegate.cli.reference_server.settings import translate_settings
+from sluicegate.cli.reference_server.shares import translate_shares
+from sluicegate.cli.reference_server.token import checked_token
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names that the source doesn't contain.
+
+    Attributes:
+        catalog: The catalog for the tables.
+        recipient: The recipient that has the token.
+    """
+
+    catalog: str
+    recipient: str
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """The result.
+
+    Attributes:
+        settings: The content of `gateway.yaml`.
+        shares: The content of the shares file.
+        token: The bearer token.
+    """
+
+    settings: Mapping[str, Any]
+    shares: Mapping[str, Any]
+    notes: Notes
+    token: str = field(repr=False)
+
+
+def translate(
+    source: ReferenceConfig, names: Names, *, public_url: str | None, partial: bool
+) -> Translation:
+    """Translate a configuration.
+
+    Args:
+        source: The configuration.
+        names: Names for what the source doesn't name.
+        public_url: Address of the gateway for recipients, if known.
+        partial: Leave out tables that cannot be translated.
+
+    Raises:
+        ConfigurationError: The server has no token, or a table cannot be translated.
+    """
+    notes = Notes(source.document)
+    token = checked_token(source, notes)
+    found = translate_shares(source.config, names.catalog, notes)
+    if (lost := notes.of("untranslatable")) and not partial:
+        lines = [f"{source.document.path}:{note.line}: {note.key}: {note.message}" for note in lost]
+        raise ConfigurationError("\n".join([*lines, "to leave these tables out, use --partial"]))
+    settings = translate_settings(
+        source.config, found.storages, notes, catalog=names.catalog, public_url=public_url
+    )
+    for location, hint in source.unknown:
+        notes.add("dropped", location, f"the server does not know this key either{hint}")
+    recipient = {"shares": sorted(found.shares), "comment": "Everybody with the imported token"}
+    shares = {"shares": found.shares, "recipients": {names.recipient: recipient}}
+    notes.add("translated", ("authorization",), f"recipient '{names.recipient}', with the same token")
+    return Translation(settings, shares, notes, token)
