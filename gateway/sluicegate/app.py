@@ -103,7 +103,7 @@ class Gateway:
             instances = Instances(
                 registry,
                 configured,
-                links=_link_maker(settings, keys),
+                links=link_maker(settings, keys),
                 formats=[FormatType("delta", partial(_delta_format, settings.cache.commits))],
                 guard=lambda entry, catalog: GuardedCatalog(entry.name, catalog, entry.config),
             )
@@ -289,7 +289,8 @@ def _delta_format(commits_bytes: int) -> TableFormat:
     return DeltaFormat(commits_bytes)
 
 
-def _link_maker(settings: Settings, keys: KeyRing) -> Callable[[str], LinkSigner]:
+def link_maker(settings: Settings, keys: KeyRing) -> Callable[[str], LinkSigner]:
+    """Return a function that makes the signer of a storage's links, given its name."""
     secret = keys.derive(_LINKS).signing
 
     def links(storage: str) -> LinkSigner:

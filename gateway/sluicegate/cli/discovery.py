@@ -15,6 +15,7 @@ MODULES = (
     "config",
     "delegation",
     "demo",
+    "doctor",
     "hadoop-token",
     "import",
     "ledger",
@@ -26,7 +27,10 @@ MODULES = (
 )
 
 # Commands whose name isn't that of their module in `commands`.
-_PACKAGES = {"import": "sluicegate.cli.reference_server.command"}
+_PACKAGES = {
+    "doctor": "sluicegate.cli.doctor.command",
+    "import": "sluicegate.cli.reference_server.command",
+}
 
 
 class CommandGroup(click.Group):

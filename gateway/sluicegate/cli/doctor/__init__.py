@@ -1,0 +1,1 @@
+"""Diagnoses a deployment: configuration, database, catalogs, storage, credentials, TLS and issuers."""

@@ -1,0 +1,117 @@
+"""Collects the checks of a deployment, and runs them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from sluicegate.api import LinkSigner
+from sluicegate.api.errors import ConfigurationError
+from sluicegate.cli.doctor.addresses import address_checks
+from sluicegate.cli.doctor.catalogs import catalog_checks
+from sluicegate.cli.doctor.database import database_checks
+from sluicegate.cli.doctor.issuers import issuer_checks
+from sluicegate.cli.doctor.results import Check, CheckResult, Finding, run_checks
+from sluicegate.cli.doctor.storage import storage_checks
+from sluicegate.cli.doctor.vending import vending_checks
+from sluicegate.config.served_address import reachable
+
+if TYPE_CHECKING:
+    from sluicegate.config import Settings
+    from sluicegate.plugins import Instances
+
+GROUPS = (
+    "configuration",
+    "database",
+    "catalogs",
+    "storage",
+    "vending",
+    "address",
+    "tls",
+    "issuers",
+)
+_CORRECT = "correct the configuration; `sluicegate config check` shows all problems"
+
+
+async def diagnose(settings: Settings, groups: Collection[str], timeout: float) -> list[CheckResult]:
+    """Run the checks of the given groups against a deployment.
+
+    Args:
+        settings: The configuration.
+        groups: Some of `GROUPS`.
+        timeout: Seconds for each check.
+    """
+    try:
+        instances = _instances(settings)
+    except ConfigurationError as error:
+        lines = error.message.splitlines()
+        checks = [*_broken(lines), *_without_plugins(settings)]
+        return await run_checks([each for each in checks if each.group in groups], timeout)
+    try:
+        public_url = _running(settings).public_url
+        checks = [
+            Check("configuration", "gateway.yaml", partial(_found, [Finding("ok", "is valid")])),
+            *_without_plugins(settings),
+            *catalog_checks(instances.catalogs),
+            *storage_checks(instances.storages, public_url),
+            *vending_checks(instances.storages),
+        ]
+        return await run_checks([each for each in checks if each.group in groups], timeout)
+    finally:
+        await instances.aclose()
+
+
+async def report_invalid(lines: Sequence[str]) -> list[CheckResult]:
+    """The outcomes for a configuration that cannot be loaded."""
+    return await run_checks(list(_broken(lines)), timeout=1)
+
+
+def _broken(lines: Sequence[str]) -> Iterator[Check]:
+    findings = [Finding("failed", line, _CORRECT) for line in lines]
+    yield Check("configuration", "gateway.yaml", partial(_found, findings))
+    skipped = [Finding("skipped", "the configuration is not valid")]
+    for group in ("catalogs", "storage", "vending"):
+        yield Check(group, group, partial(_found, skipped))
+
+
+async def _found(findings: Sequence[Finding]) -> AsyncIterator[Finding]:
+    for finding in findings:
+        yield finding
+
+
+def _without_plugins(settings: Settings) -> Iterator[Check]:
+    try:
+        yield from database_checks(settings)
+    except ConfigurationError as error:
+        yield Check("database", "database", partial(_found, [Finding("failed", error.message)]))
+    yield from address_checks(settings)
+    yield from issuer_checks(settings)
+
+
+def _running(settings: Settings) -> Settings:
+    try:
+        return reachable(settings)
+    except ConfigurationError:  # the port is open, and the gateway doesn't run
+        return settings
+
+
+def _instances(settings: Settings) -> Instances:
+    from sluicegate.plugins import Instances, Registry, configure
+
+    registry = Registry.load(settings)
+    return Instances(registry, configure(settings, registry), links=_links(settings))
+
+
+def _links(settings: Settings) -> Callable[[str], LinkSigner]:
+    """Signs links as the gateway does, but never creates its key."""
+    from sluicegate.app import link_maker
+    from sluicegate.plugins.context import NoLinks
+    from sluicegate.signing.load import load_keys, signing_key_path
+
+    try:
+        if settings.signing_key is None and not signing_key_path(settings).exists():
+            return NoLinks
+        return link_maker(_running(settings), load_keys(settings))
+    except ConfigurationError:
+        return NoLinks

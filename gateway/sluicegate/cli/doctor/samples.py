@@ -1,0 +1,56 @@
+"""Finds an object in a storage that checks can read."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import obstore
+
+from sluicegate.api import ObjectDirectory
+
+_MOST_BATCHES = 10
+_BATCH = 100
+# Other names can have several encodings, which isn't what these checks are about.
+_PLAIN = re.compile(r"[A-Za-z0-9_./=-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """An object.
+
+    Attributes:
+        key: Its key in the store.
+        name: Its name relative to the directory that was listed.
+    """
+
+    key: str
+    name: str
+
+
+async def find_sample(directory: ObjectDirectory) -> Sample | None:
+    """Return one of the first objects in a directory that isn't empty; `None` if there is none.
+
+    Raises:
+        Exception: What the store's library raises if the directory cannot be listed.
+    """
+    batches = obstore.list(directory.store, directory.prefix or None, chunk_size=_BATCH)
+    seen = 0
+    async for batch in batches:
+        for item in batch:
+            name = item["path"].removeprefix(directory.prefix).lstrip("/")
+            if item["size"] and _PLAIN.fullmatch(name):
+                return Sample(item["path"], name)
+        seen += 1
+        if seen == _MOST_BATCHES:
+            break
+    return None
+
+
+async def read_byte(directory: ObjectDirectory, key: str) -> None:
+    """Read the first byte of an object.
+
+    Raises:
+        Exception: What the store's library raises if the object cannot be read.
+    """
+    await obstore.get_range_async(directory.store, key, start=0, length=1)
