@@ -20,11 +20,23 @@ def resolve_references(document: Document, environment: Mapping[str, str] = os.e
     Raises:
         ConfigurationError: A variable is not set, or a file cannot be read. One line for each problem.
     """
+    source, unresolved = collect_references(document, environment)
+    if unresolved:
+        raise ConfigurationError("\n".join(document.problem(*each) for each in unresolved.items()))
+    return source
+
+
+def collect_references(
+    document: Document, environment: Mapping[str, str] = os.environ
+) -> tuple[Source, Mapping[Location, str]]:
+    """Replace references, and return the reasons why some of them have no value.
+
+    Returns:
+        The source, in which references without a value are `None`, and a message for each of these.
+    """
     resolver = _Resolver(document, environment)
     data = resolver.resolve(document.data, ())
-    if resolver.problems:
-        raise ConfigurationError("\n".join(resolver.problems))
-    return Source(replace(document, data=data), resolver.references)
+    return Source(replace(document, data=data), resolver.references), resolver.unresolved
 
 
 class _Resolver:
@@ -32,7 +44,7 @@ class _Resolver:
         self._document = document
         self._environment = environment
         self.references: dict[Location, Reference] = {}
-        self.problems: list[str] = []
+        self.unresolved: dict[Location, str] = {}
 
     def resolve(self, value: Any, location: Location) -> Any:
         reference = self._reference(value) if location else None
@@ -63,5 +75,5 @@ class _Resolver:
             message = f"'{reference.target}' cannot be read: {error.strerror}"
         except UnicodeDecodeError:
             message = f"'{reference.target}' is not UTF-8 text"
-        self.problems.append(self._document.problem(location, message))
+        self.unresolved[location] = message
         return None

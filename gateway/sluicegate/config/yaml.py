@@ -7,7 +7,7 @@ value can be a secret.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -95,26 +95,45 @@ def read_document(path: Path) -> Document:
     Raises:
         ConfigurationError: The file cannot be read, is not valid YAML, or contains a key twice.
     """
+    return parse_document(read_text(path), path)
+
+
+def read_text(path: Path) -> str:
+    """Read a text file.
+
+    Raises:
+        ConfigurationError: The file cannot be read, or is not UTF-8 text.
+    """
     try:
-        return parse_document(path.read_text(encoding="utf-8"), path)
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or 'cannot be read'}") from None
     except UnicodeDecodeError:
         raise ConfigurationError(f"{path}: is not UTF-8 text") from None
 
 
-def parse_document(text: str, path: Path) -> Document:
-    """Parse YAML text. `path` is used only in messages.
+def parse_document(text: str, path: Path, *, duplicates: list[str] | None = None) -> Document:
+    """Parse YAML text.
+
+    Args:
+        text: The text.
+        path: For messages.
+        duplicates: Receives a line for each key that occurs twice in a section. By default, the first
+            one is an error.
 
     Raises:
         ConfigurationError: The text is not valid YAML, or contains a key twice.
     """
     yaml = YAML(typ="safe", pure=True)
+    yaml.allow_duplicate_keys = duplicates is not None
     try:
         node = yaml.compose(text)
         if node is None:
             return Document(path, {}, {(): _Mark((1, 1), (1, 1))})
-        marks = dict(_walk(node, (), _position(node), ()))
+        marked = list(_walk(node, (), _position(node), ()))
+        marks = dict(reversed(marked))  # of a key that occurs twice, the first counts
+        if duplicates is not None:
+            duplicates.extend(_repeated_keys(node, path))
         data = yaml.constructor.construct_document(node)
     except DuplicateKeyError as error:
         raise ConfigurationError(_broken(path, error, _duplicate(error))) from None
@@ -137,10 +156,27 @@ def validate(model: type[_Model], document: Document) -> _Model:
         raise ConfigurationError(explain(error, document, model)) from None
 
 
-def explain(error: ValidationError, document: Document, model: type[BaseModel]) -> str:
-    """One line `file:line:column: message` for each validation error, in the order of the file."""
+def explain(
+    error: ValidationError,
+    document: Document,
+    model: type[BaseModel],
+    *,
+    about: Callable[[Location], bool] = lambda _: True,
+) -> str:
+    """One line `file:line:column: message` for each validation error, in the order of the file.
+
+    Args:
+        error: The errors.
+        document: The document that was validated.
+        model: The model.
+        about: Selects errors by the location that pydantic reports.
+    """
     found = error.errors(include_url=False, include_input=False, include_context=False)
-    lines = [(_place(document, problem), _line(document, model, problem)) for problem in found]
+    lines = [
+        (_place(document, problem), _line(document, model, problem))
+        for problem in found
+        if about(problem["loc"])
+    ]
     return "\n".join(line for _, line in sorted(lines))
 
 
@@ -191,6 +227,20 @@ def _duplicate(error: DuplicateKeyError) -> str:
     # The library's message contains both values, which can be secrets.
     words = (error.problem or "").split('"')
     return f"the key '{words[1]}' occurs twice" if len(words) > 1 else "a key occurs twice"
+
+
+def _repeated_keys(node: Node, path: Path) -> Iterator[str]:
+    if isinstance(node, MappingNode):
+        seen: set[str] = set()
+        for name, value in node.value:
+            if str(name.value) in seen:
+                line, column = _position(name)
+                yield f"{path}:{line}:{column}: the key '{name.value}' occurs twice"
+            seen.add(str(name.value))
+            yield from _repeated_keys(value, path)
+    elif isinstance(node, SequenceNode):
+        for item in node.value:
+            yield from _repeated_keys(item, path)
 
 
 def _position(node: Node) -> Position:

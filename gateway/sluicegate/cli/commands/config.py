@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from sluicegate.api.errors import ConfigurationError
-from sluicegate.cli.context import config_path, load_settings_from
-
-if TYPE_CHECKING:
-    from sluicegate.config import Settings
+from sluicegate.cli.context import config_path
 
 
 def register(cli: click.Group) -> None:
@@ -32,42 +28,34 @@ def config() -> None:
 
 @config.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
 @click.pass_context
-def check(ctx: click.Context, file: Path | None) -> None:
+def check(ctx: click.Context, file: Path | None, as_json: bool) -> None:
     """Check a configuration file without opening the database, keys or catalogs.
 
     Without FILE, the command checks the file that `--config`, the environment or the default names. It
-    reports every problem with its line and column.
+    reports all problems in one run, each with its line and column.
 
     \b
     Examples:
       sluicegate config check
-      sluicegate config check gateway.yaml
+      sluicegate config check gateway.yaml --json
     """
+    from sluicegate.cli.config_check.problems import find_problems
+
     path = file or config_path(ctx)
-    problems = _problems(load_settings_from(ctx, path))
+    problems, warnings = find_problems(path)
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if as_json:
+        shown = [{"line": p.line, "column": p.column, "message": p.message} for p in problems]
+        click.echo(json.dumps({"file": str(path), "problems": shown}, indent=2))
+    elif problems:
+        raise ConfigurationError("\n".join(problem.text for problem in problems))
+    else:
+        click.echo(f"{path}: ok")
     if problems:
-        raise ConfigurationError("\n".join(problems))
-    click.echo(f"{path}: ok")
-
-
-def _problems(settings: Settings) -> list[str]:
-    from sluicegate.database.urls import DatabaseUrl
-    from sluicegate.plugins import Registry, configure
-    from sluicegate.signing.load import signing_key_path
-
-    problems: list[str] = []
-    try:
-        DatabaseUrl.parse(settings.database.get_secret_value())
-        if settings.signing_key is None:
-            signing_key_path(settings)
-    except ConfigurationError as error:
-        problems.append(settings.problem(("database",), error.message))
-    try:
-        configure(settings, Registry.load(settings))
-    except ConfigurationError as error:
-        problems.extend(error.message.splitlines())
-    return problems
+        ctx.exit(1)
 
 
 @config.command()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sluicegate.api.errors import ConfigurationError
-from sluicegate.cli.context import load_settings, run_async
+from sluicegate.cli.context import config_path, load_settings, run_async
 from sluicegate.cli.durations import DURATION
 
 if TYPE_CHECKING:
@@ -62,12 +62,14 @@ def doctor(ctx: click.Context, only: tuple[str, ...], timeout: int, as_json: boo
       sluicegate doctor
       sluicegate doctor --only catalogs,storage --json
     """
+    from sluicegate.cli.config_check.problems import find_problems
     from sluicegate.cli.doctor.plan import diagnose, report_invalid
 
     try:
         settings = load_settings(ctx)
-    except ConfigurationError as error:
-        outcomes = run_async(report_invalid(error.message.splitlines()))
+    except ConfigurationError:
+        problems, _ = find_problems(config_path(ctx))
+        outcomes = run_async(report_invalid([problem.text for problem in problems]))
     else:
         outcomes = run_async(diagnose(settings, only, max(timeout, 1)))
     if as_json:
