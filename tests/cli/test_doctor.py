@@ -75,6 +75,28 @@ def test_a_store_that_works_is_listed_read_and_opened_by_a_signed_url(
         ("ok", "issued for 15 min"),
         ("ok", "they read their directory"),
         ("ok", "the store refuses them next to it"),
+        ("skipped", "no table is declared with access mode dir"),
+    ]
+
+
+def test_credentials_of_a_shared_table_are_requested_and_used(
+    folder: Path, server: SeaweedFS, capsys: Capture
+) -> None:
+    configure(folder, storage=[vending(server)])
+    table = "{catalog: lake, table: 's3a://lake/orders/', access_modes: [dir]}"
+    (folder / "shares.yaml").write_text(
+        f"shares: {{s: {{schemas: {{d: {{tables: {{orders: {table}}}}}}}}}}}"
+    )
+    assert run(["apply", "shares.yaml", "--offline"]) == 0
+    capsys.readouterr()
+    assert diagnose(capsys, "--only", "vending")[3:] == [
+        ("ok", "s.d.orders: issued for 15 min"),
+        ("ok", "s.d.orders: they read their directory"),
+        ("ok", "s.d.orders: the store refuses them next to it"),
+    ]
+    configure(folder, storage=[storage_of(server)])
+    assert diagnose(capsys, "--only", "vending", code=1) == [
+        ("failed", "s.d.orders: neither its catalog nor its storage vends credentials"),
     ]
 
 
@@ -115,7 +137,7 @@ def test_a_role_that_cannot_be_assumed_is_found(
 ) -> None:
     role = server.role_arn.rpartition("/")[0] + "/NoSuchRole"
     configure(folder, storage=[vending(server) | {"vending": {"role_arn": role}}])
-    [(status, message)] = diagnose(capsys, "--only", "vending", code=1)
+    [(status, message), _] = diagnose(capsys, "--only", "vending", code=1)
     assert status == "failed"
     assert "role" in message.lower()
 

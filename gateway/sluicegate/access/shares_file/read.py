@@ -34,7 +34,11 @@ def read_shares_file(path: Path, catalogs: Collection[str]) -> SharesFile:
 
 
 def check_shares_file(document: Document, catalogs: Collection[str]) -> SharesFile:
-    """Check a document that is a shares file; see `read_shares_file`.
+    """Check a shares file that was read.
+
+    Args:
+        document: The file.
+        catalogs: Names of the configured catalogs.
 
     Raises:
         ConfigurationError: One line `file:line:column: message` for each problem.

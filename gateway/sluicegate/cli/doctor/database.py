@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.doctor.http import clock_finding
 from sluicegate.cli.doctor.results import Check, Finding
 from sluicegate.config import Settings
+from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.clock import NOW
 from sluicegate.database.connect import create_engine, reason
 from sluicegate.database.migrate import HEAD, current_migration
@@ -37,20 +39,31 @@ def database_checks(settings: Settings) -> Iterator[Check]:
     yield Check("configuration", "signing key", partial(_signing_key, settings))
 
 
-async def _connection(database: DatabaseUrl) -> AsyncIterator[Finding]:
-    if database.dialect == "sqlite" and not await anyio.Path(database.target).exists():
-        yield Finding("skipped", f"{database.shown} does not exist yet; the first start creates it")
-        return
+@asynccontextmanager
+async def opened(database: DatabaseUrl) -> AsyncIterator[AsyncConnection]:
+    """Connect to an existing database as it is, without migrating it.
+
+    Raises:
+        ConfigurationError: It does not respond, or rejects a statement.
+    """
     engine = create_engine(database)
     try:
         async with engine.begin() as connection:
-            migration = await connection.run_sync(current_migration)
-            now: int = (await connection.execute(select(NOW))).scalar_one()
-            difference = (now - epoch_ms()) / 1000
+            yield connection
     except (SQLAlchemyError, OSError) as error:
         raise ConfigurationError(f"{database.shown} does not respond: {reason(error)}") from None
     finally:
         await engine.dispose()
+
+
+async def _connection(database: DatabaseUrl) -> AsyncIterator[Finding]:
+    if database.dialect == "sqlite" and not await anyio.Path(database.target).exists():
+        yield Finding("skipped", f"{database.shown} does not exist yet; the first start creates it")
+        return
+    async with opened(database) as connection:
+        migration = await connection.run_sync(current_migration)
+        now: int = (await connection.execute(select(NOW))).scalar_one()
+        difference = (now - epoch_ms()) / 1000
     yield _migration(database.shown, migration)
     if (clock := clock_finding("the database", difference)) is not None:
         yield clock

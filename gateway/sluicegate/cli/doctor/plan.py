@@ -13,6 +13,7 @@ from sluicegate.cli.doctor.catalogs import catalog_checks
 from sluicegate.cli.doctor.database import database_checks
 from sluicegate.cli.doctor.issuers import issuer_checks
 from sluicegate.cli.doctor.results import Check, CheckResult, Finding, run_checks
+from sluicegate.cli.doctor.shared_tables import check_shared_tables
 from sluicegate.cli.doctor.storage import storage_checks
 from sluicegate.cli.doctor.vending import vending_checks
 from sluicegate.config.served_address import reachable
@@ -56,6 +57,7 @@ async def diagnose(settings: Settings, groups: Collection[str], timeout: float) 
             *catalog_checks(instances.catalogs),
             *storage_checks(instances.storages, public_url),
             *vending_checks(instances.storages),
+            Check("vending", "tables with dir", partial(check_shared_tables, settings, instances)),
         ]
         return await run_checks([each for each in checks if each.group in groups], timeout)
     finally:

@@ -16,7 +16,9 @@ from sluicegate.cli.doctor.results import Check, Finding
 from sluicegate.cli.doctor.samples import find_sample, read_byte
 
 _LIFETIME = 900
-_NOBODY = Principal("sluicegate-doctor", "sluicegate-doctor", "doctor")
+NOBODY = Principal("sluicegate-doctor", "sluicegate-doctor", "doctor")
+"""The principal of credentials that the command requests for itself."""
+
 _ROLE = "check that the role can be assumed with these credentials, and what the role may read"
 _REFUSED = re.compile(r"status(?: code)?:? 40[13]\b|AccessDenied|os error 13\b")
 
@@ -32,20 +34,36 @@ def vending_checks(storages: Mapping[str, Storage]) -> Iterator[Check]:
 async def _check(storage: Storage, vendor: CredentialVendor) -> AsyncIterator[Finding]:
     sample = await find_sample(await storage.open(storage.prefix))
     folder = sample.name.rpartition("/")[0] if sample else ""
-    if sample is None or not folder:
+    if not folder:
         yield Finding("skipped", "the storage has no directory with an object to read")
         return
-    location = f"{storage.prefix}{folder}"
-    credentials = await vendor.vend(Scope((location,), _LIFETIME, _NOBODY))
+    async for finding in try_credentials(vendor, storage, f"{storage.prefix}{folder}"):
+        yield finding
+
+
+async def try_credentials(
+    vendor: CredentialVendor, storage: Storage, location: str
+) -> AsyncIterator[Finding]:
+    """Request credentials for a directory, and use them there and around it.
+
+    Args:
+        vendor: Issues the credentials.
+        storage: Serves the directory.
+        location: The directory, in its canonical form.
+    """
+    credentials = await vendor.vend(Scope((location,), _LIFETIME, NOBODY))
     yield _issued(credentials)
     try:
         directory = await storage.open(location, credentials)
-        await read_byte(directory, directory.key(sample.name.removeprefix(f"{folder}/")))
+        sample = await find_sample(directory)
+        if sample is not None:
+            await read_byte(directory, sample.key)
     except (SluicegateError, BaseError, OSError) as error:
         yield Finding("failed", f"they cannot read their directory: {failure_text(error)}", _ROLE)
         return
     yield Finding("ok", "they read their directory")
-    yield await _outside(storage, credentials)
+    if location.rstrip("/") != storage.prefix.rstrip("/"):
+        yield await _outside(storage, credentials)
 
 
 def _issued(credentials: TemporaryCredentials) -> Finding:

@@ -23,8 +23,8 @@ from sluicegate.config.model_keys import known_keys
 from sluicegate.config.yaml import Document, Location, nearest, parse_document, validate
 from sluicegate.database.names import name_key
 
-LARGEST = 4_000_000
-"""Bytes of a file; enough for 20,000 tables."""
+LARGEST = 2_000_000
+"""Bytes of a file; enough for 15,000 tables."""
 
 _DEEPEST = 16
 _LONGEST_KEY = 64
