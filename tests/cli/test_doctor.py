@@ -25,6 +25,7 @@ from sluicegate.testing.servers.ports import free_port
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
 Capture = pytest.CaptureFixture[str]
+ODD = CATALOG.replace('return ["eu"]', r'return ["\x1b[2J"]')
 HANGING = CATALOG.replace('return ["eu"]', "import asyncio; await asyncio.sleep(3600)")
 
 
@@ -165,12 +166,14 @@ def test_a_store_with_another_clock_is_found(
 def test_a_catalog_that_hangs_delays_no_other(site: Site, folder: Path, capsys: Capture) -> None:
     site.install("uc", CATALOG)
     site.install("slow", HANGING)
-    slow, good = {"type": "slow", "uri": "x"}, {"type": "uc", "uri": "x"}
-    configure(folder, catalogs={"slow": slow, "good": good})
-    [slow_one, good_one] = diagnose(capsys, "--only", "catalogs", "--timeout", "1s", code=1)
+    site.install("odd", ODD)
+    kinds = ("slow", "uc", "odd")
+    configure(folder, catalogs={kind: {"type": kind, "uri": "x"} for kind in kinds})
+    [slow_one, good_one, odd_one] = diagnose(capsys, "--only", "catalogs", "--timeout", "1s", code=1)
     assert slow_one == ("failed", "no result within 1 s")
     assert good_one[0] == "ok"
     assert good_one[1].startswith("schemas: 1; tables in 'eu': 1 (")
+    assert odd_one[1].startswith("schemas: 1; tables in '?[2J'")
 
 
 def test_a_database_that_does_not_respond_is_found(folder: Path, capsys: Capture) -> None:

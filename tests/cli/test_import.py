@@ -130,7 +130,7 @@ def test_files_are_never_overwritten_without_force(folder: Path, capsys: Capture
 def test_apply_stores_everything_or_nothing(folder: Path, capsys: Capture) -> None:
     write(folder)
     (folder / "gateway.yaml").write_text("catalogs: {lake: {type: paths}}")
-    assert run(["import", "old.yaml", "--apply", "--dry-run"]) == 0
+    assert run(["import", "old.yaml", "--apply", "--dry-run"]) == 2
     assert run(["import", "old.yaml", "--apply", "--token-lifetime", "4000d"]) == 1
     assert "between 1s and 3650d" in capsys.readouterr().err
     assert stored(folder, "SELECT name FROM shares") == []
@@ -163,6 +163,18 @@ def test_a_second_import_renews_the_token_of_the_same_recipient_only(
     assert run(["recipient", "revoke", "delta-sharing"]) == 0
     assert run(["import", "old.yaml", "--apply"]) == 1
     assert "'delta-sharing' is revoked" in capsys.readouterr().err
+
+
+def test_nothing_is_removed_without_force(folder: Path, capsys: Capture) -> None:
+    write(folder)
+    (folder / "gateway.yaml").write_text("catalogs: {lake: {type: paths}}")
+    assert run(["import", "old.yaml", "--apply"]) == 0
+    assert run(["import", "old.yaml", "--apply", "--dry-run"]) == 0
+    write(folder, SOURCE.replace("name: people", "name: persons"))
+    assert run(["import", "old.yaml", "--apply"]) == 1
+    assert "would remove entries from the database, 1 in total" in capsys.readouterr().err
+    assert run(["import", "old.yaml", "--apply", "--force"]) == 0
+    assert stored(folder, "SELECT name FROM shared_tables WHERE key LIKE 'pe%'") == [("persons",)]
 
 
 def test_the_catalog_must_be_one_of_paths(folder: Path, capsys: Capture) -> None:
@@ -212,6 +224,15 @@ def test_a_large_file_is_refused_before_it_is_parsed(
     write(folder)
     assert run(["import", "old.yaml"]) == 1
     assert "larger than 100 bytes" in capsys.readouterr().err
+
+
+def test_control_characters_are_not_printed(folder: Path, capsys: Capture) -> None:
+    write(folder, f'version: 1\nhost: "a\\e[2J"\n"\\x9b": 1\nauthorization: {{bearerToken: {TOKEN}}}\n')
+    assert run(["import", "old.yaml"]) == 0
+    printed = capsys.readouterr().out
+    assert "server.host: a?[2J" in printed
+    assert "?: the server does not know this key" in printed.replace(" (line 3)", "")
+    assert all(line.isprintable() for line in printed.splitlines())
 
 
 def test_partial_leaves_out_what_cannot_be_translated(folder: Path, capsys: Capture) -> None:

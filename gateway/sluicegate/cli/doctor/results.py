@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sluicegate.cli.doctor.failures import failure_text
+from sluicegate.cli.printable import printable
 
 Status = Literal["ok", "warning", "failed", "skipped"]
 
@@ -81,10 +82,9 @@ async def _run(check: Check, timeout: float) -> list[CheckResult]:
 
     def add(finding: Finding) -> None:
         seconds = round(time.monotonic() - start, 3)
+        message = printable(finding.message)
         found.append(
-            CheckResult(
-                check.group, check.name, finding.status, finding.message, finding.remedy, seconds
-            )
+            CheckResult(check.group, check.name, finding.status, message, finding.remedy, seconds)
         )
 
     async def collect() -> None:

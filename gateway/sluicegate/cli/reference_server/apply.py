@@ -31,7 +31,13 @@ class Applied:
 
 
 async def apply_translation(
-    settings: Settings, translation: Translation, names: Names, lifetime: int, *, dry_run: bool
+    settings: Settings,
+    translation: Translation,
+    names: Names,
+    lifetime: int,
+    *,
+    dry_run: bool,
+    removes: bool,
 ) -> Applied:
     """Apply shares, recipient, grants and token in one transaction.
 
@@ -41,10 +47,11 @@ async def apply_translation(
         names: The names that it was translated with.
         lifetime: Seconds for which the token is valid.
         dry_run: Return the difference without applying it.
+        removes: Whether entries of the database can be removed, such as tables of a share that exists.
 
     Raises:
-        ConfigurationError: The catalog is not configured, the shares contradict the database, or the
-            database fails.
+        ConfigurationError: The catalog is not configured, the shares contradict the database, entries
+            would be removed, or the database fails.
         InvalidRequest: The token cannot be imported.
     """
     section = settings.catalogs.get(names.catalog)
@@ -63,5 +70,17 @@ async def apply_translation(
         )
 
     async with open_store(settings) as store:
-        difference = await apply_shares_file(store, shares, dry_run=dry_run, also=also)
+        difference = await apply_shares_file(store, shares, dry_run=True)
+        if not dry_run:
+            _check_removals(difference, removes=removes)
+            difference = await apply_shares_file(store, shares, also=also)
     return Applied(difference, imported[0] if imported else None)
+
+
+def _check_removals(difference: Difference, *, removes: bool) -> None:
+    removed = sum(change.after is None for change in difference.changes)
+    if removed and not removes:
+        raise ConfigurationError(
+            f"the import would remove entries from the database, {removed} in total: see them with "
+            "--dry-run, and use --force to remove them"
+        )

@@ -16,6 +16,7 @@ from sluicegate.cli.durations import DURATION
 if TYPE_CHECKING:
     from sluicegate.cli.reference_server.translate import Names, Translation
 
+_CHANGES_PENDING = 2
 _YEAR = 365 * 86_400
 
 
@@ -47,7 +48,7 @@ def _public_url(ctx: click.Context, param: click.Parameter, value: str | None) -
     show_default="the current folder",
     help="Folder for gateway.yaml and shares.yaml.",
 )
-@click.option("--force", is_flag=True, help="Overwrite these files.")
+@click.option("--force", is_flag=True, help="Overwrite these files; with --apply: allow removals.")
 @click.option("--apply", "applies", is_flag=True, help="Apply to the database; writes no files.")
 @click.option("--dry-run", is_flag=True, help="With --apply: show the differences only.")
 @click.option(
@@ -98,6 +99,7 @@ def import_(
     The command reports what became of each setting. By default, it writes gateway.yaml and
     shares.yaml. With --apply, it applies the shares to the database of an existing gateway.yaml, and
     stores the SHA-256 of the server's token: recipients then read on with the profile that they have.
+    With --dry-run, the exit code is 2 if there are changes to make.
 
     \b
     Examples:
@@ -113,15 +115,17 @@ def import_(
     source = read_reference_config(file)
     translation = translate(source, names, public_url=public_url, partial=partial)
     if applies:
-        done = _apply(ctx, translation, names, token_lifetime, dry_run=dry_run)
+        done, pending = _apply(ctx, translation, names, token_lifetime, dry_run=dry_run, removes=force)
     else:
-        done = _write(translation, output, file, overwrite=force)
+        pending, done = False, _write(translation, output, file, overwrite=force)
     notes = translation.notes.of("translated", "changed", "dropped", "untranslatable", "warning")
     if as_json:
         click.echo(json.dumps({"notes": [asdict(note) for note in notes], "result": done}, indent=2))
-        return
-    for line in (*map(str, notes), *done):
-        click.echo(line)
+    else:
+        for line in (*map(str, notes), *done):
+            click.echo(line)
+    if pending:
+        ctx.exit(_CHANGES_PENDING)
 
 
 def _checked(ctx: click.Context, recipient: str) -> str:
@@ -152,7 +156,8 @@ def _apply(
     token_lifetime: int | None,
     *,
     dry_run: bool,
-) -> list[str]:
+    removes: bool,
+) -> tuple[list[str], bool]:
     from sluicegate.access.shares_file.diff import render
     from sluicegate.cli.reference_server.apply import apply_translation
 
@@ -161,8 +166,11 @@ def _apply(
     if lifetime > _YEAR:
         message = "the token stays valid for more than a year; who finds it can read for as long"
         translation.notes.add("warning", ("authorization", "bearerToken"), message)
-    applied = run_async(apply_translation(settings, translation, names, lifetime, dry_run=dry_run))
-    return [*render(applied.difference), *_token_lines(applied.token)]
+    applied = run_async(
+        apply_translation(settings, translation, names, lifetime, dry_run=dry_run, removes=removes)
+    )
+    lines = [*render(applied.difference), *_token_lines(applied.token)]
+    return lines, dry_run and bool(applied.difference.changes)
 
 
 def _token_lines(token: object) -> Iterator[str]:

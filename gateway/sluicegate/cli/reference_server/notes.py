@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from sluicegate.cli.printable import printable
 from sluicegate.config.yaml import Document, Location
 
 Outcome = Literal["translated", "changed", "dropped", "untranslatable", "warning"]
 
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _LONGEST = 64
 
 
@@ -49,7 +48,7 @@ class Notes:
         """Add a note about the setting at a location, which the source may lack."""
         there = self._document.path_to(location) == tuple(map(str, location))
         line = self._document.position(location, key=True)[0] if there else 0
-        self.all.append(Note(outcome, _shown(location), line, message))
+        self.all.append(Note(outcome, _shown(location), line, printable(message)))
 
     def of(self, *outcomes: Outcome) -> Sequence[Note]:
         """The notes with these outcomes."""
@@ -58,4 +57,4 @@ class Notes:
 
 def _shown(location: Location) -> str:
     parts = (f"[{part}]" if isinstance(part, int) else f".{part[:_LONGEST]}" for part in location)
-    return _UNPRINTABLE.sub("?", "".join(parts).removeprefix("."))
+    return printable("".join(parts).removeprefix("."))

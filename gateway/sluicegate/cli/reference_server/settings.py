@@ -158,17 +158,13 @@ def _note_endpoint(config: ServerConfig, notes: Notes, public_url: str | None) -
         notes.add("translated", ("endpoint",), f"the gateway serves {PREFIX} too")
     else:
         message = (
-            f"profiles contain {_path(prefix)}, and the gateway serves {PREFIX}: let a proxy replace "
+            f"profiles contain {prefix}, and the gateway serves {PREFIX}: let a proxy replace "
             "the one with the other, as in docs/operators/migrating.md"
         )
         notes.add("warning", ("endpoint",), message)
     if public_url is None:
         message = "set public_url in gateway.yaml to the address in the profiles, without its path"
         notes.add("warning", ("endpoint",), message)
-
-
-def _path(prefix: str) -> str:
-    return prefix if prefix.isascii() and prefix.isprintable() else "another path"
 
 
 def _values(config: ServerConfig) -> dict[str, Any]:
