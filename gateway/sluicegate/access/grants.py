@@ -21,6 +21,7 @@ from sluicegate.database.names import name_key
 from sluicegate.database.reads import (
     CredentialRecord,
     RecipientRecord,
+    any_imported_token,
     load_assets,
     load_client,
     load_recipient,
@@ -77,6 +78,7 @@ class Grants:
     ) -> None:
         freshness = Freshness(store, max_age=max_age, max_stale=max_stale, clock=clock)
         self._tokens = CachedReads[bytes, CredentialRecord](freshness, _CREDENTIALS)
+        self._imported = CachedReads[str, tuple[bool]](freshness, 1)
         self._clients = CachedReads[str, CredentialRecord](freshness, _CREDENTIALS)
         self._recipients = CachedReads[str, RecipientRecord](freshness, _CREDENTIALS)
         self._shares = CachedReads[str, _Listing[Share]](freshness, _ROWS, _weight)
@@ -87,6 +89,10 @@ class Grants:
     async def token(self, digest: bytes) -> CredentialRecord | None:
         """The bearer token with this SHA-256, whether or not it is still valid."""
         return await self._tokens.get(digest, lambda connection: load_token(connection, digest))
+
+    async def has_imported_tokens(self) -> bool:
+        """Whether tokens of another server were imported, whether or not they are still valid."""
+        return await self._imported.get("", any_imported_token) == (True,)
 
     async def client(self, client_id: str) -> CredentialRecord | None:
         """The OAuth client with this id, whether or not it is still valid."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, select
+from sqlalchemy import ColumnElement, Row, exists, select
 
 from sluicegate.api.assets.models import AssetKind, SharedAsset
 from sluicegate.api.models import Schema, Share, SharedCatalogSource, SharedSchemaSource, SharedTable
@@ -25,6 +25,9 @@ from sluicegate.database.tables import (
 )
 
 Network = IPv4Network | IPv6Network
+
+IMPORTED = "imported-"
+"""Start of the ids of tokens that another server issued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,12 @@ class CredentialRecord:
 async def load_token(connection: AsyncConnection, digest: bytes) -> CredentialRecord | None:
     """Return the bearer token with this digest, even if it is expired or revoked."""
     return await _credential(connection, "bearer", tokens.c.digest == digest)
+
+
+async def any_imported_token(connection: AsyncConnection) -> tuple[bool]:
+    """Return whether there are tokens that another server issued."""
+    query = select(exists().where(tokens.c.id.startswith(IMPORTED, autoescape=True)))
+    return (bool((await connection.execute(query)).scalar_one()),)
 
 
 async def load_client(connection: AsyncConnection, client_id: str) -> CredentialRecord | None:

@@ -9,9 +9,11 @@ from support.process.clock import Clock
 from sluicegate.access.authentication.imported_tokens import ImportedTokens
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.imported_tokens import import_token, is_guessable
+from sluicegate.access.recipients.secrets import digest
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.api.errors import PermissionDenied, Unauthenticated
 from sluicegate.database import Store
+from sluicegate.database.reads import CredentialRecord
 from sluicegate.testing.fakes import authentication_request as asking
 
 OLD = "an.old/token+with=odd~characters"
@@ -45,6 +47,27 @@ async def test_other_tokens_are_left_to_other_authenticators(
     tokens = await imported(store, clock)
     assert await tokens.authenticate(asking(f"Bearer {token}", "203.0.113.9")) is None
     assert await tokens.authenticate(asking(f"Basic {OLD}", "203.0.113.9")) is None
+
+
+async def test_tokens_of_others_are_looked_up_only_if_any_was_imported(
+    store: Store, clock: Clock, apply: Apply, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up: list[bytes] = []
+    token = Grants.token
+
+    async def counted(grants: Grants, presented: bytes) -> CredentialRecord | None:
+        looked_up.append(presented)
+        return await token(grants, presented)
+
+    monkeypatch.setattr(Grants, "token", counted)
+    await apply(DECLARED)
+    tokens = ImportedTokens(Grants(store, max_age=0), now=clock)
+    for _ in range(3):
+        assert await tokens.authenticate(asking("Bearer of-a-plugin")) is None
+    assert looked_up == []
+    await imported(store, clock)
+    assert await tokens.authenticate(asking(f"Bearer {OLD}", "203.0.113.9")) is not None
+    assert looked_up == [digest(OLD)]
 
 
 @pytest.mark.parametrize("end", ["expired", "revoked"])

@@ -12,6 +12,7 @@ from sluicegate.access.recipients.secrets import digest
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key
+from sluicegate.database.reads import IMPORTED
 from sluicegate.database.tables import recipients, tokens
 
 LONGEST_IMPORTED = 10 * 365 * 86_400
@@ -80,7 +81,7 @@ async def import_token(
     mine = tokens.c.digest == digest(token)
     stored = (await connection.execute(select(tokens).where(mine))).one_or_none()
     if stored is None:
-        values = {"id": str(uuid4()), "recipient_id": holder.id, "kind": "bearer"}
+        values = {"id": f"{IMPORTED}{uuid4()}", "recipient_id": holder.id, "kind": "bearer"}
         times = {"created_at": now, "expires_at": expires_at}
         await connection.execute(insert(tokens).values(digest=digest(token), **values, **times))
         return ImportedToken(holder.name, expires_at, known=False)
