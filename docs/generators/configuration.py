@@ -13,11 +13,11 @@ from pydantic import BaseModel, BeforeValidator, SecretStr
 from pydantic.fields import FieldInfo
 
 from sluicegate._util.units import format_duration, parse_duration, parse_size
-from sluicegate.api import AuthenticatorType, CatalogType, StorageType
+from sluicegate.api import AuthenticatorType, CatalogType, PolicyType, StorageType
 from sluicegate.config import PluginSection, Settings
 from sluicegate.plugins import Registry
 
-IN_TREE = ("paths", "unity", "iceberg", "azure", "file", "gcs", "mtls", "r2", "s3")
+IN_TREE = ("paths", "unity", "iceberg", "azure", "file", "gcs", "mtls", "opa", "r2", "s3")
 HEADER = "| key | value | default | |\n|---|---|---|---|"
 WORDS = {
     **{str: "text", int: "number", float: "number", bool: "true or false"},
@@ -49,10 +49,11 @@ def _lines(registry: Registry) -> Iterator[str]:
         if model is None:
             continue
         yield from _section(name, model)
-    plugged: dict[str, Mapping[str, CatalogType | StorageType | AuthenticatorType]] = {
+    plugged: dict[str, Mapping[str, CatalogType | StorageType | AuthenticatorType | PolicyType]] = {
         "catalogs": registry.catalog_types(),
         "storage": registry.storage_types(),
         "authentication.authenticators": registry.authenticator_types(),
+        "policies": registry.policy_types(),
     }
     for title, known in plugged.items():
         for name, kind in known.items():

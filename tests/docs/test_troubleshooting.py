@@ -18,6 +18,7 @@ SOURCES = (
     "plugins/file/src",
     "plugins/gcs/src",
     "plugins/mtls/src",
+    "plugins/opa/src",
     "plugins/r2/src",
     "plugins/s3/src",
     "plugins/spark/src",

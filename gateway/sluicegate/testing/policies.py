@@ -13,11 +13,20 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import cycle
 
 import pytest
 import pytest_asyncio
 
-from sluicegate.api import Policy, PolicyAction, Principal, SharedTable
+from sluicegate.api import (
+    ASSET_KINDS,
+    AssetKind,
+    Policy,
+    PolicyAction,
+    Principal,
+    SharedAsset,
+    SharedTable,
+)
 from sluicegate.testing.checks.behaviour import InstanceBehaviour, MakeCalls
 from sluicegate.testing.checks.failures import Calls
 
@@ -126,6 +135,31 @@ class PolicyBehaviour(InstanceBehaviour):
         pattern = next(iter(made.tables))
         tables = frozenset(replace(pattern, id=f"{n}", name=f"t{n}") for n in range(MANY))
         assert await _decided(subject, replace(made, tables=tables)) <= tables
+
+    async def test_many_tables_are_decided_like_single_ones(
+        self, subject: Policy, decisions: Sequence[Decision]
+    ) -> None:
+        """Batches of a policy, and parts of a response that is too long, change no decision."""
+        made = max(decisions, key=lambda each: min(len(each.allowed), len(each.tables - each.allowed)))
+        patterns = cycle(sorted(made.tables, key=lambda table: table.full_name))
+        tables = [replace(next(patterns), id=f"many {n}") for n in range(MANY)]
+        decided = await _decided(subject, replace(made, tables=frozenset(tables)))
+        some = [*tables[: MANY // 4 : 41], *tables[-len(made.tables) :]]
+        alone = [await _decided(subject, replace(made, tables=frozenset({table}))) for table in some]
+        assert frozenset().union(*alone) == decided.intersection(some)
+
+    async def test_assets_are_decided(self, subject: Policy, decisions: Sequence[Decision]) -> None:
+        """Policies are called with tables and other assets, each with its kind."""
+        for made in decisions:
+            assets = frozenset(_asset(table, kind) for table in made.tables for kind in ASSET_KINDS)
+            decided = await _decided(subject, replace(made, tables=assets | made.tables))
+            assert decided <= assets | made.tables
+            assert decided & made.tables == made.allowed, "assets change decisions about tables"
+
+
+def _asset(table: SharedTable, kind: AssetKind) -> SharedAsset:
+    named = (table.id, table.share, table.share_id, table.schema, table.name, table.catalog)
+    return SharedAsset(*named, table.identifier, kind=kind)
 
 
 async def _decided(policy: Policy, made: Decision) -> Tables:

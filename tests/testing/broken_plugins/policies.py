@@ -114,6 +114,30 @@ class TestAllOrNothing(TestRegions):
     kind = AllOrNothing
 
 
+class DecidesOnlyTheFirstBatch(Regions):
+    async def allowed(self, principal: Principal, action: PolicyAction, tables: Tables) -> Tables:
+        batch = sorted(tables, key=lambda table: (len(table.id), table.id))[:500]
+        return await super().allowed(principal, action, frozenset(batch))
+
+
+class TestDecidesOnlyTheFirstBatch(TestRegions):
+    caught_by = "test_many_tables_are_decided_like_single_ones"
+    kind = DecidesOnlyTheFirstBatch
+
+
+class ExpectsOnlyTables(Regions):
+    async def allowed(self, principal: Principal, action: PolicyAction, tables: Tables) -> Tables:
+        if any(type(table) is not SharedTable for table in tables):
+            await self.hidden()
+            return frozenset()
+        return await super().allowed(principal, action, tables)
+
+
+class TestExpectsOnlyTables(TestRegions):
+    caught_by = "test_assets_are_decided"
+    kind = ExpectsOnlyTables
+
+
 class RemembersTheLastRecipient(Regions):
     last: Principal | None = None
 

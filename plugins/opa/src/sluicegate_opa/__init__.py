@@ -1,0 +1,1 @@
+"""Open Policy Agent for Sluicegate: Rego policies decide what recipients can read."""

@@ -1,0 +1,51 @@
+"""The policy: decisions of a Rego rule about sets of tables."""
+
+from __future__ import annotations
+
+from sluicegate.api import PluginContext, Policy, PolicyAction, Principal, SharedTable
+from sluicegate_opa.client import OpaClient
+from sluicegate_opa.config import OpaConfig
+from sluicegate_opa.decisions import Decisions
+from sluicegate_opa.documents import Subject
+
+
+class OpaPolicy(Policy):
+    """Allows what a rule of an Open Policy Agent server allows.
+
+    Args:
+        client: Sends the requests.
+        config: The validated section of the configuration.
+    """
+
+    def __init__(self, client: OpaClient, config: OpaConfig) -> None:
+        self._client = client
+        self._decisions = Decisions(
+            client.allowed,
+            max_age=config.max_age,
+            size=config.cache_size,
+            batch_size=config.batch_size,
+        )
+
+    @classmethod
+    def configured(cls, config: OpaConfig, context: PluginContext) -> OpaPolicy:
+        """Return the policy for a section of the configuration, without connecting to the server."""
+        return cls(OpaClient.configured(context.name, config), config)
+
+    async def allowed(
+        self, principal: Principal, action: PolicyAction, tables: frozenset[SharedTable]
+    ) -> frozenset[SharedTable]:
+        """Return the tables that the rule allows.
+
+        Raises:
+            Unavailable: The server does not respond, or returns no usable decision.
+        """
+        return await self._decisions.allowed(Subject.of(principal, action), tables)
+
+    def preload(self) -> None:
+        """Import the library that sends requests."""
+        self._client.preload()
+
+    async def aclose(self) -> None:
+        """End requests in progress, and close connections."""
+        await self._decisions.aclose()
+        await self._client.aclose()
