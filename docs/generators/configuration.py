@@ -17,7 +17,7 @@ from sluicegate.api import AuthenticatorType, CatalogType, PolicyType, StorageTy
 from sluicegate.config import PluginSection, Settings
 from sluicegate.plugins import Registry
 
-IN_TREE = ("paths", "unity", "iceberg", "azure", "file", "gcs", "mtls", "opa", "r2", "s3")
+IN_TREE = ("paths", "unity", "iceberg", "azure", "cedar", "file", "gcs", "mtls", "opa", "r2", "s3")
 HEADER = "| key | value | default | |\n|---|---|---|---|"
 WORDS = {
     **{str: "text", int: "number", float: "number", bool: "true or false"},

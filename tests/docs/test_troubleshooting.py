@@ -15,6 +15,7 @@ SOURCES = (
     "gateway/sluicegate",
     "catalog_adapters/unity/src",
     "plugins/azure/src",
+    "plugins/cedar/src",
     "plugins/file/src",
     "plugins/gcs/src",
     "plugins/mtls/src",

@@ -1,0 +1,1 @@
+"""Cedar for Sluicegate: embedded policies decide what recipients can read."""
