@@ -21,7 +21,7 @@ from sluicegate.access.recipients.ending import EndingCredentials
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.api.models import Share, SharedCatalogSource
 from sluicegate.database import Store, connect, locks, migrate
-from sluicegate.database.reads import load_shares, load_token
+from sluicegate.database.reads import load_schemas, load_shares, load_tables, load_token
 from sluicegate.database.task_tables import tasks
 
 _START = """
@@ -227,6 +227,28 @@ async def test_a_credential_from_before_there_were_warnings_is_reported(
     [found] = await credentials.claim(await credentials.find())
     await new.aclose()
     assert (found.id, found.kind, found.expires_at) == ("k", "bearer", 5000)
+
+
+async def test_shares_from_before_there_were_tags_have_none(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = await _opened_at("0010", database_url, monkeypatch)
+    async with old.write() as connection:
+        for statement in (
+            "INSERT INTO shares (id, key, name, properties) VALUES ('3', 'sales', 'Sales', '{}')",
+            "INSERT INTO schemas (id, share_id, key, name) VALUES ('4', '3', 'eu', 'eu')",
+            "INSERT INTO shared_tables (id, schema_id, key, name, catalog, identifier, history,"
+            " change_feed, start_version, access_modes) VALUES"
+            " ('5', '4', 'orders', 'orders', 'lake', 'orders', false, false, 0, '[\"url\"]')",
+        ):
+            await connection.execute(text(statement))
+    await old.aclose()
+    new = await Store.open(database_url)
+    async with new.read() as connection:
+        [schema] = await load_schemas(connection, Share("3", "Sales"))
+        [table] = await load_tables(connection, schema)
+    await new.aclose()
+    assert (schema.tags, table.tags) == ({}, {})
 
 
 async def _opened_at(revision: str, url: str, monkeypatch: pytest.MonkeyPatch) -> Store:

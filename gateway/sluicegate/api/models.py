@@ -105,6 +105,7 @@ class Share:
     """A named set of schemas that recipients are granted (Delta Sharing protocol, "Concepts").
 
     With a `source`, it contains the schemas of that catalog in addition to those that it declares.
+    `tags` apply to each of its tables; see `SharedTable`.
     """
 
     id: str
@@ -113,17 +114,22 @@ class Share:
     comment: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     source: SharedCatalogSource | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A group of tables in a share. With a `source`, it contains the tables of a catalog's schema."""
+    """A group of tables in a share. With a `source`, it contains the tables of a catalog's schema.
+
+    `tags` apply to each of its tables, in addition to those of its share; see `SharedTable`.
+    """
 
     id: str
     share: Share
     name: str
     comment: str | None = None
     source: SharedSchemaSource | None = None
+    tags: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +146,8 @@ class SharedTable:
         partition_filter: Only files whose partition values satisfy it are shared.
         access_modes: Allowed access: presigned URLs, temporary directory credentials, or both.
         ref: Name of the branch or tag that is shared; `None` for the table's main branch.
+        tags: Attributes for policies, by name, including those of the schema and share. They are the
+            same in listings and in other requests. Recipients don't see them.
     """
 
     id: str
@@ -156,6 +164,7 @@ class SharedTable:
     partition_filter: str | None = None
     access_modes: tuple[AccessMode, ...] = ("url",)
     ref: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def full_name(self) -> str:

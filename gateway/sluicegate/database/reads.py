@@ -134,6 +134,7 @@ def share_of(row: Row[Any]) -> Share:
         comment=row.comment,
         properties=row.properties,
         source=row.source and SharedCatalogSource(**_values(row.source)),
+        tags=row.tags or {},
     )
 
 
@@ -147,6 +148,7 @@ async def load_schemas(connection: AsyncConnection, share: Share) -> list[Schema
             row.name,
             row.comment,
             row.source and SharedSchemaSource(**_values(row.source)),
+            row.tags or {},
         )
         for row in _sorted(found)
     ]
@@ -173,6 +175,7 @@ async def load_tables(connection: AsyncConnection, schema: Schema) -> list[Share
             partition_filter=row.partition_filter,
             access_modes=tuple(row.access_modes),
             ref=row.ref,
+            tags=inherited_tags(schema, row.tags),
         )
         for row in _sorted(found)
     ]
@@ -197,9 +200,15 @@ async def load_assets(
             kind=kind,
             versions=None if row.versions is None else tuple(row.versions),
             aliases=tuple(sorted(row.aliases.items())),
+            tags=inherited_tags(schema, row.tags),
         )
         for row in _sorted(found)
     ]
+
+
+def inherited_tags(schema: Schema, own: Mapping[str, str] | None) -> Mapping[str, str]:
+    """Return the tags of an entry of a schema. The nearest tag of a name takes precedence."""
+    return {**schema.share.tags, **schema.tags, **(own or {})}
 
 
 def _sorted(rows: Any) -> list[Row[Any]]:

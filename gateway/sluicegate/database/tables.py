@@ -49,6 +49,7 @@ shares = Table(
     Column("comment", Text),
     Column("properties", JSON, nullable=False),
     Column("source", JSON(none_as_null=True)),
+    Column("tags", JSON(none_as_null=True)),
 )
 
 schemas = Table(
@@ -60,6 +61,7 @@ schemas = Table(
     Column("name", Text, nullable=False),
     Column("comment", Text),
     Column("source", JSON(none_as_null=True)),
+    Column("tags", JSON(none_as_null=True)),
     UniqueConstraint("share_id", "key"),
 )
 
@@ -79,6 +81,7 @@ shared_tables = Table(
     Column("partition_filter", Text),
     Column("access_modes", JSON, nullable=False),
     Column("ref", Text),
+    Column("tags", JSON(none_as_null=True)),
     UniqueConstraint("schema_id", "key"),
 )
 
@@ -95,6 +98,7 @@ shared_assets = Table(
     Column("comment", Text),
     Column("versions", JSON(none_as_null=True)),
     Column("aliases", JSON, nullable=False),
+    Column("tags", JSON(none_as_null=True)),
     UniqueConstraint("schema_id", "kind", "key"),
 )
 """Volumes, models and skills. `versions` and `aliases` are those of models."""

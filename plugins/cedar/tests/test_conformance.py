@@ -15,10 +15,23 @@ from sluicegate_cedar.plugin import sluicegate_register_policies
 
 from .conftest import EXAMPLE, Written
 
-EU = frozenset(SharedTable(f"e{n}", "sales", "s", "eu", f"t{n}", "lake", f"eu.t{n}") for n in range(3))
-US = frozenset(SharedTable(f"u{n}", "sales", "s", "us", f"t{n}", "lake", f"us.t{n}") for n in range(3))
+
+def tables(region: str) -> frozenset[SharedTable]:
+    tags = {"region": region}
+    names = [f"{region}.t{number}" for number in range(3)]
+    return frozenset(
+        SharedTable(name, "sales", "s", region, name[3:], "lake", name, tags=tags) for name in names
+    )
+
+
+EU, US = tables("eu"), tables("us")
 RESULTS = frozenset({SharedTable("r1", "sales", "s", "results", "q4", "lake", "q4", ref="tagged")})
-FILES = frozenset({SharedAsset("v1", "sales", "s", "eu", "t1", "lake", "eu.t1", kind="volume")})
+FILES = frozenset(
+    {
+        SharedAsset("v1", "sales", "s", "eu", "t1", "lake", "eu.t1", tags={"region": "eu"}),
+        SharedAsset("v2", "sales", "s", "eu", "t2", "lake", "eu.t2"),
+    }
+)
 ACME = Principal("1", "acme", "bearer", "192.0.2.1", {"region": "eu"})
 PARTNER = Principal("2", 'um"brella', "bearer", "fe80::1%eth0", {"tier": "partner"})
 STRANGER = Principal("3", "nobody", "bearer", "a proxy")
@@ -47,7 +60,9 @@ class TestCedar(PolicyBehaviour):
     @pytest.fixture
     def decisions(self) -> Sequence[Decision]:
         return [
-            Decision(ACME, "read", EU | US | FILES | RESULTS, EU | FILES),
+            Decision(
+                ACME, "read", EU | US | FILES | RESULTS, EU | {each for each in FILES if each.tags}
+            ),
             Decision(ACME, "vend", EU | US, EU),
             Decision(PARTNER, "read", EU | US | RESULTS, EU | US),
             Decision(PARTNER, "vend", EU | US, frozenset()),

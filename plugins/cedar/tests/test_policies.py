@@ -18,7 +18,9 @@ from .conftest import Written
 ALL = "permit (principal, action, resource);\n"
 ACME = Principal("1", "acme", "bearer", "192.0.2.1", {"region": "eu"})
 ORDERS = SharedTable("1", "sales", "s", "eu", "orders", "lake", "eu.orders")
-TAGGED = replace(ORDERS, id="2", name="tagged", ref="v1", access_modes=("url", "dir"))
+TAGGED = replace(
+    replace(ORDERS, id="2", name="tagged", ref="v1"), access_modes=("url", "dir"), tags={"class": "a b"}
+)
 
 
 async def permits(policy: CedarPolicy, table: SharedTable, who: Principal = ACME) -> bool:
@@ -98,6 +100,7 @@ async def test_policies_conform_to_the_configured_schema(written: Written, tmp_p
         ('resource.catalog == "lake" && resource.identifier == "eu.orders"', True),
         ('resource has ref && resource.ref == "v1"', True),
         ('resource.accessModes.contains("dir") && !resource.history', True),
+        ('resource.hasTag("class") && resource.getTag("class") == "a b"', True),
         ("resource is Sluicegate::Table", True),
         ("resource is Sluicegate::Volume", False),
         ('context.method == "bearer" && context has address', True),

@@ -39,7 +39,7 @@ def example(given: Mapping[str, Any]) -> list[int]:
     return [
         position
         for position, table in enumerate(given["tables"])
-        if everything or table["schema"] == properties.get("region", table)
+        if everything or table["tags"].get("region", "") == properties.get("region")
     ]
 
 

@@ -16,9 +16,22 @@ from sluicegate_opa.plugin import sluicegate_register_policies
 from .conftest import Connected
 from .stand_in import TOKEN, WRONG
 
-EU = frozenset(SharedTable(f"e{n}", "sales", "s", "eu", f"t{n}", "lake", f"eu.t{n}") for n in range(3))
-US = frozenset(SharedTable(f"u{n}", "sales", "s", "us", f"t{n}", "lake", f"us.t{n}") for n in range(3))
-FILES = frozenset({SharedAsset("v1", "sales", "s", "eu", "t1", "lake", "eu.t1", kind="volume")})
+
+def tables(region: str) -> frozenset[SharedTable]:
+    tags = {"region": region}
+    names = [f"{region}.t{number}" for number in range(3)]
+    return frozenset(
+        SharedTable(name, "sales", "s", region, name[3:], "lake", name, tags=tags) for name in names
+    )
+
+
+EU, US = tables("eu"), tables("us")
+FILES = frozenset(
+    {
+        SharedAsset("v1", "sales", "s", "eu", "t1", "lake", "eu.t1", tags={"region": "eu"}),
+        SharedAsset("v2", "sales", "s", "eu", "t2", "lake", "eu.t2"),
+    }
+)
 ACME = Principal("1", "acme", "bearer", "192.0.2.1", {"region": "eu"})
 PARTNER = Principal("2", "umbrella", "bearer", properties={"tier": "partner"})
 STRANGER = Principal("3", "nobody", "bearer")
@@ -42,7 +55,7 @@ class TestOpa(PolicyBehaviour):
     @pytest.fixture
     def decisions(self) -> Sequence[Decision]:
         return [
-            Decision(ACME, "read", EU | US | FILES, EU | FILES),
+            Decision(ACME, "read", EU | US | FILES, EU | {each for each in FILES if each.tags}),
             Decision(ACME, "vend", EU | US, EU),
             Decision(PARTNER, "read", EU | US, EU | US),
             Decision(PARTNER, "vend", EU | US, frozenset()),
@@ -84,7 +97,7 @@ async def test_the_log_says_what_to_correct(
 async def test_a_table_with_another_attribute_is_decided_again(connected: Connected) -> None:
     policy = connected(max_age=3600)
     assert await policy.allowed(ACME, "read", US) == frozenset()
-    moved = frozenset(replace(table, schema="eu") for table in US)
+    moved = frozenset(replace(table, tags={"region": "eu"}) for table in US)
     assert await policy.allowed(ACME, "read", moved | US) == moved
     other = replace(ACME, properties={"region": "us"})
     assert await policy.allowed(other, "read", moved | US) == US

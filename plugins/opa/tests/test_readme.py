@@ -35,6 +35,7 @@ def test_the_input_is_as_documented() -> None:
     table = SharedTable(
         *("8d2e41", "sales", "71aa03", "eu", "orders", "lake", "eu.orders"),
         access_modes=("url", "dir"),
+        tags={"region": "eu", "classification": "internal"},
     )
     made = json.loads(json.dumps(input_document(Subject.of(acme, "read"), [table])))
     assert made == json.loads(sample[1])

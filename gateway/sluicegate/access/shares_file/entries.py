@@ -60,10 +60,10 @@ _SOURCE = ("catalog", "schema", "kinds", "include", "exclude", "alias")
 
 Entries: TypeAlias = dict[EntryKey, Entry]
 
-_ASSET = ("catalog", "identifier", "comment", "versions", "aliases")
+_ASSET = ("catalog", "identifier", "comment", "versions", "aliases", "tags")
 _COLUMNS: dict[Kind, tuple[str, ...]] = {
-    "share": ("display_name", "comment", "properties", "source"),
-    "schema": ("comment", "source"),
+    "share": ("display_name", "comment", "properties", "source", "tags"),
+    "schema": ("comment", "source", "tags"),
     "table": (
         "catalog",
         "identifier",
@@ -74,6 +74,7 @@ _COLUMNS: dict[Kind, tuple[str, ...]] = {
         "partition_filter",
         "access_modes",
         "ref",
+        "tags",
     ),
     **dict.fromkeys(ASSET_KINDS, _ASSET),
     "recipient": ("comment", "token_lifetime", "allow_from", "properties"),
@@ -118,6 +119,8 @@ async def stored_entries(connection: AsyncConnection) -> Entries:
 
 def _stored(kind: Kind, names: tuple[str, ...], row: Row[Any]) -> Entry:
     values = {column: getattr(row, column) for column in _COLUMNS[kind]}
+    if "tags" in values:
+        values["tags"] = values["tags"] or {}  # older rows have none
     if values.get("source") is not None:
         # Older rows don't contain options that were added later.
         values["source"] = _source_values(_SOURCES[kind].model_validate(values["source"]))
@@ -147,13 +150,13 @@ def _declared_recipients(declared: Mapping[str, RecipientEntry]) -> Iterator[Ent
 
 
 def _share_values(entry: ShareEntry) -> dict[str, Any]:
-    values = entry.model_dump(include={"display_name", "comment", "properties"})
+    values = entry.model_dump(include={"display_name", "comment", "properties", "tags"})
     return values | {"source": _source_values(entry.source) if entry.source else None}
 
 
 def _schema_values(entry: SchemaEntry) -> dict[str, Any]:
     source = _source_values(entry.source) if entry.source else None
-    return {"comment": entry.comment, "source": source}
+    return {"comment": entry.comment, "source": source, "tags": entry.tags}
 
 
 def _source_values(entry: CatalogSourceEntry | SchemaSourceEntry) -> dict[str, Any]:
@@ -167,7 +170,12 @@ def _table_values(entry: TableEntry) -> dict[str, Any]:
 
 
 def _asset_values(entry: AssetEntry) -> dict[str, Any]:
-    values = {"catalog": entry.catalog, "identifier": entry.identifier, "comment": entry.comment}
+    values = {
+        "catalog": entry.catalog,
+        "identifier": entry.identifier,
+        "comment": entry.comment,
+        "tags": entry.tags,
+    }
     if not isinstance(entry, ModelEntry):
         return {**values, "versions": None, "aliases": {}}
     versions = None if entry.versions is None else sorted(set(entry.versions))

@@ -1,121 +1,39 @@
-"""Models of the shares file, which declares shares, recipients, and grants.
-
-Names follow the Delta Sharing protocol, "Names"; lengths of comments and properties follow its notes on
-`List Shares`.
-"""
+"""Models of the shares file, which declares shares, recipients, and grants."""
 
 from __future__ import annotations
 
-import re
-from ipaddress import ip_network
-from typing import Annotated, ClassVar, Self, get_args
+from typing import ClassVar, Self
 from uuid import UUID
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sluicegate.access.directory_access import options_obstacle, ref_obstacle
-from sluicegate.access.partition_filter import PartitionFilter
+from sluicegate.access.shares_file.values import (
+    MAX_VERSION,
+    AccessModes,
+    Alias,
+    CatalogName,
+    Comment,
+    DisplayName,
+    FilterText,
+    ModelName,
+    NetworkText,
+    Patterns,
+    Properties,
+    RecipientName,
+    Required,
+    SchemaName,
+    SharedKinds,
+    ShareName,
+    SkillName,
+    TableName,
+    Tags,
+    VersionAlias,
+    VersionNumber,
+    VolumeName,
+)
 from sluicegate.api.assets.models import AssetKind
-from sluicegate.api.models import AccessMode, SharedKind
 from sluicegate.config.model import TokenLifetime
-from sluicegate.config.yaml import nearest
-from sluicegate.database.names import NamedKind, check_name
-
-_MAX_VERSION = 2**63 - 1
-# Some clients put names into URLs without percent-encoding.
-_REPLACEMENT = re.compile(r"[A-Za-z0-9_~-]{1,16}")
-
-# See docs/interop.md, "OpenSharing".
-_SKILL = re.compile(r"(?=.{1,64}\Z)[a-z0-9]+(-[a-z0-9]+)*")
-
-
-def _storable(text: str) -> str:
-    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValueError("texts cannot contain a NUL character or half of a surrogate pair")
-    return text
-
-
-def _named(kind: NamedKind) -> AfterValidator:
-    return AfterValidator(lambda name: check_name(kind, name))
-
-
-def _network(text: str) -> str:
-    try:
-        return str(ip_network(text))
-    except ValueError:
-        raise ValueError("expected a network like 203.0.113.0/24, without host bits set") from None
-
-
-def _filter(text: str) -> str:
-    PartitionFilter.parse(text)
-    return text
-
-
-def _replacement(text: str) -> str:
-    if not _REPLACEMENT.fullmatch(text):
-        raise ValueError("expected up to 16 ASCII letters, digits, '_', '-' or '~', such as _")
-    return text
-
-
-def _skill(name: str) -> str:
-    if not _SKILL.fullmatch(name):
-        raise ValueError(
-            "a skill's name consists of up to 64 lower-case letters, digits and single hyphens"
-        )
-    return name
-
-
-def _in_one_order(modes: tuple[AccessMode, ...]) -> tuple[AccessMode, ...]:
-    if not modes:
-        raise ValueError("expected url, dir or both")
-    return tuple(mode for mode in get_args(AccessMode) if mode in modes)
-
-
-def _known_kind(value: object) -> object:
-    if isinstance(value, str) and value not in get_args(SharedKind):
-        raise ValueError(f"unknown kind '{value}'{nearest(value, get_args(SharedKind))}")
-    return value
-
-
-def _kinds_in_one_order(kinds: tuple[SharedKind, ...]) -> tuple[SharedKind, ...]:
-    if not kinds:
-        raise ValueError("expected at least one of tables, volumes, models and skills")
-    return tuple(kind for kind in get_args(SharedKind) if kind in kinds)
-
-
-_STORABLE = AfterValidator(_storable)
-
-Comment = Annotated[str, StringConstraints(max_length=65_536), _STORABLE]
-DisplayName = Annotated[str, StringConstraints(min_length=1, max_length=255), _STORABLE]
-PropertyKey = Annotated[str, StringConstraints(min_length=1, max_length=255), _STORABLE]
-PropertyValue = Annotated[str, StringConstraints(max_length=1000), _STORABLE]
-Properties = Annotated[dict[PropertyKey, PropertyValue], Field(max_length=50)]
-Required = Annotated[str, StringConstraints(min_length=1), _STORABLE]
-FilterText = Annotated[str, _STORABLE, AfterValidator(_filter)]
-AccessModes = Annotated[tuple[AccessMode, ...], AfterValidator(_in_one_order)]
-_KnownKind = Annotated[SharedKind, BeforeValidator(_known_kind)]
-SharedKinds = Annotated[tuple[_KnownKind, ...], AfterValidator(_kinds_in_one_order)]
-ShareName = Annotated[str, _named("share")]
-SchemaName = Annotated[str, _named("schema")]
-TableName = Annotated[str, _named("table")]
-VolumeName = Annotated[str, _named("volume")]
-ModelName = Annotated[str, _named("model")]
-SkillName = Annotated[str, AfterValidator(_skill)]
-VersionAlias = Annotated[str, _named("alias")]
-VersionNumber = Annotated[int, Field(ge=0, le=_MAX_VERSION)]
-RecipientName = Annotated[str, _named("recipient")]
-NetworkText = Annotated[str, AfterValidator(_network)]
-CatalogName = Annotated[str, Field(description="Name of a configured catalog.")]
-Patterns = tuple[Required, ...]
-Alias = Annotated[str, AfterValidator(_replacement)]
 
 
 class _Entry(BaseModel):
@@ -129,7 +47,7 @@ class TableOptions(_Entry):
     history: bool = Field(default=False, description="Share time travel, streaming and change feeds.")
     change_feed: bool = Field(default=False, description="Share `/changes`; needs `history`.")
     start_version: int = Field(
-        default=0, ge=0, le=_MAX_VERSION, description="Earliest version that recipients can read."
+        default=0, ge=0, le=MAX_VERSION, description="Earliest version that recipients can read."
     )
     partition_filter: FilterText | None = Field(
         default=None, description="Share only these partitions: `country = recipient.country`."
@@ -157,6 +75,7 @@ class TableEntry(TableOptions):
         description="Branch or tag of an Iceberg table to share. Default: the main branch.",
     )
     id: UUID | None = Field(default=None, description="The table's id for clients, if it is added.")
+    tags: Tags = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _ref_can_be_enforced(self) -> Self:
@@ -172,6 +91,7 @@ class AssetEntry(_Entry):
 
     catalog: CatalogName
     comment: Comment | None = Field(default=None, description="For people.")
+    tags: Tags = Field(default_factory=dict)
 
     @property
     def identifier(self) -> str:
@@ -288,6 +208,7 @@ class SchemaEntry(_Entry):
     """A schema of a share: individual tables or an entire schema of a catalog, and other assets."""
 
     comment: Comment | None = Field(default=None, description="For people.")
+    tags: Tags = Field(default_factory=dict)
     tables: dict[TableName, TableEntry] = Field(default_factory=dict, description="Tables by name.")
     source: SchemaSourceEntry | None = Field(
         default=None,
@@ -316,6 +237,7 @@ class ShareEntry(_Entry):
     display_name: DisplayName | None = Field(default=None, description="Shown instead of the name.")
     comment: Comment | None = Field(default=None, description="For recipients.")
     properties: Properties = Field(default_factory=dict, description="Texts for recipients.")
+    tags: Tags = Field(default_factory=dict)
     schemas: dict[SchemaName, SchemaEntry] = Field(default_factory=dict, description="Schemas by name.")
     source: CatalogSourceEntry | None = Field(
         default=None,

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 from pydantic.alias_generators import to_camel
 
-from sluicegate.access.shares_file.models import SchemaName, ShareName, TableName, VersionNumber
+from sluicegate.access.shares_file.values import SchemaName, ShareName, TableName, VersionNumber
 
 
 def _or_nothing(value: object) -> object:

@@ -16,6 +16,7 @@ from sluicegate.api import (
     SluicegateError,
     UnsupportedOperation,
 )
+from sluicegate.database.reads import inherited_tags
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.schema_members import Listing, SchemaMembers, member_id
 
@@ -97,4 +98,5 @@ class SchemaTables(SchemaMembers[ListedTable, SharedTable]):
             start_version=source.start_version,
             partition_filter=source.partition_filter,
             access_modes=source.access_modes,
+            tags=inherited_tags(schema, None),
         )

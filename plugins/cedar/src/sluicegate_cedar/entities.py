@@ -81,7 +81,7 @@ def _table(table: SharedTable) -> Entity:
     if table.ref is not None:
         attributes["ref"] = table.ref
     parent = _uid("Schema", f"{table.share}.{table.schema}")
-    return _entity(resource(table), attributes, parents=(parent,))
+    return _entity(resource(table), attributes, parents=(parent,), tags=table.tags)
 
 
 def _context(principal: Principal, now: datetime) -> dict[str, Any]:
@@ -125,9 +125,9 @@ _NAMES: Final = ("id", "share", "id of share", "schema", "table", "catalog", "id
 SAMPLE: Final = entities(
     Principal("id", "recipient", "bearer", properties={"property": "value"}),
     [
-        SharedTable(*_NAMES),
+        SharedTable(*_NAMES, tags={"tag": "value"}),
         SharedTable(*_NAMES[:4], "branch", *_NAMES[5:], ref="branch"),
-        SharedAsset(*_NAMES, kind="volume"),
+        SharedAsset(*_NAMES, kind="volume", tags={"tag": "value"}),
         SharedAsset(*_NAMES, kind="model"),
         SharedAsset(*_NAMES, kind="skill"),
     ],

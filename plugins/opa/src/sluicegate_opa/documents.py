@@ -67,8 +67,8 @@ def input_document(subject: Subject, tables: Sequence[SharedTable]) -> dict[str,
 
 
 def _table(table: SharedTable) -> dict[str, Any]:
+    # Not the id, which some catalogs return only when a table is read, and not when it is listed.
     return {
-        "id": table.id,
         "kind": table.kind if isinstance(table, SharedAsset) else "table",
         "share": table.share,
         "schema": table.schema,
@@ -78,6 +78,7 @@ def _table(table: SharedTable) -> dict[str, Any]:
         "ref": table.ref,
         "access_modes": table.access_modes,
         "history": table.history,
+        "tags": dict(table.tags),
     }
 
 

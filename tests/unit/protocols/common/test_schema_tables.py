@@ -262,3 +262,16 @@ async def test_a_schema_of_a_catalog_that_is_not_configured_any_more_is_gone() -
     with pytest.raises(NotFound, match=r"^the schema sales.europe no longer exists$") as error:
         await listed(whole(of("orders")), catalog="other")
     assert error.value.detail == "there is no catalog named 'other' in the configuration"
+
+
+async def test_tables_have_the_tags_of_their_schema_and_share() -> None:
+    schemas = whole(of("orders", kind=ByName))
+    share = replace(SCHEMA.share, tags={"region": "us", "owner": "sales"})
+    tagged = replace(SCHEMA, share=share, tags={"region": "eu"})
+    looked_up = await schemas.table(tagged, SOURCE, "orders")
+    assert looked_up is not None
+    assert looked_up.tags == {"region": "eu", "owner": "sales"}
+    [in_listing] = (await schemas.tables(tagged, SOURCE)).ordered
+    assert in_listing == looked_up
+    [other] = (await schemas.tables(replace(tagged, tags={}), SOURCE)).ordered
+    assert other.tags == {"region": "us", "owner": "sales"}

@@ -14,6 +14,7 @@ from sluicegate.api import (
     SharedAsset,
     SharedSchemaSource,
 )
+from sluicegate.database.reads import inherited_tags
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.schema_members import SchemaMembers, member_id
 
@@ -65,4 +66,5 @@ class SchemaAssets(SchemaMembers[ListedAsset, SharedAsset]):
             comment=listed.comment,
             kind=self._asset_kind,
             listed_location=listed.location,
+            tags=inherited_tags(schema, None),
         )

@@ -135,7 +135,7 @@ def test_a_path_is_not_accepted_elsewhere(issued_to: dict[str, Any], sent_by: di
 def test_every_attribute_of_a_share_is_known_to_limit_a_view_or_not() -> None:
     limits = {"id", "share_id", "ref", "start_version", "history", "partition_filter"}
     names = {"share", "schema", "name", "catalog", "identifier", "comment"}
-    checked_by_each_request = {"access_modes", "change_feed"}
+    checked_by_each_request = {"access_modes", "change_feed", "tags"}
     known = limits | names | checked_by_each_request
     assert {field.name for field in fields(SharedTable)} == known
 
@@ -143,7 +143,7 @@ def test_every_attribute_of_a_share_is_known_to_limit_a_view_or_not() -> None:
 def test_what_does_not_limit_the_view_leaves_paths_valid() -> None:
     key = key_of("a", principal=NORTH)
     moved = replace(ACME, properties={"region": "s"}, address="192.0.2.99", name="acme-2")
-    shared = replace(SHARED, comment="new", name="renamed", change_feed=True)
+    shared = replace(SHARED, comment="new", name="renamed", change_feed=True, tags={"a": "b"})
     assert verify(key, moved, shared).path == "a"
 
 
