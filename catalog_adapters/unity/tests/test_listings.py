@@ -154,3 +154,25 @@ async def test_a_listing_that_never_ends_is_given_up(unity: UnityServer, connect
     unity.instead = None
     add(unity, "orders")
     assert await catalog.list_tables("eu") == ["orders"]
+
+
+async def test_properties_are_tags_only_if_they_are_configured(
+    unity: UnityServer, connected: Connected
+) -> None:
+    add(unity, "orders", properties={"class": "secret", "owner": "sales", "number": 1})
+    add(unity, "visits", properties=None)
+    plain, tagging = connected(), connected(tag_properties=["class", "number", "missing"])
+    for catalog, expected in ((plain, {}), (tagging, {"class": "secret"})):
+        orders, visits = await catalog.listed_tables("eu")
+        assert (orders.tags, visits.tags) == (expected, {})
+        page = await catalog.table_page("eu", None)
+        assert [table.tags for table in page.tables] == [expected, {}]
+        assert (await catalog.load_table("eu.orders")).tags == expected
+        assert (await catalog.load_table("eu.visits")).tags == {}
+    asked = [each.query.get("omit_properties") for each in unity.requests if each.query]
+    assert asked == ["true", "true", None, None]
+
+
+async def test_a_table_has_the_name_of_the_listing(unity: UnityServer, connected: Connected) -> None:
+    unity.instead = lambda _: UnityReply.of(table_info("main.eu.orders", "file:///lake/orders"))
+    assert (await connected().load_table("eu.ORDERS")).name == "orders"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from sluicegate.api.budget import Budget
 from sluicegate.api.principals import Principal
@@ -24,6 +24,14 @@ AccessMode = Literal["url", "dir"]
 
 SharedKind = Literal["tables", "volumes", "models", "skills"]
 """What an entire schema of a catalog shares."""
+
+
+_NO_TAGS: Final[Mapping[str, str]] = {}
+
+
+def _no_tags() -> Mapping[str, str]:
+    # One mapping for all, because there can be millions of tables.
+    return _NO_TAGS
 
 
 # --- models that recipients see -------------------------------------------------------------------
@@ -164,7 +172,7 @@ class SharedTable:
     partition_filter: str | None = None
     access_modes: tuple[AccessMode, ...] = ("url",)
     ref: str | None = None
-    tags: Mapping[str, str] = field(default_factory=dict, hash=False)
+    tags: Mapping[str, str] = field(default_factory=_no_tags, hash=False)
 
     @property
     def full_name(self) -> str:
@@ -185,12 +193,13 @@ class ListedTable:
 
     `id` is that of `CatalogTable`, if the listing contains it: a table that is dropped and created
     again has a new id. `created_at` is in epoch milliseconds, if the listing contains it: if the names
-    of tables differ only in case, recipients get the oldest.
+    of tables differ only in case, recipients get the oldest. `tags` are those of `CatalogTable`.
     """
 
     name: str
     id: str | None = None
     created_at: int | None = None
+    tags: Mapping[str, str] = field(default_factory=_no_tags, hash=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +241,9 @@ class CatalogTable:
         refs: Names of its branches and tags; `None` if the catalog does not report them (Iceberg). They
             are not compared, because a table is read in the same way when another branch is added.
         ref: The branch or tag to read; `None` for the main branch. The gateway sets it.
+        name: Its name as listings contain it, without the schema, if it can differ in case from the
+            requested one.
+        tags: Attributes for policies, if listings contain them, too; see `SharedTable`.
     """
 
     id: str
@@ -245,6 +257,8 @@ class CatalogTable:
     metadata_tag: str | None = None
     refs: frozenset[str] | None = field(default=None, compare=False)
     ref: str | None = None
+    name: str | None = field(default=None, compare=False)
+    tags: Mapping[str, str] = field(default_factory=_no_tags, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

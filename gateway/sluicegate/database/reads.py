@@ -159,6 +159,7 @@ async def load_tables(connection: AsyncConnection, schema: Schema) -> list[Share
     found = await connection.execute(
         select(shared_tables).where(shared_tables.c.schema_id == schema.id)
     )
+    inherited = inherited_tags(schema)
     return [
         SharedTable(
             id=row.id,
@@ -175,7 +176,7 @@ async def load_tables(connection: AsyncConnection, schema: Schema) -> list[Share
             partition_filter=row.partition_filter,
             access_modes=tuple(row.access_modes),
             ref=row.ref,
-            tags=inherited_tags(schema, row.tags),
+            tags=_tags(inherited, row.tags),
         )
         for row in _sorted(found)
     ]
@@ -187,6 +188,7 @@ async def load_assets(
     """Return the assets of a kind that a schema declares."""
     mine = (shared_assets.c.schema_id == schema.id, shared_assets.c.kind == kind)
     found = await connection.execute(select(shared_assets).where(*mine))
+    inherited = inherited_tags(schema)
     return [
         SharedAsset(
             id=row.id,
@@ -200,15 +202,19 @@ async def load_assets(
             kind=kind,
             versions=None if row.versions is None else tuple(row.versions),
             aliases=tuple(sorted(row.aliases.items())),
-            tags=inherited_tags(schema, row.tags),
+            tags=_tags(inherited, row.tags),
         )
         for row in _sorted(found)
     ]
 
 
-def inherited_tags(schema: Schema, own: Mapping[str, str] | None) -> Mapping[str, str]:
-    """Return the tags of an entry of a schema. The nearest tag of a name takes precedence."""
-    return {**schema.share.tags, **schema.tags, **(own or {})}
+def inherited_tags(schema: Schema) -> Mapping[str, str]:
+    """Return the tags of a schema's tables. Those of the schema take precedence over its share's."""
+    return {**schema.share.tags, **schema.tags} if schema.tags else schema.share.tags
+
+
+def _tags(inherited: Mapping[str, str], own: Mapping[str, str] | None) -> Mapping[str, str]:
+    return {**inherited, **own} if own else inherited
 
 
 def _sorted(rows: Any) -> list[Row[Any]]:

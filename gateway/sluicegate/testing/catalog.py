@@ -216,6 +216,15 @@ class CatalogBehaviour(InstanceBehaviour):
                 loaded = await listing.load_table(listing.identifier(schema, table.name))
                 assert table.id == loaded.id
 
+    async def test_tables_have_the_tags_of_the_listing(
+        self, listing: Catalog, expected: Expected
+    ) -> None:
+        """Otherwise, a policy would hide tables from listings that recipients can read."""
+        for schema in expected:
+            for table in await listing.listed_tables(schema):
+                loaded = await listing.load_table(listing.identifier(schema, table.name))
+                assert table.tags == loaded.tags
+
     async def test_an_unknown_schema_is_not_found(self, listing: Catalog) -> None:
         with pytest.raises(NotFound):
             await listing.list_tables("no_such_schema")

@@ -7,6 +7,7 @@ import json
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote
@@ -122,6 +123,16 @@ class FirstPageOnly(Inventory):
 class TestFirstPageOnly(TestInventory):
     caught_by = "test_every_page_of_a_listing_is_requested"
     kind = FirstPageOnly
+
+
+class TagsWithoutListing(Inventory):
+    def table(self, found: Mapping[str, str]) -> CatalogTable:
+        return replace(super().table(found), tags={"class": "secret"})
+
+
+class TestTagsWithoutListing(TestInventory):
+    caught_by = "test_tables_have_the_tags_of_the_listing"
+    kind = TagsWithoutListing
 
 
 class FirstPageOfSchemas(Inventory):

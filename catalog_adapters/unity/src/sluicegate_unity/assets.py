@@ -100,6 +100,7 @@ def model_of(name: UnityAssetName, answer: Mapping[str, Any]) -> CatalogAsset:
         id=_identity(answer.get("id"), "model"),
         location=_location(location) if location else None,
         comment=_text(answer.get("comment")),
+        name=_text(answer.get("name")),
     )
 
 

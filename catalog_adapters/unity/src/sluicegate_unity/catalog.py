@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,7 +36,7 @@ from sluicegate_unity.config import UnityConfig
 from sluicegate_unity.names import Names, is_name
 from sluicegate_unity.paging import listed, page_of
 from sluicegate_unity.responses import Refused
-from sluicegate_unity.tables import UnityTable, listed_table, readable, table_of
+from sluicegate_unity.tables import UnityTable, listed_table, readable, table_of, tags_of
 from sluicegate_unity.vending import CredentialDesk
 
 
@@ -47,6 +47,7 @@ class UnityCatalog(Catalog):
         client: Sends requests to the server.
         catalog: The only catalog; `None` for all.
         desk: Requests credentials; `None` if the configured storage has credentials for all tables.
+        tags: Names of the properties that are tags.
     """
 
     finds_by_name = True
@@ -54,18 +55,25 @@ class UnityCatalog(Catalog):
     reason_for_none = "the gateway may lack USE SCHEMA or SELECT"
     reason_for_no_schemas = "the gateway may lack USE CATALOG or USE SCHEMA"
 
-    def __init__(self, client: UnityClient, catalog: str | None, desk: CredentialDesk | None) -> None:
+    def __init__(
+        self,
+        client: UnityClient,
+        catalog: str | None,
+        desk: CredentialDesk | None,
+        tags: Sequence[str] = (),
+    ) -> None:
         self._client = client
         self._catalog = catalog
         self._names = Names(catalog)
         self._desk = desk
+        self._tags = tags
 
     @classmethod
     def configured(cls, config: UnityConfig, context: PluginContext) -> UnityCatalog:
         """Return the catalog of a configuration section."""
         client = UnityClient.configured(context.name, config)
         desk = CredentialDesk(client) if config.credentials == "catalog" else None
-        return cls(client, config.catalog, desk)
+        return cls(client, config.catalog, desk, config.tag_properties)
 
     async def list_schemas(self) -> list[str]:
         """Return names of the schemas, sorted: `schema`, or `catalog.schema` for all catalogs.
@@ -106,7 +114,7 @@ class UnityCatalog(Catalog):
         """
         with self._told(f"schema '{schema}'"):
             entries = listed(self._client, "/tables", "tables", self._tables_of(schema))
-            found = [listed_table(entry) async for entry in entries if readable(entry)]
+            found = [listed_table(entry, self._tags) async for entry in entries if readable(entry)]
         return sorted(found, key=lambda table: table.name)
 
     async def table_page(self, schema: str, token: str | None) -> TablePage:
@@ -119,10 +127,17 @@ class UnityCatalog(Catalog):
         query = self._tables_of(schema)
         with self._told(f"schema '{schema}'"):
             entries, following = await page_of(self._client, "/tables", "tables", query, token)
-        return TablePage([listed_table(entry) for entry in entries if readable(entry)], following)
+        tables = [listed_table(entry, self._tags) for entry in entries if readable(entry)]
+        return TablePage(tables, following)
 
     def _tables_of(self, schema: str) -> Mapping[str, str]:
-        return {**self._within(schema), "omit_columns": "true", "omit_properties": "true"}
+        # Properties are many, and often long.
+        omitted = (
+            {"omit_columns": "true"}
+            if self._tags
+            else {"omit_columns": "true", "omit_properties": "true"}
+        )
+        return {**self._within(schema), **omitted}
 
     def _within(self, schema: str) -> Mapping[str, str]:
         name = self._names.schema(schema)
@@ -188,6 +203,7 @@ class UnityCatalog(Catalog):
             location=volume.location,
             comment=comment if isinstance(comment, str) else None,
             vendor=await self._desk.vendor(volume) if self._desk else None,
+            name=str(answer.get("name")),
         )
 
     async def listed_assets(self, kind: AssetKind, schema: str) -> list[ListedAsset]:
@@ -268,6 +284,8 @@ class UnityCatalog(Catalog):
             latest_version=state.latest_version,
             metadata_location=state.iceberg_metadata,
             vendor=await self._desk.vendor(table) if self._desk else None,
+            name=table.listed_name,
+            tags=tags_of(table.properties, self._tags),
         )
 
     async def _schemas(self, catalog: str) -> list[str]:

@@ -102,6 +102,11 @@ class UnityConfig(CatalogConfig):
         default=None, description="An identity token to exchange."
     )
     oauth2: OAuth2 | None = Field(default=None, description="An OAuth client.")
+    tag_properties: tuple[Annotated[str, Field(min_length=1)], ...] = Field(
+        default=(),
+        description="Names of table properties that are tags for policies, in entirely shared schemas "
+        "and catalogs.",
+    )
     credentials: Literal["catalog", "storage"] = Field(
         default="catalog",
         description="Which credentials are used to read tables: those that the catalog vends, if "

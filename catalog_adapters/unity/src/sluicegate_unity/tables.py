@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ class UnityTable:
         location: The same location, literal and normalized.
         managed: Whether the catalog owns the files; it may also own the commits.
         properties: Registered properties, possibly stale.
+        listed_name: Its name as listings contain it.
     """
 
     name: TableName
@@ -35,6 +36,7 @@ class UnityTable:
     location: str
     managed: bool
     properties: Mapping[str, Any] = field(compare=False)
+    listed_name: str | None = None
 
     @property
     def kind(self) -> str:
@@ -63,13 +65,19 @@ def readable(entry: Mapping[str, Any]) -> bool:
     return _obstacle(entry) is None and is_name(entry.get("name"))
 
 
-def listed_table(entry: Mapping[str, Any]) -> ListedTable:
-    """Return the table that a readable entry of a listing names."""
+def listed_table(entry: Mapping[str, Any], tags: Collection[str] = ()) -> ListedTable:
+    """Return the table that a readable entry of a listing names.
+
+    Args:
+        entry: The entry.
+        tags: Names of the properties that are tags.
+    """
     identity, created = entry.get("table_id"), entry.get("created_at")
     return ListedTable(
         entry["name"],
         identity if isinstance(identity, str) and identity else None,
         created if isinstance(created, int) else None,
+        tags_of(entry.get("properties"), tags),
     )
 
 
@@ -103,7 +111,19 @@ def table_of(name: TableName, answer: Mapping[str, Any]) -> UnityTable:
         location=location,
         managed=answer["table_type"] == "MANAGED",
         properties=properties if isinstance(properties, dict) else {},
+        listed_name=str(answer.get("name")),
     )
+
+
+def tags_of(properties: object, names: Collection[str]) -> Mapping[str, str]:
+    """Return the properties of a table that are tags.
+
+    Args:
+        properties: All properties in a response.
+        names: The configured names.
+    """
+    known = properties if isinstance(properties, dict) else {}
+    return {name: known[name] for name in names if isinstance(known.get(name), str)}
 
 
 def _obstacle(entry: Mapping[str, Any]) -> str | None:

@@ -87,12 +87,15 @@ class CatalogAsset:
             versions, or `None` if there is none.
         comment: A description for recipients.
         vendor: Vends credentials for the asset; `None` for the storage plugin of its location.
+        name: Its name as listings contain it, without the schema, if it can differ in case from the
+            requested one.
     """
 
     id: str
     location: str | None
     comment: str | None = None
     vendor: CredentialVendor | None = None
+    name: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,6 +143,9 @@ class SchemaMembers(ABC, Generic[Listed, Shared]):
                 "try again later",
                 detail=error.for_operators,
             ) from error
+        # Policies decide by name, so a recipient must not choose its case.
+        if known is None and found.name != name:
+            return None
         return self._shared(schema, source, name, found, identifier)
 
     def _listing(
@@ -177,7 +180,7 @@ class SchemaMembers(ABC, Generic[Listed, Shared]):
 
     @abstractmethod
     async def _look_up(self, catalog: Catalog, name: str, identifier: str) -> Listed:
-        """Look up an item, as a listing would contain it."""
+        """Look up an item, and return it as a listing would contain it."""
 
     @abstractmethod
     def _identifier(self, catalog: Catalog, schema: str, name: str) -> str:

@@ -62,7 +62,8 @@ class SchemaTables(SchemaMembers[ListedTable, SharedTable]):
         return await catalog.listed_tables(schema)
 
     async def _look_up(self, catalog: Catalog, name: str, identifier: str) -> ListedTable:
-        return ListedTable(name, (await catalog.load_table(identifier)).id)
+        found = await catalog.load_table(identifier)
+        return ListedTable(found.name or name, found.id, tags=found.tags)
 
     def _identifier(self, catalog: Catalog, schema: str, name: str) -> str:
         return catalog.identifier(schema, name)
@@ -84,6 +85,7 @@ class SchemaTables(SchemaMembers[ListedTable, SharedTable]):
         listed: ListedTable,
         identifier: str,
     ) -> SharedTable:
+        tags = inherited_tags(schema)
         return SharedTable(
             id=member_id(schema, listed),
             share=schema.share.name,
@@ -98,5 +100,5 @@ class SchemaTables(SchemaMembers[ListedTable, SharedTable]):
             start_version=source.start_version,
             partition_filter=source.partition_filter,
             access_modes=source.access_modes,
-            tags=inherited_tags(schema, None),
+            tags={**listed.tags, **tags} if listed.tags else tags,
         )

@@ -13,6 +13,7 @@ from sluicegate.api import (
     Catalog,
     CatalogTable,
     InvalidRequest,
+    ListedTable,
     NotFound,
     PermissionDenied,
     Schema,
@@ -28,6 +29,7 @@ from sluicegate.protocols.common.schema_tables import SchemaTables
 
 SOURCE = SharedSchemaSource("main", "eu")
 SCHEMA = Schema("e", Share("s1", "sales"), "europe", source=SOURCE)
+TAGGED = replace(SCHEMA, tags={"region": "eu"})
 WORDS = "pq: relation tables of db-7.internal is locked"
 
 
@@ -275,3 +277,36 @@ async def test_tables_have_the_tags_of_their_schema_and_share() -> None:
     assert in_listing == looked_up
     [other] = (await schemas.tables(replace(tagged, tags={}), SOURCE)).ordered
     assert other.tags == {"region": "us", "owner": "sales"}
+
+
+class AnyCase(ByName):
+    """A catalog whose lookups ignore case."""
+
+    async def load_table(self, identifier: str) -> CatalogTable:
+        return replace(await super().load_table(identifier.lower()), name=identifier[3:].lower())
+
+
+async def test_recipients_do_not_choose_the_case_of_a_name() -> None:
+    """Policies decide by name."""
+    schemas = whole(of("orders", kind=AnyCase))
+    spelled = await found(schemas, "ORDERS")
+    assert spelled is not None
+    assert (spelled.name, spelled.identifier) == ("orders", "eu.orders")
+    assert spelled == await found(schemas, "orders")
+
+
+async def test_a_table_has_the_same_tags_in_a_listing_and_when_it_is_looked_up() -> None:
+    class Tagging(ByName):
+        async def listed_tables(self, schema: str) -> list[ListedTable]:
+            return [ListedTable("orders", "id of orders", tags=tags)]
+
+        async def load_table(self, identifier: str) -> CatalogTable:
+            return replace(await super().load_table(identifier), tags=tags)
+
+    tags = {"class": "secret", "region": "asia"}
+    schemas = whole(of("orders", kind=Tagging))
+    looked_up = await schemas.table(TAGGED, SOURCE, "orders")
+    assert looked_up is not None
+    # What the provider declares takes precedence.
+    assert looked_up.tags == {"class": "secret", "region": "eu"}
+    assert (await schemas.tables(TAGGED, SOURCE)).ordered == (looked_up,)

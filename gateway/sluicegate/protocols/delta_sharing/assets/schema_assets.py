@@ -33,7 +33,7 @@ class SchemaAssets(SchemaMembers[ListedAsset, SharedAsset]):
 
     async def _look_up(self, catalog: Catalog, name: str, identifier: str) -> ListedAsset:
         found = await catalog.load_asset(self._asset_kind, identifier)
-        return ListedAsset(name, found.id, location=found.location, comment=found.comment)
+        return ListedAsset(found.name or name, found.id, location=found.location, comment=found.comment)
 
     def _identifier(self, catalog: Catalog, schema: str, name: str) -> str:
         return catalog.asset_identifier(self._asset_kind, schema, name)
@@ -66,5 +66,5 @@ class SchemaAssets(SchemaMembers[ListedAsset, SharedAsset]):
             comment=listed.comment,
             kind=self._asset_kind,
             listed_location=listed.location,
-            tags=inherited_tags(schema, None),
+            tags=inherited_tags(schema),
         )

@@ -300,3 +300,14 @@ async def test_without_tables_among_the_kinds_a_schema_has_its_declared_tables()
     assert await resolver.all_tables(ACME, "sales") == []
     with pytest.raises(NotFound, match=r"there is no table 'orders' in sales\.europe"):
         await resolver.table(ACME, "sales", "europe", "orders")
+
+
+async def test_recipients_do_not_choose_the_case_of_a_name() -> None:
+    class AnyCase(ByName):
+        async def load_asset(self, kind: AssetKind, identifier: str) -> CatalogAsset:
+            found = await super().load_asset(kind, identifier.lower())
+            return replace(found, name=identifier[3:].lower())
+
+    resolver = found_in(AnyCase("manuals"))
+    spelled = await resolver.asset(ACME, replace(NAMED, name="MANUALS"))
+    assert (spelled.name, spelled.identifier) == ("manuals", "eu.manuals")
