@@ -82,9 +82,11 @@ class LoadedPolicies:
         is_json = schema_file.suffix == ".json"
         parse = cedarpy.Schema.from_json_str if is_json else cedarpy.Schema.from_str
         schema = _parsed(str(schema_file), parse, text)
-        problems = cedarpy.validate_policies(everything, schema, release_gil=True).errors
+        # A mistake in one policy is reported for each type of entity, in any order.
+        found = cedarpy.validate_policies(everything, schema, release_gil=True).errors
+        problems = {each.policy_id: each.error for each in sorted(found, key=str, reverse=True)}
         if problems:
-            shown = [_problem(self._position(each.policy_id), each.error) for each in problems]
+            shown = [_problem(self._position(id), error) for id, error in sorted(problems.items())]
             more = f"; and {len(shown) - _MOST_PROBLEMS} more" if len(shown) > _MOST_PROBLEMS else ""
             raise ConfigurationError("; ".join(shown[:_MOST_PROBLEMS]) + more)
         _parsed(
