@@ -16,6 +16,7 @@ ALLOWED: Final = frozenset(
 )
 # Packages under another license, and why they may be required all the same.
 EXCEPTIONS: Final = {
+    "cedarpy": "Apache-2.0, according to the file LICENSE in its wheel; its metadata names none",
     "jwcrypto": "LGPL-3.0-or-later; installed unchanged, for the official client of the extra 'demo'",
 }
 # What packages of older metadata write into `License` and classifiers.

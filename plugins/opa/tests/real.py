@@ -41,7 +41,7 @@ def real_server(binary: Path, folder: Path) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     command: list[str | Path] = [
         *(binary, "run", "--server", "--addr", f"127.0.0.1:{port}", "--log-level", "error"),
-        *("--disable-telemetry", "--authentication", "token", "--authorization", "basic"),
+        *("--skip-version-check", "--authentication", "token", "--authorization", "basic"),
         *(folder / name for name in texts),
     ]
     with subprocess.Popen(command) as process:
