@@ -28,6 +28,7 @@ WRONG: Mapping[str, tuple[str, Any]] = {
     "far": ("far contains 2", [0, 2]),
     "negative": ("negative contains -1", [-1]),
     "fraction": ("fraction contains 0.5", [0.5]),
+    "long": ("long := numbers.range(0, 300000)", list(range(300_001))),
     "nested": ("nested contains [0]", [[0]]),
 }
 
