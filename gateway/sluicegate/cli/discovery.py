@@ -22,6 +22,7 @@ MODULES = (
     "plugins",
     "recipient",
     "serve",
+    "share",
     "tables",
     "tasks",
 )

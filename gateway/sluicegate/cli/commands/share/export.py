@@ -1,0 +1,37 @@
+"""`sluicegate share export`."""
+
+from __future__ import annotations
+
+import click
+
+from sluicegate.cli.commands.share.stored import stored_shares
+from sluicegate.cli.output import json_option, print_json
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option(
+    "--recipients",
+    is_flag=True,
+    help="Also export recipients with all of their grants: those of the shares NAME, or all.",
+)
+@json_option
+@click.pass_context
+def export(ctx: click.Context, names: tuple[str, ...], recipients: bool, as_json: bool) -> None:
+    """Print the shares NAME, or all shares, as a shares file that `sluicegate apply` accepts.
+
+    The output declares what the database contains, without options that have their default values. It
+    never contains credentials.
+
+    \b
+    Examples:
+      sluicegate share export sales
+      sluicegate share export --recipients > shares.yaml
+    """
+    from sluicegate.access.shares_file.export import yaml_text
+
+    content = stored_shares(ctx).export(names, recipients=recipients)
+    if as_json:
+        print_json(content)
+    else:
+        click.echo(yaml_text(content), nl=False)

@@ -1,0 +1,35 @@
+"""`sluicegate share show`."""
+
+from __future__ import annotations
+
+import click
+
+from sluicegate.cli.commands.share.stored import stored_shares
+from sluicegate.cli.output import json_option, print_json
+
+
+@click.command()
+@click.argument("name")
+@json_option
+@click.pass_context
+def show(ctx: click.Context, name: str, as_json: bool) -> None:
+    """Show the share NAME: who can read it, and its schemas, tables and assets with their options.
+
+    The output has the keys of a shares file, without options that have their default values. With
+    --json, it has all options, and the ids that recipients see.
+
+    \b
+    Examples:
+      sluicegate share show sales
+      sluicegate share show sales --json
+    """
+    from sluicegate.access.shares_file.export import yaml_text
+
+    stored = stored_shares(ctx)
+    share = stored.find(name)
+    content = {"name": share.names[0], "id": share.id, "recipients": stored.recipients_of(share)}
+    content |= stored.content(share, complete=as_json)
+    if as_json:
+        print_json(content)
+    else:
+        click.echo(yaml_text(content), nl=False)
