@@ -12,8 +12,9 @@ import pytest
 from support.gateways.vending_files import VendingGateway, vending_gateway
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
-from sluicegate.api import Principal, SharedAsset
+from sluicegate.api import Principal, SharedAsset, Unavailable
 from sluicegate.cli.main import run
+from sluicegate.testing.fakes import MemoryVendor
 from sluicegate.vending.entries import LedgerEntry
 
 Command = Callable[..., tuple[int, str, str]]
@@ -147,3 +148,25 @@ def test_the_ledger_shows_the_kind_of_each_asset(
     gateway.served.run(ledger.write(entry))
     _, shown, _ = command("ledger", "--recipient", "other")
     assert "  other      volume  sales.eu.manuals  credentials  " in shown
+
+
+def test_a_deletion_waits_for_the_end_of_all_sessions(
+    command: Command, gateway: VendingGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = command("ledger", "--recipient", "acme", "--json")[1]
+    assert json.loads(before)
+    delete = ("recipient", "delete", "acme", "--sessions", "--yes")
+
+    async def fail(*_: object) -> None:
+        raise Unavailable("the cloud does not respond")
+
+    with monkeypatch.context() as context:
+        context.setattr(MemoryVendor, "end_sessions", fail)
+        code, _, errors = command(*delete)
+    assert (code, "is revoked, but the recipient is not deleted" in errors) == (1, True)
+    assert json.loads(command("recipient", "show", "acme", "--json")[1])["state"] == "revoked"
+    code, shown, _ = command(*delete)
+    assert (code, shown.splitlines()[-1]) == (0, "acme: deleted, with 0 valid tokens")
+    assert "sessions were ended" in shown
+    assert command("recipient", "show", "acme")[0] == 1
+    assert command("ledger", "--recipient", "acme", "--json")[1] == before

@@ -1,0 +1,119 @@
+"""`sluicegate recipient revoke`, `restore` and `delete`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sluicegate.cli.commands.recipient.service import read_details, run_service
+from sluicegate.cli.confirmation import confirm, yes_option
+from sluicegate.cli.context import load_settings, run_async
+from sluicegate.cli.database import open_store
+
+if TYPE_CHECKING:
+    from sluicegate.access.recipients.details import RecipientDetails
+    from sluicegate.config import Settings
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--sessions",
+    is_flag=True,
+    help="Also end its temporary credentials, or print how to end them.",
+)
+@click.pass_context
+def revoke(ctx: click.Context, name: str, sessions: bool) -> None:
+    """Revoke all access of NAME immediately. To restore it, run `rotate` or `restore`.
+
+    Issued presigned URLs and temporary credentials remain valid until they expire. With --sessions, the
+    command ends these credentials, and the URLs signed with them, in storages that support it.
+
+    \b
+    Examples:
+      sluicegate recipient revoke acme
+      sluicegate recipient revoke acme --sessions
+    """
+    settings = load_settings(ctx)
+    ended = run_service(settings, lambda service: service.revoke(name))
+    click.echo(f"{name}: access revoked, with {_valid_tokens(ended)}")
+    if sessions and not _end_sessions(settings, read_details(settings, name)):
+        ctx.exit(1)
+
+
+@click.command()
+@click.argument("name")
+@click.pass_context
+def restore(ctx: click.Context, name: str) -> None:
+    """Restore access of the revoked recipient NAME with tokens of an OIDC issuer.
+
+    Tokens and clients that the gateway issued stay revoked. To issue new ones, run `rotate`.
+
+    \b
+    Example:
+      sluicegate recipient restore acme
+    """
+    run_service(load_settings(ctx), lambda service: service.restore(name))
+    click.echo(f"{name}: access restored")
+
+
+@click.command()
+@click.argument("name")
+@click.option(
+    "--sessions",
+    is_flag=True,
+    help="First end its temporary credentials, or print how to end them.",
+)
+@yes_option
+@click.pass_context
+def delete(ctx: click.Context, name: str, sessions: bool, yes: bool) -> None:
+    """Delete the recipient NAME, with its tokens, OAuth clients and grants.
+
+    The ledger keeps its entries. Issued presigned URLs and temporary credentials remain valid until
+    they expire. With --sessions, the command revokes all access, ends these credentials as `revoke`
+    does, and deletes the recipient only if that succeeds.
+
+    The command prompts for confirmation. If standard input is not a terminal, it requires --yes.
+
+    \b
+    Examples:
+      sluicegate recipient delete acme
+      sluicegate recipient delete acme --sessions --yes
+    """
+    settings = load_settings(ctx)
+    found = read_details(settings, name)
+    confirm(ctx, f"Delete recipient {_described(found)}?", yes=yes, required=True)
+    if sessions:
+        run_service(settings, lambda service: service.revoke(name))
+        if not _end_sessions(settings, found):
+            raise click.ClickException(
+                f"{found.name}: access is revoked, but the recipient is not deleted, because not all "
+                "sessions ended: repeat the command, or delete it without --sessions"
+            )
+    run_async(_delete(settings, found.id))
+    click.echo(f"{found.name}: deleted, with {_valid_tokens(found.valid_credentials)}")
+
+
+async def _delete(settings: Settings, recipient_id: str) -> None:
+    from sluicegate.access.recipients.details import delete_recipient
+
+    async with open_store(settings) as store, store.write() as connection:
+        await delete_recipient(connection, recipient_id)
+
+
+def _end_sessions(settings: Settings, recipient: RecipientDetails) -> bool:
+    from sluicegate.api import Principal
+    from sluicegate.cli.sessions import end_all_sessions
+
+    principal = Principal(recipient.id, recipient.name, "command")
+    return run_async(end_all_sessions(settings, principal))
+
+
+def _described(recipient: RecipientDetails) -> str:
+    shares = f", which can read {', '.join(recipient.shares)}" if recipient.shares else ""
+    return f"{recipient.name} with {_valid_tokens(recipient.valid_credentials)}{shares}"
+
+
+def _valid_tokens(count: int) -> str:
+    return f"{count} valid token{'' if count == 1 else 's'}"

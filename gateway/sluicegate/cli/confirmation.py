@@ -1,0 +1,40 @@
+"""Prompts for confirmation before something is removed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+yes_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
+    "--yes", "-y", is_flag=True, help="Do not prompt for confirmation."
+)
+"""Adds `--yes`, as the parameter `yes`."""
+
+
+def confirm(ctx: click.Context, question: str, *, yes: bool, required: bool = False) -> None:
+    """Prompt for confirmation, if standard input is a terminal. The command ends if the answer is no.
+
+    Args:
+        ctx: The command.
+        question: What will be removed.
+        yes: Whether `--yes` was given: there is no prompt.
+        required: Fail without `--yes` if standard input is not a terminal. Otherwise, continue: a
+            pipeline cannot answer. See docs/adr/0057.
+
+    Raises:
+        ClickException: Confirmation is required, but nobody can answer.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        if required:
+            raise click.ClickException(
+                f"{question} Nobody can answer, because standard input is not a terminal: add --yes"
+            )
+        return
+    if not click.confirm(question, err=True):
+        click.echo("nothing changed", err=True)
+        ctx.exit(1)
