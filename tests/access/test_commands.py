@@ -49,14 +49,16 @@ def command(folder: Path, capfd: pytest.CaptureFixture[str]) -> Command:
 
 def test_apply_shows_what_it_did(command: Command) -> None:
     code, shown, _ = command("apply", "shares.yaml", "--dry-run")
-    assert (code, shown.splitlines()[-1]) == (0, "5 changes to make")
+    assert (code, shown.splitlines()[-1]) == (2, "5 changes to make")
     code, shown, _ = command("apply", "shares.yaml")
     assert (code, shown.splitlines()[0], shown.splitlines()[-1]) == (
         0,
         "+ share sales",
         "5 changes made",
     )
-    assert command("apply", "shares.yaml", "--offline") == (0, "nothing to change\n", "")
+    for options in ((), ("--dry-run",)):
+        unchanged = command("apply", "shares.yaml", "--offline", *options)
+        assert unchanged == (0, "nothing to change\n", "")
 
 
 def test_apply_removes_only_when_told_to(command: Command, folder: Path) -> None:

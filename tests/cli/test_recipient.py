@@ -118,3 +118,13 @@ def test_a_person_is_asked_before_a_deletion(
     assert shown.rstrip("\n").endswith(last)
     assert "Traceback" not in shown
     assert command("recipient", "show", "acme")[0] == left
+
+
+def test_a_person_is_asked_before_a_revocation(command: Command, tmp_path: Path) -> None:
+    code, shown = run_in_terminal("recipient", "revoke", "acme", folder=tmp_path, typed="n\n")
+    assert (code, "Revoke access of recipient acme with 1 valid token" in shown) == (1, True)
+    assert json.loads(command("recipient", "show", "acme", "--json")[1])["state"] == "active"
+    assert command("recipient", "revoke", "acme")[:2] == (
+        0,
+        "acme: access revoked, with 1 valid token\n",
+    )

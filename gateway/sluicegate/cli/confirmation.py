@@ -14,6 +14,11 @@ yes_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
 """Adds `--yes`, as the parameter `yes`."""
 
 
+def can_prompt() -> bool:
+    """Whether standard input is a terminal."""
+    return sys.stdin.isatty()
+
+
 def confirm(ctx: click.Context, question: str, *, yes: bool, required: bool = False) -> None:
     """Prompt for confirmation, if standard input is a terminal. The command ends if the answer is no.
 
@@ -29,7 +34,7 @@ def confirm(ctx: click.Context, question: str, *, yes: bool, required: bool = Fa
     """
     if yes:
         return
-    if not sys.stdin.isatty():
+    if not can_prompt():
         if required:
             raise click.ClickException(
                 f"{question} Nobody can answer, because standard input is not a terminal: add --yes"

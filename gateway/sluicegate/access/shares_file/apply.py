@@ -43,6 +43,7 @@ async def apply_shares_file(
     *,
     prune: bool = False,
     dry_run: bool = False,
+    expected: Difference | None = None,
     now: Callable[[], int] = epoch_ms,
     also: Callable[[AsyncConnection], Awaitable[object]] | None = None,
 ) -> Difference:
@@ -53,6 +54,7 @@ async def apply_shares_file(
         file: The shares file.
         prune: Remove the shares and recipients that the file does not contain.
         dry_run: Return the difference without applying it.
+        expected: Apply only these changes, which were confirmed.
         now: Epoch milliseconds.
         also: Further writes in the same transaction, after those of the file; not for a dry run.
 
@@ -60,8 +62,8 @@ async def apply_shares_file(
         The changes that were made, or that would be made.
 
     Raises:
-        ConfigurationError: A recipient is granted a share that does not exist, or a table has the id of
-            another table.
+        ConfigurationError: A recipient is granted a share that does not exist, a table has the id of
+            another table, or the changes are not the expected ones.
         Unavailable: The database does not respond.
     """
     if dry_run:
@@ -69,6 +71,11 @@ async def apply_shares_file(
             return (await _compare(connection, file, prune=prune))[1]
     async with store.write() as connection:
         stored, difference = await _compare(connection, file, prune=prune)
+        if expected is not None and difference.changes != expected.changes:
+            raise ConfigurationError(
+                "the database has changed since the differences were shown; nothing was applied: run "
+                "the command again"
+            )
         if difference.changes:
             await _Writer(connection, stored, now()).write(difference.changes)
         if also is not None:

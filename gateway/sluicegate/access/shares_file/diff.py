@@ -37,6 +37,11 @@ class Difference:
     changes: tuple[Change, ...]
     untouched: tuple[Entry, ...]
 
+    @property
+    def removals(self) -> int:
+        """The number of entries that are removed."""
+        return sum(change.after is None for change in self.changes)
+
 
 def compare(stored: Entries, declared: Entries, *, prune: bool) -> Difference:
     """The difference between the database and a shares file.
@@ -60,6 +65,18 @@ def compare(stored: Entries, declared: Entries, *, prune: bool) -> Difference:
     changes.sort(key=lambda change: (ORDER.index(change.entry.kind), change.entry.key))
     untouched.sort(key=lambda entry: entry.key)
     return Difference(tuple(changes), tuple(untouched))
+
+
+def describe(difference: Difference) -> Iterator[dict[str, Any]]:
+    """The changes as values for JSON: the entry, and the fields that matter before and after."""
+    for change in difference.changes:
+        before, after = change.before, change.after
+        yield {
+            "action": "add" if before is None else "remove" if after is None else "change",
+            "kind": change.entry.kind,
+            "name": list(change.entry.names),
+            "fields": {} if after is None else dict(_changed_fields(before, after)),
+        }
 
 
 def render(difference: Difference) -> Iterator[str]:
@@ -94,16 +111,23 @@ def _title(entry: Entry) -> str:
 
 
 def _field_lines(before: Entry | None, after: Entry) -> Iterator[str]:
+    for name, change in _changed_fields(before, after):
+        shown = _shown(name, change["after"])
+        old = "" if before is None else f"{_shown(name, change['before'])} → "
+        yield f"    {name}: {old}{shown}"
+
+
+def _changed_fields(before: Entry | None, after: Entry) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The fields of an added entry that are set, or those of a changed one that differ."""
     if before is None:
         for name, value in _as_written(after.kind, after.values):
             if value:
-                yield f"    {name}: {_shown(name, value)}"
+                yield name, {"before": None, "after": value}
         return
     old, new = (dict(_as_written(entry.kind, _fields(entry))) for entry in (before, after))
     for name in {**old, **new}:
-        was, will_be = old.get(name), new.get(name)
-        if was != will_be:
-            yield f"    {name}: {_shown(name, was)} → {_shown(name, will_be)}"
+        if old.get(name) != new.get(name):
+            yield name, {"before": old.get(name), "after": new.get(name)}
 
 
 def _as_written(kind: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

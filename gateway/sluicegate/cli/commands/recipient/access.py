@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sluicegate.cli.commands.recipient.service import read_details, run_service
-from sluicegate.cli.confirmation import confirm, yes_option
+from sluicegate.cli.confirmation import can_prompt, confirm, yes_option
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
 
@@ -23,19 +23,25 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Also end its temporary credentials, or print how to end them.",
 )
+@yes_option
 @click.pass_context
-def revoke(ctx: click.Context, name: str, sessions: bool) -> None:
+def revoke(ctx: click.Context, name: str, sessions: bool, yes: bool) -> None:
     """Revoke all access of NAME immediately. To restore it, run `rotate` or `restore`.
 
     Issued presigned URLs and temporary credentials remain valid until they expire. With --sessions, the
     command ends these credentials, and the URLs signed with them, in storages that support it.
 
+    If standard input is a terminal, the command prompts for confirmation, unless --yes is given.
+
     \b
     Examples:
       sluicegate recipient revoke acme
-      sluicegate recipient revoke acme --sessions
+      sluicegate recipient revoke acme --sessions --yes
     """
     settings = load_settings(ctx)
+    if not yes and can_prompt():
+        question = f"Revoke access of recipient {_described(read_details(settings, name))}?"
+        confirm(ctx, question, yes=yes)
     ended = run_service(settings, lambda service: service.revoke(name))
     click.echo(f"{name}: access revoked, with {_valid_tokens(ended)}")
     if sessions and not _end_sessions(settings, read_details(settings, name)):
