@@ -141,6 +141,9 @@ def test_tables_lists_what_catalogs_offer(installed: Site, folder: Path, capsys:
     assert capsys.readouterr().out == "a\teu\torders\teu.orders\n"
     assert run(["tables", "b", "us"]) == 0
     assert capsys.readouterr().out == "b\tus\tvisits\tus.visits\n"
+    assert run(["tables", "a", "--json"]) == 0
+    [table] = json.loads(capsys.readouterr().out)
+    assert table == {"catalog": "a", "schema": "eu", "name": "orders", "identifier": "eu.orders"}
 
 
 ASSETS = """

@@ -88,3 +88,22 @@ def test_every_example_is_accepted_by_the_command_that_shows_it(
     # Parses the arguments, and converts their values, without running the command.
     with find(used).make_context(" ".join(used), arguments[len(used) :]) as context:
         assert context.command.name == used[-1]
+
+
+# Commands whose output programs do not read, or that print JSON always.
+WITHOUT_JSON = {
+    "config check": "prints nothing but that a file is valid",
+    "config schema": "prints a JSON Schema",
+    "delegation serve": "runs until a signal",
+    "delegation worker": "runs until a signal",
+    "demo": "shows a person what the gateway does",
+    "serve": "runs until a signal",
+}
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_with_results_prints_them_as_json(path: Names) -> None:
+    command = find(path)
+    if not isinstance(command, click.Group) or command.invoke_without_command:
+        options = {option for parameter in command.params for option in parameter.opts}
+        assert "--json" in options or " ".join(path) in WITHOUT_JSON

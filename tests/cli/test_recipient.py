@@ -128,3 +128,25 @@ def test_a_person_is_asked_before_a_revocation(command: Command, tmp_path: Path)
         0,
         "acme: access revoked, with 1 valid token\n",
     )
+
+
+def test_programs_get_the_result_of_each_change_as_json(command: Command, tmp_path: Path) -> None:
+    created = json.loads(command("recipient", "create", "beta", "--json")[1])
+    assert created.pop("expires_at").endswith("Z")
+    assert created == {"recipient": "beta", "profile": "beta.share", "client_id": None}
+    rotated = json.loads(command("recipient", "rotate", "beta", "--oauth", "--force", "--json")[1])
+    profile = json.loads((tmp_path / "beta.share").read_text())
+    assert rotated["client_id"] == profile["clientId"]
+    revoked = json.loads(command("recipient", "revoke", "beta", "--sessions", "--json")[1])
+    assert revoked == {
+        "recipient": "beta",
+        "state": "revoked",
+        "ended_credentials": 2,
+        "sessions": [],
+    }
+    restored = json.loads(command("recipient", "restore", "beta", "--json")[1])
+    assert restored == {"recipient": "beta", "state": "active"}
+    assert command("recipient", "show", "nobody", "--json")[1:] == (
+        "",
+        "error: there is no recipient 'nobody'; known: acme, beta\n",
+    )

@@ -197,12 +197,13 @@ def test_tasks_are_listed_cancelled_and_tried_again(lake: Lake, capsys: Capture)
     assert command(capsys, "tasks", "cancel", task_id) == "cancelled"
     [listed] = json.loads(command(capsys, "tasks", "list", "--status", "FAILURE", "--json"))
     assert (listed["task_id"], listed["error_code"]) == (task_id, "TASK_CANCELLED")
-    assert command(capsys, "tasks", "retry", task_id) == "SUBMITTED"
+    retried = json.loads(command(capsys, "tasks", "retry", task_id, "--json"))
+    assert (retried["task_id"], retried["status"]) == (task_id, "SUBMITTED")
     assert command(capsys, "tasks", "list", "--realm", "elsewhere").split() == header.split()
     assert command(capsys, "tasks", "prune", "--older-than", "0s") == "pruned 0 tasks"
     other = submit(lake, capsys, "T2")
     command(capsys, "tasks", "cancel", other)
-    assert command(capsys, "tasks", "prune") == "pruned 0 tasks"
+    assert json.loads(command(capsys, "tasks", "prune", "--json")) == {"pruned": 0}
     time.sleep(0.01)
     assert command(capsys, "tasks", "prune", "--older-than", "0s") == "pruned 1 tasks"
     for arguments, told in (

@@ -165,8 +165,11 @@ def test_a_deletion_waits_for_the_end_of_all_sessions(
         code, _, errors = command(*delete)
     assert (code, "is revoked, but the recipient is not deleted" in errors) == (1, True)
     assert json.loads(command("recipient", "show", "acme", "--json")[1])["state"] == "revoked"
-    code, shown, _ = command(*delete)
-    assert (code, shown.splitlines()[-1]) == (0, "acme: deleted, with 0 valid tokens")
-    assert "sessions were ended" in shown
+    code, shown, _ = command(*delete, "--json")
+    assert code == 0
+    deleted = json.loads(shown)
+    [session] = deleted.pop("sessions")
+    assert deleted == {"recipient": "acme", "state": "deleted", "ended_credentials": 0}
+    assert (session["ended"], session["instructions"]) == (True, "the sessions were ended")
     assert command("recipient", "show", "acme")[0] == 1
     assert command("ledger", "--recipient", "acme", "--json")[1] == before

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from sluicegate.api.errors import InvalidRequest
+
 yes_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
     "--yes", "-y", is_flag=True, help="Do not prompt for confirmation."
 )
@@ -30,13 +32,13 @@ def confirm(ctx: click.Context, question: str, *, yes: bool, required: bool = Fa
             pipeline cannot answer. See docs/adr/0057.
 
     Raises:
-        ClickException: Confirmation is required, but nobody can answer.
+        InvalidRequest: Confirmation is required, but nobody can answer.
     """
     if yes:
         return
     if not can_prompt():
         if required:
-            raise click.ClickException(
+            raise InvalidRequest(
                 f"{question} Nobody can answer, because standard input is not a terminal: add --yes"
             )
         return

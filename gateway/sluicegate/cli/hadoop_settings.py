@@ -35,6 +35,30 @@ def describe_issued(file: Path, tokens: Sequence[Mapping[str, Any]]) -> Iterator
     yield from (f"-D{name}={value}" for name, value in properties.items())
 
 
+def issued_as_json(file: Path, tokens: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The output of `sluicegate hadoop-token issue --json`."""
+    path = str(file.absolute())
+    return {
+        "file": path,
+        "environment": {_LOCATION: path},
+        "configuration": {
+            key: value for token in tokens for key, value in token["configuration"].items()
+        },
+        "tokens": [
+            {
+                "service": token["service"],
+                "kind": token["kind"],
+                "expires_at": iso_utc(token["expirationTime"]) if token["expirationTime"] else None,
+                "reused": token["bonded"],
+                "tables": [
+                    {"name": table["name"], "location": table["location"]} for table in token["tables"]
+                ],
+            }
+            for token in tokens
+        ],
+    }
+
+
 def _token(token: Mapping[str, Any]) -> Iterator[str]:
     expires = token["expirationTime"]
     until = f"expires {iso_utc(expires)}" if expires else "does not expire"

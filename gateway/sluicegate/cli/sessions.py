@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,37 +16,49 @@ if TYPE_CHECKING:
     from sluicegate.vending.sessions import SessionsOutcome
 
 
-async def end_all_sessions(settings: Settings, principal: Principal) -> bool:
-    """End a recipient's sessions in every storage, and print the outcomes.
-
-    Returns:
-        Whether no storage failed.
-    """
+async def end_all_sessions(settings: Settings, principal: Principal) -> list[SessionsOutcome]:
+    """End a recipient's sessions in every storage that vends, and return the outcomes."""
     from sluicegate.plugins import Instances, Registry, configure
     from sluicegate.plugins.context import NoLinks
     from sluicegate.vending.sessions import end_sessions
 
     registry = Registry.load(settings)
     instances = Instances(registry, configure(settings, registry), links=NoLinks)
-    told, complete = False, True
     try:
-        async for outcome in end_sessions(instances, principal, epoch_ms()):
-            told = True
-            complete = _tell(outcome) and complete
+        return [each async for each in end_sessions(instances, principal, epoch_ms())]
     finally:
         await instances.aclose()
-    if not told:
+
+
+def print_outcomes(outcomes: Sequence[SessionsOutcome], *, errors_only: bool = False) -> None:
+    """Print what happened in each storage, its errors on standard error."""
+    for outcome in outcomes:
+        place = f"storage '{outcome.storage}'"
+        if outcome.error is not None:
+            reason = f": {outcome.error.detail}" if outcome.error.detail else ""
+            click.echo(f"{place}: {outcome.error}{reason}", err=True)
+        elif outcome.ended is not None and not errors_only:
+            applied = outcome.ended.applied
+            done = "sessions ended" if applied else "an administrator must end the sessions"
+            click.echo(f"{place}: {done}\n{outcome.ended.instructions}")
+    if not outcomes and not errors_only:
         click.echo("no configured storage vends credentials: there are no sessions to end")
-    return complete
 
 
-def _tell(outcome: SessionsOutcome) -> bool:
-    place = f"storage '{outcome.storage}'"
-    if outcome.ended is not None:
-        done = "sessions ended" if outcome.ended.applied else "an administrator must end the sessions"
-        click.echo(f"{place}: {done}\n{outcome.ended.instructions}")
-        return True
-    error = outcome.error
-    reason = f": {error.detail}" if error and error.detail else ""
-    click.echo(f"{place}: {error}{reason}", err=True)
-    return isinstance(error, UnsupportedOperation)  # those sessions only expire
+def are_complete(outcomes: Sequence[SessionsOutcome]) -> bool:
+    """Whether no storage failed. Where sessions only expire, nothing could be done."""
+    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+    return all(isinstance(error, UnsupportedOperation) for error in errors)
+
+
+def outcomes_as_json(outcomes: Sequence[SessionsOutcome]) -> list[dict[str, Any]]:
+    """The outcomes as values for JSON."""
+    return [
+        {
+            "storage": outcome.storage,
+            "ended": outcome.ended is not None and outcome.ended.applied,
+            "instructions": outcome.ended and outcome.ended.instructions,
+            "error": outcome.error and outcome.error.for_operators,
+        }
+        for outcome in outcomes
+    ]

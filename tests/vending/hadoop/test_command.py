@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,11 @@ def test_appending_keeps_what_the_file_has(lake: HadoopLake, tmp_path: Path) -> 
     again = lake.command(ORDERS, "-o", str(path), "--append")
     assert "expires" in again.stdout
     assert ", reused" in again.stdout
+    issued = json.loads(lake.command(ORDERS, "-o", str(path), "--append", "--json").stdout)
+    assert issued["file"] == issued["environment"]["HADOOP_TOKEN_FILE_LOCATION"] == str(path)
+    [reused] = issued["tokens"]
+    assert (reused["service"], reused["reused"]) == ("s3a://lake", True)
+    assert reused["tables"] == [{"name": ORDERS, "location": "s3a://lake/orders"}]
     assert TokenFile.decode(path.read_bytes()) == first
 
 
@@ -134,6 +140,13 @@ def test_a_file_is_shown_without_its_secrets(tmp_path: Path) -> None:
     assert shown.exit_code == 0
     assert "layout:     B (hadoop-aws 3.5 and later)" in shown.stdout
     assert "a secret key" not in shown.stdout
+    printed = CliRunner().invoke(build_cli(), ["hadoop-token", "show", str(path), "--json"]).stdout
+    [described] = json.loads(printed)["tokens"]
+    assert (described["service"], described["layout"]) == (
+        token.service,
+        "B (hadoop-aws 3.5 and later)",
+    )
+    assert "a secret key" not in printed
 
 
 def test_the_short_form_and_help_name_both_commands() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sluicegate.api.errors import InvalidRequest
 from sluicegate.cli.confirmation import can_prompt, confirm, yes_option
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
@@ -111,11 +112,11 @@ def _read(file: Path, settings: Settings) -> SharesFile:
         return read_shares_file(file, settings.catalogs)
     content = sys.stdin.buffer.read(_MAX_INPUT + 1)
     if len(content) > _MAX_INPUT:
-        raise click.ClickException(f"standard input has more than {_MAX_INPUT >> 20} MiB")
+        raise InvalidRequest(f"standard input has more than {_MAX_INPUT >> 20} MiB")
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
-        raise click.ClickException("standard input is not UTF-8 text") from None
+        raise InvalidRequest("standard input is not UTF-8 text") from None
     return check_shares_file(parse_document(text, Path("<stdin>")), settings.catalogs)
 
 

@@ -11,6 +11,7 @@ import click
 from sluicegate._util.clock import epoch_ms
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.cli.context import run_async
+from sluicegate.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
     from sluicegate.vending.hadoop.token_file import FileFormat, TokenFile
@@ -73,6 +74,7 @@ def hadoop_token() -> None:
     "--renewer", help="Name of the renewer in the tokens, such as yarn. No one can renew them."
 )
 @click.option("--origin", help="Text that the tokens contain to describe their origin.")
+@json_option
 def issue(
     tables: tuple[str, ...],
     profile: Path,
@@ -81,6 +83,7 @@ def issue(
     append: bool,
     hadoop: str,
     file_format: FileFormat | None,
+    as_json: bool,
     **options: str | None,
 ) -> None:
     """Get one token for each bucket of the tables, and print the settings for Spark and MapReduce.
@@ -92,7 +95,7 @@ def issue(
       sluicegate hadoop-token issue --profile acme.share sales.eu.orders -o token.hdts
       sluicegate hadoop-token issue --profile acme.share sales.eu.visits -o token.hdts --append
     """
-    from sluicegate.cli.hadoop_settings import describe_issued
+    from sluicegate.cli.hadoop_settings import describe_issued, issued_as_json
     from sluicegate.cli.profile_client import ProfileClient
     from sluicegate.config.private_files import new_private_file
     from sluicegate.vending.hadoop.token_file import TokenFile
@@ -107,8 +110,11 @@ def issue(
         issued = TokenFile.decode(base64.b64decode(answer["file"]))
         tokens = {**kept.tokens, **issued.tokens}
         write(TokenFile(tokens, kept.secrets, file_format or kept.format).encode())
-    for line in describe_issued(output, answer["tokens"]):
-        click.echo(line)
+    if as_json:
+        print_json(issued_as_json(output, answer["tokens"]))
+    else:
+        for line in describe_issued(output, answer["tokens"]):
+            click.echo(line)
     for service in sorted(kept.tokens.keys() & issued.tokens.keys()):
         if kept.tokens[service] != issued.tokens[service]:
             click.echo(
@@ -118,17 +124,22 @@ def issue(
 
 @hadoop_token.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-def show(file: Path) -> None:
+@json_option
+def show(file: Path, as_json: bool) -> None:
     """Show the contents of the token file FILE, without its secrets.
 
     \b
     Example:
       sluicegate hadoop-token show token.hdts
     """
-    from sluicegate.vending.hadoop.show import describe
+    from sluicegate.vending.hadoop.show import describe, describe_as_json
     from sluicegate.vending.hadoop.token_file import TokenFile
 
-    for line in describe(TokenFile.decode(file.read_bytes()), epoch_ms()):
+    content, now = TokenFile.decode(file.read_bytes()), epoch_ms()
+    if as_json:
+        print_json(describe_as_json(content, now))
+        return
+    for line in describe(content, now):
         click.echo(line)
 
 

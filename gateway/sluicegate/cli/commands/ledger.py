@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from sluicegate._util.clock import epoch_ms, iso_utc, ms_of, parse_time
 from sluicegate._util.units import parse_duration
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
+from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.tabular import columns
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def register(cli: click.Group) -> None:
     show_default=True,
     help="Maximum number of entries.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @click.pass_context
 def ledger(ctx: click.Context, /, active: bool, as_json: bool, **wanted: Any) -> None:
     """List the URLs, temporary credentials and tokens that recipients received, newest first.
@@ -87,7 +87,7 @@ def ledger(ctx: click.Context, /, active: bool, as_json: bool, **wanted: Any) ->
     query = LedgerQuery(active_at=epoch_ms() if active else None, **wanted)
     entries = run_async(_find(load_settings(ctx), query))
     if as_json:
-        click.echo(json.dumps([_as_json(each) for each in entries], indent=2, ensure_ascii=False))
+        print_json([_as_json(each) for each in entries])
         return
     if not entries:
         click.echo("no entries found", err=True)

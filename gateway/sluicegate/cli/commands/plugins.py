@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sluicegate.cli.context import config_path, given_config_path, load_settings
+from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.tabular import columns
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def register(cli: click.Group) -> None:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @click.pass_context
 def plugins(ctx: click.Context, as_json: bool) -> None:
     """List installed and enabled plugins, and what they provide.
@@ -38,7 +38,7 @@ def plugins(ctx: click.Context, as_json: bool) -> None:
 
     reports = report_plugins(_enabled(ctx))
     if as_json:
-        click.echo(json.dumps([asdict(report) for report in reports], indent=2))
+        print_json([asdict(report) for report in reports])
     else:
         _show(reports)
     if any(report.enabled and report.problem for report in reports):

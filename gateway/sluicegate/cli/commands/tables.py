@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
 from sluicegate.api.errors import SluicegateError
 from sluicegate.cli.context import is_debugging, load_settings, run_async, unexpected
+from sluicegate.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from sluicegate.config import Settings
 
 
+_Show: TypeAlias = Callable[[str, str, str, str], None]
 _ASSETS: Mapping[str, AssetKind] = {"volume": "volume", "model": "model", "skill": "skill"}
 
 
@@ -36,8 +38,11 @@ def register(cli: click.Group) -> None:
     show_default=True,
     help="What to list.",
 )
+@json_option
 @click.pass_context
-def tables(ctx: click.Context, catalog: str | None, schema: str | None, kind: str) -> None:
+def tables(
+    ctx: click.Context, catalog: str | None, schema: str | None, kind: str, as_json: bool
+) -> None:
     """List the tables, or other assets, of all catalogs, of one CATALOG, or of one SCHEMA of it.
 
     Each line has a catalog, a schema, a table or asset, and its identifier for a shares file, separated
@@ -49,15 +54,36 @@ def tables(ctx: click.Context, catalog: str | None, schema: str | None, kind: st
       sluicegate tables
       sluicegate tables lake eu
       sluicegate tables lake eu --kind volume
+      sluicegate tables lake --json
     """
-    if not run_async(_list(load_settings(ctx), catalog, schema, _ASSETS.get(kind))):
+    found: list[dict[str, str]] = []
+    show = _collect(found) if as_json else _print_line
+    complete = run_async(_list(load_settings(ctx), catalog, schema, _ASSETS.get(kind), show))
+    if as_json:
+        print_json(found)
+    if not complete:
         ctx.exit(1)
 
 
+def _print_line(catalog: str, schema: str, name: str, identifier: str) -> None:
+    click.echo("\t".join((catalog, schema, name, identifier)))
+
+
+def _collect(found: list[dict[str, str]]) -> _Show:
+    def collect(catalog: str, schema: str, name: str, identifier: str) -> None:
+        found.append({"catalog": catalog, "schema": schema, "name": name, "identifier": identifier})
+
+    return collect
+
+
 async def _list(
-    settings: Settings, wanted: str | None, schema: str | None, kind: AssetKind | None
+    settings: Settings,
+    wanted: str | None,
+    schema: str | None,
+    kind: AssetKind | None,
+    show: _Show,
 ) -> bool:
-    """Print the tables, and return whether all catalogs were read."""
+    """Show the tables, and return whether all catalogs were read."""
     from sluicegate.plugins import Instances, Registry, configure
     from sluicegate.plugins.context import NoLinks
 
@@ -69,7 +95,7 @@ async def _list(
         for name in names:
             catalog = instances.catalog(name)
             try:
-                complete = await _print_catalog(name, catalog, schema, kind) and complete
+                complete = await _print_catalog(name, catalog, schema, kind, show) and complete
             except Exception as error:
                 if is_debugging():
                     raise
@@ -81,7 +107,7 @@ async def _list(
 
 
 async def _print_catalog(
-    name: str, catalog: Catalog, schema: str | None, kind: AssetKind | None
+    name: str, catalog: Catalog, schema: str | None, kind: AssetKind | None, show: _Show
 ) -> bool:
     try:
         schemas = [schema] if schema else await catalog.list_schemas()
@@ -94,18 +120,20 @@ async def _print_catalog(
     complete = True
     for each in schemas:
         try:
-            await _print_schema(name, catalog, each, kind)
+            await _print_schema(name, catalog, each, kind, show)
         except SluicegateError as error:
             complete = _failed(f"schema '{each}' of catalog '{name}'", error)
     return complete
 
 
-async def _print_schema(name: str, catalog: Catalog, schema: str, kind: AssetKind | None) -> None:
+async def _print_schema(
+    name: str, catalog: Catalog, schema: str, kind: AssetKind | None, show: _Show
+) -> None:
     if kind is not None:
         assets = await catalog.listed_assets(kind, schema)
         for asset in sorted(assets, key=attrgetter("name")):
             identifier = catalog.asset_identifier(kind, schema, asset.name)
-            click.echo("\t".join((name, schema, asset.name, identifier)))
+            show(name, schema, asset.name, identifier)
         _print_left_out_assets(name, schema, kind, assets)
         return
     listed = await catalog.listed_tables(schema)
@@ -113,7 +141,7 @@ async def _print_schema(name: str, catalog: Catalog, schema: str, kind: AssetKin
         place = f"schema '{schema}' of catalog '{name}'"
         click.echo(f"note: {place}: 0 tables: {catalog.reason_for_none}", err=True)
     for table in sorted(listed, key=attrgetter("name")):
-        click.echo("\t".join((name, schema, table.name, catalog.identifier(schema, table.name))))
+        show(name, schema, table.name, catalog.identifier(schema, table.name))
     _print_left_out(name, schema, listed)
 
 

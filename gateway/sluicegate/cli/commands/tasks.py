@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import IO, TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ import click
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
 from sluicegate.cli.durations import DURATION
+from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.tabular import columns
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ def tasks() -> None:
 
 @tasks.command()
 @click.argument("payload", type=click.File("rb"))
+@json_option
 @click.pass_context
-def submit(ctx: click.Context, payload: IO[bytes]) -> None:
+def submit(ctx: click.Context, payload: IO[bytes], as_json: bool) -> None:
     """Submit a task and print its id.
 
     PAYLOAD is a JSON file with the request body of the API; - reads standard input. Submitting the same
@@ -61,7 +62,8 @@ def submit(ctx: click.Context, payload: IO[bytes]) -> None:
       sluicegate tasks submit task.json
     """
     settings, content = load_settings(ctx), payload.read()
-    click.echo(run_async(_submit(settings, content)).id)
+    task = run_async(_submit(settings, content))
+    _print_task(task, task.id, as_json=as_json)
 
 
 @tasks.command(name="list")
@@ -72,7 +74,7 @@ def submit(ctx: click.Context, payload: IO[bytes]) -> None:
 @click.option(
     "--limit", type=click.IntRange(1), default=100, show_default=True, help="Maximum number of tasks."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @click.pass_context
 def list_(ctx: click.Context, /, realm: str | None, as_json: bool, **wanted: Any) -> None:
     """List tasks, newest first.
@@ -87,7 +89,7 @@ def list_(ctx: click.Context, /, realm: str | None, as_json: bool, **wanted: Any
     query = TaskFilter(realms=None if realm is None else (realm,), **wanted)
     found = run_async(_find(load_settings(ctx), query))
     if as_json:
-        _print([_record(each) for each in found])
+        print_json([_record(each) for each in found])
         return
     for line in columns(_HEADER, [_row(each) for each in found]):
         click.echo(line)
@@ -95,21 +97,23 @@ def list_(ctx: click.Context, /, realm: str | None, as_json: bool, **wanted: Any
 
 @tasks.command()
 @click.argument("task_id", metavar="ID")
+@json_option
 @click.pass_context
-def show(ctx: click.Context, task_id: str) -> None:
-    """Print the complete record of a task, with its history, as JSON.
+def show(ctx: click.Context, task_id: str, as_json: bool) -> None:
+    """Print the complete record of a task, with its history, as JSON, also without --json.
 
     \b
     Example:
       sluicegate tasks show 2f6c1d0e-8a41-4f5b-9c3d-7e1b0a9d4c62
     """
-    _print(run_async(_show(load_settings(ctx), task_id)))
+    print_json(run_async(_show(load_settings(ctx), task_id)))
 
 
 @tasks.command()
 @click.argument("task_id", metavar="ID")
+@json_option
 @click.pass_context
-def cancel(ctx: click.Context, task_id: str) -> None:
+def cancel(ctx: click.Context, task_id: str, as_json: bool) -> None:
     """Cancel a task. If a worker runs it, the worker stops it at its next heartbeat.
 
     \b
@@ -118,13 +122,14 @@ def cancel(ctx: click.Context, task_id: str) -> None:
     """
     task = run_async(_cancel(load_settings(ctx), task_id))
     soon = f"{task.leased_by} stops it at its next heartbeat, unless it completes before"
-    click.echo("cancelled" if task.ended else soon)
+    _print_task(task, "cancelled" if task.ended else soon, as_json=as_json)
 
 
 @tasks.command()
 @click.argument("task_id", metavar="ID")
+@json_option
 @click.pass_context
-def retry(ctx: click.Context, task_id: str) -> None:
+def retry(ctx: click.Context, task_id: str, as_json: bool) -> None:
     """Retry a failed task. Completed stages are not repeated.
 
     The credentials in the payload were deleted; the executor requests new ones from the catalog.
@@ -133,7 +138,8 @@ def retry(ctx: click.Context, task_id: str) -> None:
     Example:
       sluicegate tasks retry 2f6c1d0e-8a41-4f5b-9c3d-7e1b0a9d4c62
     """
-    click.echo(run_async(_retry(load_settings(ctx), task_id)).status)
+    task = run_async(_retry(load_settings(ctx), task_id))
+    _print_task(task, task.status, as_json=as_json)
 
 
 @tasks.command()
@@ -143,8 +149,9 @@ def retry(ctx: click.Context, task_id: str) -> None:
     metavar="AGE",
     help="Minimum age of deleted tasks, such as 90d.  [default: delegation.retention]",
 )
+@json_option
 @click.pass_context
-def prune(ctx: click.Context, older_than: int | None) -> None:
+def prune(ctx: click.Context, older_than: int | None, as_json: bool) -> None:
     """Delete tasks that completed long ago, with their histories. The service also does so every hour.
 
     \b
@@ -154,7 +161,11 @@ def prune(ctx: click.Context, older_than: int | None) -> None:
     """
     settings = load_settings(ctx)
     age = settings.delegation.retention if older_than is None else older_than
-    click.echo(f"pruned {run_async(_prune(settings, age))} tasks")
+    pruned = run_async(_prune(settings, age))
+    if as_json:
+        print_json({"pruned": pruned})
+    else:
+        click.echo(f"pruned {pruned} tasks")
 
 
 @asynccontextmanager
@@ -217,8 +228,12 @@ def _record(task: TaskRecord) -> dict[str, Any]:
     return record(task)
 
 
-def _print(value: Any) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+def _print_task(task: TaskRecord, text: str, *, as_json: bool) -> None:
+    """Print a text about a task, or its record."""
+    if as_json:
+        print_json(_record(task))
+    else:
+        click.echo(text)
 
 
 def _row(task: TaskRecord) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from sluicegate._util.clock import iso_utc
 from sluicegate.api.hadoop_tokens import S3ATokenIdentifier
@@ -30,6 +31,18 @@ def describe(file: TokenFile, now: int) -> Iterator[str]:
     if file.secrets:
         yield ""
         yield f"and secrets of other services: {', '.join(map(_printable, sorted(file.secrets)))}"
+
+
+def describe_as_json(file: TokenFile, now: int) -> dict[str, Any]:
+    """Return the content of a token file for JSON, with the names and texts of `describe`."""
+    return {
+        "format": file.format,
+        "tokens": [
+            {name.replace(" ", "_"): value for name, value in _token(alias, token, now)}
+            for alias, token in file.tokens.items()
+        ],
+        "other_secrets": [_printable(name) for name in sorted(file.secrets)],
+    }
 
 
 def _token(alias: str, token: HadoopToken, now: int) -> Iterator[tuple[str, str]]:

@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sluicegate.api.errors import InvalidRequest
 from sluicegate.cli.commands.recipient.service import read_details, run_service
 from sluicegate.cli.confirmation import can_prompt, confirm, yes_option
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
+from sluicegate.cli.output import json_option, print_json
+from sluicegate.cli.sessions import are_complete, end_all_sessions, outcomes_as_json, print_outcomes
 
 if TYPE_CHECKING:
     from sluicegate.access.recipients.details import RecipientDetails
     from sluicegate.config import Settings
+    from sluicegate.vending.sessions import SessionsOutcome
 
 
 @click.command()
@@ -24,8 +28,9 @@ if TYPE_CHECKING:
     help="Also end its temporary credentials, or print how to end them.",
 )
 @yes_option
+@json_option
 @click.pass_context
-def revoke(ctx: click.Context, name: str, sessions: bool, yes: bool) -> None:
+def revoke(ctx: click.Context, name: str, sessions: bool, yes: bool, as_json: bool) -> None:
     """Revoke all access of NAME immediately. To restore it, run `rotate` or `restore`.
 
     Issued presigned URLs and temporary credentials remain valid until they expire. With --sessions, the
@@ -43,15 +48,22 @@ def revoke(ctx: click.Context, name: str, sessions: bool, yes: bool) -> None:
         question = f"Revoke access of recipient {_described(read_details(settings, name))}?"
         confirm(ctx, question, yes=yes)
     ended = run_service(settings, lambda service: service.revoke(name))
-    click.echo(f"{name}: access revoked, with {_valid_tokens(ended)}")
-    if sessions and not _end_sessions(settings, read_details(settings, name)):
+    if not as_json:
+        click.echo(f"{name}: access revoked, with {_valid_tokens(ended)}")
+    outcomes = []
+    if sessions:
+        outcomes = _end_sessions(settings, read_details(settings, name), quiet=as_json)
+    if as_json:
+        _print_ended(name, "revoked", ended, outcomes)
+    if not are_complete(outcomes):
         ctx.exit(1)
 
 
 @click.command()
 @click.argument("name")
+@json_option
 @click.pass_context
-def restore(ctx: click.Context, name: str) -> None:
+def restore(ctx: click.Context, name: str, as_json: bool) -> None:
     """Restore access of the revoked recipient NAME with tokens of an OIDC issuer.
 
     Tokens and clients that the gateway issued stay revoked. To issue new ones, run `rotate`.
@@ -61,7 +73,10 @@ def restore(ctx: click.Context, name: str) -> None:
       sluicegate recipient restore acme
     """
     run_service(load_settings(ctx), lambda service: service.restore(name))
-    click.echo(f"{name}: access restored")
+    if as_json:
+        print_json({"recipient": name, "state": "active"})
+    else:
+        click.echo(f"{name}: access restored")
 
 
 @click.command()
@@ -72,8 +87,9 @@ def restore(ctx: click.Context, name: str) -> None:
     help="First end its temporary credentials, or print how to end them.",
 )
 @yes_option
+@json_option
 @click.pass_context
-def delete(ctx: click.Context, name: str, sessions: bool, yes: bool) -> None:
+def delete(ctx: click.Context, name: str, sessions: bool, yes: bool, as_json: bool) -> None:
     """Delete the recipient NAME, with its tokens, OAuth clients and grants.
 
     The ledger keeps its entries. Issued presigned URLs and temporary credentials remain valid until
@@ -90,15 +106,20 @@ def delete(ctx: click.Context, name: str, sessions: bool, yes: bool) -> None:
     settings = load_settings(ctx)
     found = read_details(settings, name)
     confirm(ctx, f"Delete recipient {_described(found)}?", yes=yes, required=True)
+    outcomes = []
     if sessions:
         run_service(settings, lambda service: service.revoke(name))
-        if not _end_sessions(settings, found):
-            raise click.ClickException(
+        outcomes = _end_sessions(settings, found, quiet=as_json)
+        if not are_complete(outcomes):
+            raise InvalidRequest(
                 f"{found.name}: access is revoked, but the recipient is not deleted, because not all "
                 "sessions ended: repeat the command, or delete it without --sessions"
             )
     run_async(_delete(settings, found.id))
-    click.echo(f"{found.name}: deleted, with {_valid_tokens(found.valid_credentials)}")
+    if as_json:
+        _print_ended(found.name, "deleted", found.valid_credentials, outcomes)
+    else:
+        click.echo(f"{found.name}: deleted, with {_valid_tokens(found.valid_credentials)}")
 
 
 async def _delete(settings: Settings, recipient_id: str) -> None:
@@ -108,12 +129,20 @@ async def _delete(settings: Settings, recipient_id: str) -> None:
         await delete_recipient(connection, recipient_id)
 
 
-def _end_sessions(settings: Settings, recipient: RecipientDetails) -> bool:
+def _end_sessions(
+    settings: Settings, recipient: RecipientDetails, *, quiet: bool
+) -> list[SessionsOutcome]:
     from sluicegate.api import Principal
-    from sluicegate.cli.sessions import end_all_sessions
 
     principal = Principal(recipient.id, recipient.name, "command")
-    return run_async(end_all_sessions(settings, principal))
+    outcomes = run_async(end_all_sessions(settings, principal))
+    print_outcomes(outcomes, errors_only=quiet)
+    return outcomes
+
+
+def _print_ended(name: str, state: str, credentials: int, outcomes: list[SessionsOutcome]) -> None:
+    shown = {"recipient": name, "state": state, "ended_credentials": credentials}
+    print_json(shown | {"sessions": outcomes_as_json(outcomes)})
 
 
 def _described(recipient: RecipientDetails) -> str:

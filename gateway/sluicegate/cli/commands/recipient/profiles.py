@@ -14,6 +14,7 @@ from sluicegate.api.errors import InvalidRequest
 from sluicegate.cli.commands.recipient.service import run_service
 from sluicegate.cli.context import load_settings
 from sluicegate.cli.durations import DURATION
+from sluicegate.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
     from sluicegate.access.recipients.credentials import IssuedCredential
@@ -53,6 +54,7 @@ def _profile_options(command: Callable[..., None]) -> Callable[..., None]:
 @_kind_option
 @_lifetime_option
 @_profile_options
+@json_option
 @click.pass_context
 def create(
     ctx: click.Context,
@@ -62,6 +64,7 @@ def create(
     token_lifetime: int | None,
     profile: str | None,
     force: bool,
+    as_json: bool,
 ) -> None:
     """Create the recipient NAME and write its profile. To grant shares, run `sluicegate apply`.
 
@@ -71,7 +74,7 @@ def create(
       sluicegate recipient create acme --oauth --profile acme.share
     """
     settings = _reachable(ctx)
-    with _profile_target(profile, name, force=force) as write:
+    with _profile_target(profile, name, force=force, as_json=as_json) as write:
         issued = run_service(
             settings,
             lambda service: service.create(
@@ -89,6 +92,7 @@ def create(
 @_kind_option
 @_lifetime_option
 @_profile_options
+@json_option
 @click.pass_context
 def rotate(
     ctx: click.Context,
@@ -98,6 +102,7 @@ def rotate(
     token_lifetime: int | None,
     profile: str | None,
     force: bool,
+    as_json: bool,
 ) -> None:
     """Issue a new profile for NAME. Its old tokens and clients remain valid for a grace period.
 
@@ -107,7 +112,7 @@ def rotate(
       sluicegate recipient rotate acme --grace 24h --force
     """
     settings = _reachable(ctx)
-    with _profile_target(profile, name, force=force) as write:
+    with _profile_target(profile, name, force=force, as_json=as_json) as write:
         issued = run_service(
             settings,
             lambda service: service.rotate(name, kind=kind, grace=grace, token_lifetime=token_lifetime),
@@ -123,7 +128,7 @@ def _reachable(ctx: click.Context) -> Settings:
 
 @contextmanager
 def _profile_target(
-    profile: str | None, name: str, *, force: bool
+    profile: str | None, name: str, *, force: bool, as_json: bool
 ) -> Iterator[Callable[[Settings, IssuedCredential], None]]:
     """Open the destination of the profile before the token is created, so that no token is lost."""
     from sluicegate.access.recipients.profile import new_profile_file, profile_text
@@ -137,7 +142,11 @@ def _profile_target(
         def write_and_tell(settings: Settings, issued: IssuedCredential) -> None:
             write(profile_text(issued, settings.public_url).encode())
             until = iso_utc(issued.expires_at)
-            click.echo(f"{issued.recipient}: profile written to {path}; it expires {until}")
+            if as_json:
+                shown = {"recipient": issued.recipient, "profile": str(path), "expires_at": until}
+                print_json(shown | {"client_id": issued.client_id})
+            else:
+                click.echo(f"{issued.recipient}: profile written to {path}; it expires {until}")
 
         yield write_and_tell
 
