@@ -92,6 +92,7 @@ def test_every_example_is_accepted_by_the_command_that_shows_it(
 
 # Commands whose output programs do not read, or that print JSON always.
 WITHOUT_JSON = {
+    "completion": "prints a script",
     "config check": "prints nothing but that a file is valid",
     "config schema": "prints a JSON Schema",
     "delegation serve": "runs until a signal",

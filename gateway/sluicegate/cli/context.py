@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 DEFAULT_CONFIG = "gateway.yaml"
 CONFIG_VARIABLE = "SLUICEGATE_CONFIG"
 DEBUG_VARIABLE = "SLUICEGATE_DEBUG"
+COMPLETION_VARIABLE = "_SLUICEGATE_COMPLETE"
+"""Set by completion scripts. Its name follows from that of the command, in click."""
 T = TypeVar("T")
 
 _META_KEY = "sluicegate.config"

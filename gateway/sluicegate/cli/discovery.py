@@ -12,6 +12,7 @@ from sluicegate.cli.context import config_option, config_path, load_settings
 MODULES = (
     "access",
     "apply",
+    "completion",
     "config",
     "delegation",
     "demo",
@@ -47,7 +48,8 @@ class CommandGroup(click.Group):
         try:
             self._add_plugin_commands(ctx)
         except SluicegateError as error:
-            click.echo(f"note: plugin commands are not listed: {error.message}", err=True)
+            if not ctx.resilient_parsing:  # completion is silent
+                click.echo(f"note: plugin commands are not listed: {error.message}", err=True)
         return super().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -67,7 +69,8 @@ class CommandGroup(click.Group):
     def _add_plugin_commands(self, ctx: click.Context) -> None:
         if not config_path(ctx).exists():
             return
-        names = [section.type for section in load_settings(ctx).plugins]
+        settings = load_settings(ctx, warn=not ctx.resilient_parsing)
+        names = [section.type for section in settings.plugins]
         if not names:
             return
         from sluicegate.plugins import Registry

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
 from sluicegate import __version__
 from sluicegate.api.errors import SluicegateError
-from sluicegate.cli.context import config_option, is_debugging, unexpected
+from sluicegate.cli.context import COMPLETION_VARIABLE, config_option, is_debugging, unexpected
 from sluicegate.cli.discovery import CommandGroup
 
 FAILED = 1
@@ -48,6 +50,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     if is_debugging():
         return _invoke(arguments)
+    if os.environ.get(COMPLETION_VARIABLE):
+        with suppress(Exception):  # a message would appear in the middle of the line that is typed
+            return _invoke(arguments)
+        return FAILED
     try:
         return _invoke(arguments)
     except SluicegateError as error:

@@ -10,6 +10,7 @@ import click
 
 from sluicegate._util.clock import epoch_ms, iso_utc, ms_of, parse_time
 from sluicegate._util.units import parse_duration
+from sluicegate.cli.completion import complete_names
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
 from sluicegate.cli.output import json_option, print_json
@@ -52,8 +53,18 @@ def register(cli: click.Group) -> None:
 
 
 @click.command()
-@click.option("--recipient", metavar="NAME", help="Only entries of this recipient.")
-@click.option("--share", metavar="NAME", help="Only entries of this share.")
+@click.option(
+    "--recipient",
+    metavar="NAME",
+    shell_complete=complete_names("recipient"),
+    help="Only entries of this recipient.",
+)
+@click.option(
+    "--share",
+    metavar="NAME",
+    shell_complete=complete_names("share"),
+    help="Only entries of this share.",
+)
 @click.option(
     "--table", metavar="NAME", help="Only entries of TABLE, SCHEMA.TABLE or SHARE.SCHEMA.TABLE."
 )

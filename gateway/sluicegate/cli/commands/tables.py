@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 from sluicegate.api.errors import SluicegateError
+from sluicegate.cli.completion import complete_catalogs
 from sluicegate.cli.context import is_debugging, load_settings, run_async, unexpected
 from sluicegate.cli.output import json_option, print_json
 
@@ -29,7 +30,7 @@ def register(cli: click.Group) -> None:
 
 
 @click.command()
-@click.argument("catalog", required=False)
+@click.argument("catalog", required=False, shell_complete=complete_catalogs())
 @click.argument("schema", required=False)
 @click.option(
     "--kind",

@@ -8,6 +8,7 @@ import click
 
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.cli.commands.recipient.service import read_details, run_service
+from sluicegate.cli.completion import complete_names
 from sluicegate.cli.confirmation import can_prompt, confirm, yes_option
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_names("recipient"))
 @click.option(
     "--sessions",
     is_flag=True,
@@ -60,7 +61,7 @@ def revoke(ctx: click.Context, name: str, sessions: bool, yes: bool, as_json: bo
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_names("recipient"))
 @json_option
 @click.pass_context
 def restore(ctx: click.Context, name: str, as_json: bool) -> None:
@@ -80,7 +81,7 @@ def restore(ctx: click.Context, name: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_names("recipient"))
 @click.option(
     "--sessions",
     is_flag=True,

@@ -11,6 +11,7 @@ import click
 from sluicegate._util.clock import epoch_ms, iso_utc
 from sluicegate._util.units import format_duration
 from sluicegate.cli.commands.recipient.service import read_details, run_service
+from sluicegate.cli.completion import complete_names
 from sluicegate.cli.context import load_settings
 from sluicegate.cli.durations import DURATION
 from sluicegate.cli.output import json_option, print_json
@@ -56,7 +57,7 @@ def list_(ctx: click.Context, within: int | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_names("recipient"))
 @json_option
 @click.pass_context
 def show(ctx: click.Context, name: str, as_json: bool) -> None:

@@ -12,6 +12,7 @@ import click
 from sluicegate._util.clock import iso_utc
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.cli.commands.recipient.service import run_service
+from sluicegate.cli.completion import complete_names
 from sluicegate.cli.context import load_settings
 from sluicegate.cli.durations import DURATION
 from sluicegate.cli.output import json_option, print_json
@@ -85,7 +86,7 @@ def create(
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_names("recipient"))
 @click.option(
     "--grace", type=DURATION, metavar="DURATION", help="How long old ones remain valid, such as 24h."
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from sluicegate.cli.commands.share.stored import stored_shares
+from sluicegate.cli.completion import complete_names
 from sluicegate.cli.output import json_option, print_json
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_names("share"))
 @click.option(
     "--recipients",
     is_flag=True,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from sluicegate.cli.commands.share.stored import stored_shares
+from sluicegate.cli.completion import complete_names
 from sluicegate.cli.output import json_option, print_json
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=complete_names("share"))
 @json_option
 @click.pass_context
 def show(ctx: click.Context, name: str, as_json: bool) -> None:
