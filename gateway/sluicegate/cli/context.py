@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sluicegate.cli.terminal import report
+
 if TYPE_CHECKING:
     from sluicegate.config import Settings
 
@@ -85,7 +87,7 @@ def load_settings_from(ctx: click.Context, path: Path, *, warn: bool = True) -> 
     for warning in settings.source.warnings if warn else ():
         if warning not in warned:
             warned.add(warning)
-            click.echo(f"warning: {warning}", err=True)
+            report("warning", warning)
     return settings
 
 

@@ -8,6 +8,7 @@ import click
 
 from sluicegate.api.errors import SluicegateError
 from sluicegate.cli.context import config_option, config_path, load_settings
+from sluicegate.cli.terminal import report
 
 MODULES = (
     "access",
@@ -43,13 +44,12 @@ class CommandGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands. If the configuration is invalid, those of plugins are left out."""
-        for name in MODULES:
-            self._import(name)
+        self._import_all()
         try:
             self._add_plugin_commands(ctx)
         except SluicegateError as error:
             if not ctx.resilient_parsing:  # completion is silent
-                click.echo(f"note: plugin commands are not listed: {error.message}", err=True)
+                report("note", f"plugin commands are not listed: {error.message}")
         return super().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -58,7 +58,13 @@ class CommandGroup(click.Group):
             self._import(cmd_name)
         elif cmd_name not in self.commands:
             self._add_plugin_commands(ctx)
+            if cmd_name not in self.commands:
+                self._import_all()  # click suggests the most similar of them
         return super().get_command(ctx, cmd_name)
+
+    def _import_all(self) -> None:
+        for name in MODULES:
+            self._import(name)
 
     def _import(self, name: str) -> None:
         if name not in self.commands:

@@ -13,6 +13,7 @@ from sluicegate import __version__
 from sluicegate.api.errors import SluicegateError
 from sluicegate.cli.context import COMPLETION_VARIABLE, config_option, is_debugging, unexpected
 from sluicegate.cli.discovery import CommandGroup
+from sluicegate.cli.terminal import color_choice, report
 
 FAILED = 1
 INTERRUPTED = 130
@@ -32,7 +33,7 @@ def build_cli() -> click.Group:
         name="sluicegate",
         params=[config_option()],
         help=_HELP,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "color": color_choice()},
     )
     return click.version_option(__version__, message="%(prog)s %(version)s")(group)
 
@@ -82,5 +83,5 @@ def _invoke(arguments: Sequence[str] | None) -> int:
 
 def _fail(message: str) -> int:
     for line in message.splitlines() or ["failed"]:
-        click.echo(f"error: {line}", err=True)
+        report("error", line)
     return FAILED

@@ -44,7 +44,12 @@ class _Place:
     source: Source
 
 
-async def check_sources(file: SharesFile, catalogs: Callable[[str], Catalog]) -> list[str]:
+async def check_sources(
+    file: SharesFile,
+    catalogs: Callable[[str], Catalog],
+    *,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+) -> list[str]:
     """Return a line `file:line:column: message` for each source that recipients cannot read now.
 
     Each source causes one request to its catalog, and all requests run concurrently.
@@ -53,9 +58,19 @@ async def check_sources(file: SharesFile, catalogs: Callable[[str], Catalog]) ->
         file: The shares file.
         catalogs: Returns the configured catalog of a name, which limits concurrent requests and their
             time.
+        on_progress: Is called after each response with the number of checked sources, and of all.
     """
     places = list(_places(file))
-    messages = await asyncio.gather(*(_message(place.source, catalogs) for place in places))
+    done = 0
+
+    async def check(source: Source) -> str | None:
+        nonlocal done
+        message = await _message(source, catalogs)
+        done += 1
+        on_progress(done, len(places))
+        return message
+
+    messages = await asyncio.gather(*(check(place.source) for place in places))
     return [
         file.document.problem(place.location, message)
         for place, message in zip(places, messages, strict=True)

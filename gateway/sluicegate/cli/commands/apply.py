@@ -19,6 +19,7 @@ from sluicegate.cli.differences import (
     print_result,
 )
 from sluicegate.cli.output import json_option, print_json
+from sluicegate.cli.terminal import Progress, report
 
 if TYPE_CHECKING:
     from sluicegate.access.shares_file.diff import Difference
@@ -80,9 +81,9 @@ def apply(
     """
     settings = load_settings(ctx)
     shares = _read(file, settings)
-    warnings = [] if offline else run_async(_warnings(settings, shares))
+    warnings = [] if offline else run_async(_warnings(settings, shares, quiet=as_json))
     for line in warnings:
-        click.echo(f"warning: {line}", err=True)
+        report("warning", line)
     shown = None
     if dry_run or (can_prompt() and not yes):
         shown = run_async(_apply(settings, shares, prune=prune, dry_run=True))
@@ -120,7 +121,7 @@ def _read(file: Path, settings: Settings) -> SharesFile:
     return check_shares_file(parse_document(text, Path("<stdin>")), settings.catalogs)
 
 
-async def _warnings(settings: Settings, shares: SharesFile) -> list[str]:
+async def _warnings(settings: Settings, shares: SharesFile, *, quiet: bool) -> list[str]:
     """The problems that the catalogs report for the sources."""
     from sluicegate.access.shares_file.catalog_check import check_sources
     from sluicegate.api.errors import ConfigurationError
@@ -139,7 +140,8 @@ async def _warnings(settings: Settings, shares: SharesFile) -> list[str]:
     except ConfigurationError as error:
         return [f"the sources were not checked: {line}" for line in error.message.splitlines()]
     try:
-        return await check_sources(shares, instances.catalog)
+        with Progress("looking up sources in their catalogs", hidden=quiet) as progress:
+            return await check_sources(shares, instances.catalog, on_progress=progress.update)
     finally:
         await instances.aclose()
 

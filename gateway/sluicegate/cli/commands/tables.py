@@ -12,6 +12,7 @@ from sluicegate.api.errors import SluicegateError
 from sluicegate.cli.completion import complete_catalogs
 from sluicegate.cli.context import is_debugging, load_settings, run_async, unexpected
 from sluicegate.cli.output import json_option, print_json
+from sluicegate.cli.terminal import report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +102,7 @@ async def _list(
                 if is_debugging():
                     raise
                 complete = False
-                click.echo(f"error: catalog '{name}': {unexpected(error)}", err=True)
+                report("error", f"catalog '{name}': {unexpected(error)}")
     finally:
         await instances.aclose()
     return complete
@@ -115,7 +116,7 @@ async def _print_catalog(
     except SluicegateError as error:
         return _failed(f"catalog '{name}'", error)
     if not schemas:
-        click.echo(f"note: catalog '{name}': 0 schemas: {catalog.reason_for_no_schemas}", err=True)
+        report("note", f"catalog '{name}': 0 schemas: {catalog.reason_for_no_schemas}")
     if schema is None:
         _print_unshared_schemas(name, schemas)
     complete = True
@@ -140,7 +141,7 @@ async def _print_schema(
     listed = await catalog.listed_tables(schema)
     if not listed:
         place = f"schema '{schema}' of catalog '{name}'"
-        click.echo(f"note: {place}: 0 tables: {catalog.reason_for_none}", err=True)
+        report("note", f"{place}: 0 tables: {catalog.reason_for_none}")
     for table in sorted(listed, key=attrgetter("name")):
         show(name, schema, table.name, catalog.identifier(schema, table.name))
     _print_left_out(name, schema, listed)
@@ -153,7 +154,7 @@ def _print_unshared_schemas(catalog: str, listed: Sequence[str]) -> None:
 
     for left_out in select_schemas(listed, SharedCatalogSource(catalog)).left_out:
         place = f"schema {left_out.name!r} of catalog '{catalog}'"
-        click.echo(f"note: {place} is not shared by 'from': {left_out.reason}", err=True)
+        report("note", f"{place} is not shared by 'from': {left_out.reason}")
 
 
 def _print_left_out(catalog: str, schema: str, listed: Sequence[ListedTable]) -> None:
@@ -163,7 +164,7 @@ def _print_left_out(catalog: str, schema: str, listed: Sequence[ListedTable]) ->
 
     for left_out in select_tables(listed, SharedSchemaSource(catalog, schema)).left_out:
         place = f"table {left_out.name!r} of schema '{schema}' of catalog '{catalog}'"
-        click.echo(f"note: {place} is not shared by 'from': {left_out.reason}", err=True)
+        report("note", f"{place} is not shared by 'from': {left_out.reason}")
 
 
 def _print_left_out_assets(
@@ -174,11 +175,11 @@ def _print_left_out_assets(
 
     for left_out in select_assets(kind, listed, SharedSchemaSource(catalog, schema)).left_out:
         place = f"{kind} {left_out.name!r} of schema '{schema}' of catalog '{catalog}'"
-        click.echo(f"note: {place} is not shared by 'from': {left_out.reason}", err=True)
+        report("note", f"{place} is not shared by 'from': {left_out.reason}")
 
 
 def _failed(place: str, error: SluicegateError) -> bool:
     # Operators see the details that recipients never see.
     reason = f": {error.detail}" if error.detail else ""
-    click.echo(f"error: {place}: {error.message}{reason}", err=True)
+    report("error", f"{place}: {error.message}{reason}")
     return False

@@ -1,0 +1,67 @@
+"""Colours and progress, for people only: output to files and pipes has neither."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Literal, Self
+
+import click
+
+_LABELS: Mapping[str, str] = {"error": "red", "warning": "yellow", "note": "cyan"}
+_CLEAR_LINE = "\r\x1b[K"
+
+
+def color_choice() -> bool | None:
+    """Whether to print colours, or `None` to print them in terminals.
+
+    Sources: no-color.org for `NO_COLOR`, force-color.org for `FORCE_COLOR`.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return False if os.environ.get("TERM") == "dumb" else None
+
+
+def report(label: Literal["error", "warning", "note"], text: str) -> None:
+    """Print a line with a label on standard error."""
+    shown = click.style(f"{label}:", fg=_LABELS[label])
+    click.echo(f"{shown} {text}", err=True, color=color_choice())
+
+
+class Progress:
+    """A line in the terminal that shows how much is done, and disappears at the end.
+
+    Nothing is shown if standard error is not a terminal, or is one that cannot clear a line.
+
+    Args:
+        title: What is done.
+        hidden: Show nothing.
+    """
+
+    def __init__(self, title: str, *, hidden: bool = False) -> None:
+        self._title = title
+        self._shown = not hidden and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._write("")
+
+    def update(self, done: int, total: int) -> None:
+        """Show the number of items that are done."""
+        self._write(f"{self._title}: {done} of {total}")
+
+    def _write(self, text: str) -> None:
+        if self._shown:
+            sys.stderr.write(f"{_CLEAR_LINE}{text}")
+            sys.stderr.flush()
