@@ -268,4 +268,5 @@ def test_tables_of_an_unknown_catalog_is_an_error(
 ) -> None:
     configure(folder, "catalogs: {a: {type: uc, uri: x}}")
     assert run(["tables", "nope"]) == 1
-    assert "there is no catalog named 'nope'" in capsys.readouterr().err
+    expected = "error: there is no catalog named 'nope' in the configuration; known: "
+    assert capsys.readouterr().err.startswith(expected)

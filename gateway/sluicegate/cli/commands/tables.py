@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from sluicegate.api.errors import SluicegateError
+from sluicegate.api.errors import NotFound, SluicegateError
 from sluicegate.cli.completion import complete_catalogs
 from sluicegate.cli.context import is_debugging, load_settings, run_async, unexpected
 from sluicegate.cli.output import json_option, print_json
@@ -93,7 +93,10 @@ async def _list(
     instances = Instances(registry, configure(settings, registry), links=NoLinks)
     complete = True
     try:
-        names = [wanted] if wanted else list(instances.catalogs)
+        names = list(instances.catalogs)
+        if wanted is not None:
+            _check_catalog(wanted, names)
+            names = [wanted]
         for name in names:
             catalog = instances.catalog(name)
             try:
@@ -106,6 +109,13 @@ async def _list(
     finally:
         await instances.aclose()
     return complete
+
+
+def _check_catalog(name: str, known: Sequence[str]) -> None:
+    from sluicegate.config.yaml import nearest
+
+    if name not in known:
+        raise NotFound(f"there is no catalog named '{name}' in the configuration{nearest(name, known)}")
 
 
 async def _print_catalog(
