@@ -119,3 +119,21 @@ def test_an_unknown_share_is_an_error_with_the_most_similar_name(
         "",
         "error: there is no share 'sale'; did you mean 'sales'?\n",
     )
+
+
+def test_no_text_controls_the_terminal(command: Command, tmp_path: Path) -> None:
+    comment = "one\x1b[2K\ntwo\u202e"
+    shares = {"shares": {"sales": {"comment": comment}}, "recipients": {"acme": {"comment": comment}}}
+    (tmp_path / "odd.yaml").write_text(json.dumps(shares))
+    shown = [
+        command(*arguments)[1]
+        for arguments in (
+            ("apply", "odd.yaml", "--offline"),
+            ("share", "list"),
+            ("recipient", "list"),
+            ("recipient", "show", "acme"),
+        )
+    ]
+    assert all("one\\x1b[2K\\ntwo\\u202e" in each for each in shown)
+    assert not any("\x1b" in each or "\u202e" in each for each in shown)
+    assert json.loads(command("share", "list", "--json")[1])[1]["comment"] == comment

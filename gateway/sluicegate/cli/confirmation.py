@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from sluicegate._util.printable import printable
 from sluicegate.api.errors import InvalidRequest
 
 yes_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
@@ -36,6 +37,7 @@ def confirm(ctx: click.Context, question: str, *, yes: bool, required: bool = Fa
     """
     if yes:
         return
+    question = printable(question)
     if not can_prompt():
         if required:
             raise InvalidRequest(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sluicegate._util.printable import printable
 from sluicegate._util.units import format_duration
 from sluicegate.access.shares_file.entries import Entries, Entry
 from sluicegate.api.assets.models import ASSET_KINDS
@@ -80,7 +81,14 @@ def describe(difference: Difference) -> Iterator[dict[str, Any]]:
 
 
 def render(difference: Difference) -> Iterator[str]:
-    """The difference as lines: `+` added, `~` changed, `-` removed, with the fields that matter."""
+    """The difference as lines: `+` added, `~` changed, `-` removed, with the fields that matter.
+
+    Invisible characters are escaped, so that no text can hide a change on a terminal.
+    """
+    return (printable(line) for line in _lines(difference))
+
+
+def _lines(difference: Difference) -> Iterator[str]:
     for change in difference.changes:
         before, after = change.before, change.after
         sign = "+" if before is None else "-" if after is None else "~"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sluicegate._util.clock import epoch_ms, iso_utc
+from sluicegate._util.printable import printable
 from sluicegate._util.units import format_duration
 from sluicegate.cli.commands.recipient.service import read_details, run_service
 from sluicegate.cli.completion import complete_names
@@ -82,7 +83,7 @@ def show(ctx: click.Context, name: str, as_json: bool) -> None:
         print_json(shown)
         return
     for label, value in _lines(found, identities):
-        click.echo(f"{label + ':':<16}{value}")
+        click.echo(f"{label + ':':<16}{printable(value)}")
     if found.credentials:
         click.echo()
         rows = [_credential_row(each) for each in found.credentials]
