@@ -105,6 +105,22 @@ def test_an_export_is_a_shares_file_that_changes_nothing(
     assert command("apply", "again.yaml", "--prune", "--offline")[1] == "nothing to change\n"
 
 
+def test_tables_keep_their_ids_at_another_gateway(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exported = command("share", "export", "--ids")[1]
+    shown = json.loads(command("share", "show", "sales", "--json")[1])
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.chdir(other)
+    (other / "gateway.yaml").write_text("catalogs: {raw: {type: paths}}\n")
+    (other / "shares.yaml").write_text(exported)
+    assert command("apply", "shares.yaml", "--offline")[0] == 0
+    copied = json.loads(command("share", "show", "sales", "--json")[1])
+    assert copied["id"] != shown["id"]
+    assert copied["schemas"]["eu"]["tables"] == shown["schemas"]["eu"]["tables"]
+
+
 def test_one_share_is_exported_without_recipients(command: Command) -> None:
     exported = command("share", "export", "all")[1]
     assert exported == "shares:\n  all:\n    from:\n      catalog: raw\n"

@@ -100,21 +100,24 @@ class StoredShares:
         """The names of the recipients that are granted a share, sorted."""
         return [grant.names[0] for grant in self._grants_of.get(share.key[1][0], [])]
 
-    def content(self, share: Entry, *, complete: bool = False) -> dict[str, Any]:
+    def content(self, share: Entry, *, complete: bool = False, ids: bool = False) -> dict[str, Any]:
         """A share as in a shares file.
 
         Args:
             share: One of the shares.
             complete: Include options with their default values, and the ids of tables and assets.
+            ids: Include the ids of tables, which a shares file can declare.
         """
         schemas = {
-            schema.names[-1]: self._schema(schema, complete=complete)
+            schema.names[-1]: self._schema(schema, complete=complete, ids=ids)
             for schema in self.within("schema", share.key[1])
         }
         content = _options(share, complete=complete)
         return content | ({"schemas": schemas} if schemas or complete else {})
 
-    def export(self, names: Collection[str] = (), *, recipients: bool = False) -> dict[str, Any]:
+    def export(
+        self, names: Collection[str] = (), *, recipients: bool = False, ids: bool = False
+    ) -> dict[str, Any]:
         """The content of a shares file that declares what the database contains.
 
         Options with their default values are left out. The result never contains credentials.
@@ -123,24 +126,26 @@ class StoredShares:
             names: The shares to export; all if empty.
             recipients: Export recipients, too: all, or those with a grant of one of `names`. Each has
                 all of its grants, because a shares file replaces the grants of its recipients.
+            ids: Export the ids of tables, too.
 
         Raises:
             NotFound: There is no share of a name.
         """
         found = {share.key: share for share in (self.find(name) for name in names)}
         chosen = [found[key] for key in sorted(found)] if names else self.shares
-        content = {"shares": {share.names[0]: self.content(share) for share in chosen}}
+        content = {"shares": {share.names[0]: self.content(share, ids=ids) for share in chosen}}
         if recipients:
             keys = {share.key[1][0] for share in chosen} if names else None
             content["recipients"] = dict(self._recipients(keys))
         return {key: value for key, value in content.items() if value}
 
-    def _schema(self, schema: Entry, *, complete: bool) -> dict[str, Any]:
+    def _schema(self, schema: Entry, *, complete: bool, ids: bool) -> dict[str, Any]:
         content = _options(schema, complete=complete)
         for kind in _WITHIN_SCHEMAS:
+            shows_id = complete or (ids and kind == "table")
             found = {
                 entry.names[-1]: _options(entry, complete=complete)
-                | ({"id": entry.id} if complete else {})
+                | ({"id": entry.id} if shows_id else {})
                 for entry in self.within(kind, schema.key[1])
             }
             if found or complete:

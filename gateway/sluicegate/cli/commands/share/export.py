@@ -16,9 +16,16 @@ from sluicegate.cli.output import json_option, print_json
     is_flag=True,
     help="Also export recipients with all of their grants: those of the shares NAME, or all.",
 )
+@click.option(
+    "--ids",
+    is_flag=True,
+    help="Also export the ids of tables, so that clients recognize them at another gateway.",
+)
 @json_option
 @click.pass_context
-def export(ctx: click.Context, names: tuple[str, ...], recipients: bool, as_json: bool) -> None:
+def export(
+    ctx: click.Context, names: tuple[str, ...], recipients: bool, ids: bool, as_json: bool
+) -> None:
     """Print the shares NAME, or all shares, as a shares file that `sluicegate apply` accepts.
 
     The output declares what the database contains, without options that have their default values. It
@@ -31,7 +38,7 @@ def export(ctx: click.Context, names: tuple[str, ...], recipients: bool, as_json
     """
     from sluicegate.access.shares_file.export import yaml_text
 
-    content = stored_shares(ctx).export(names, recipients=recipients)
+    content = stored_shares(ctx).export(names, recipients=recipients, ids=ids)
     if as_json:
         print_json(content)
     else:
