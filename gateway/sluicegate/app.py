@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 
 from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate._util.lazy import Lazy
+from sluicegate.access.activation.endpoint import ActivationEndpoint
 from sluicegate.access.authentication.assembly import Access
 from sluicegate.access.authentication.oauth.endpoint import TOKEN_PATHS, refusal_response
 from sluicegate.access.authentication.oauth.requests import OAuthError
@@ -269,6 +270,9 @@ class Gateway:
             *sharing,  # first: most requests go here, and each earlier route takes time
             *health_routes(self.readiness.check),
             *self.access.routes(),
+            *ActivationEndpoint(
+                self.store, self.settings.recipients, self.settings.public_url
+            ).routes(),
             *iceberg,
             *content_routes(self.instances.storage, self.keys.derive(_LINKS)),
             openapi_route(self.settings.public_url, PREFIX),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from sluicegate.api.errors import Unauthenticated
 from sluicegate.cli.main import run
 from sluicegate.database import Store
 from sluicegate.testing.fakes import authentication_request as asking
+from sluicegate.testing.secrets import keep_secret
 
 SHARES = """
 shares: {sales: {schemas: {eu: {tables: {orders: {catalog: raw, table: "file:///srv/orders"}}}}}}
@@ -214,3 +216,21 @@ def test_recipients_are_listed_whose_profiles_end_soon(command: Command) -> None
     assert (code, [each["name"] for each in json.loads(shown)]) == (0, ["short"])
     assert "short" not in command("recipient", "list", "--ending", "9d")[1]
     assert command("recipient", "list", "--ending", "soon")[0] == 2
+
+
+def test_an_activation_link_is_printed_alone_and_creates_no_profile(
+    command: Command, folder: Path
+) -> None:
+    code, link, told = command("recipient", "create", "acme", "--activation")
+    assert (code, told.startswith("acme: send this link")) == (0, True)
+    assert re.fullmatch(r"https://share\.example\.com/activate\?token=slga_[0-9a-f]{48}\n", link)
+    code, other, _ = command("recipient", "rotate", "acme", "--activation", "--grace", "1h")
+    assert (code, other != link) == (0, True)
+    assert list(folder.glob("*.share")) == []
+    keep_secret(*(each.strip().partition("=")[2] for each in (link, other)))
+
+
+@pytest.mark.parametrize("verb", ["create", "rotate"])
+def test_an_activation_link_needs_no_profile_file(command: Command, verb: str) -> None:
+    code, _, told = command("recipient", verb, "acme", "--activation", "--profile", "acme.share")
+    assert (code, "leave out --profile" in told) == (2, True)

@@ -20,6 +20,7 @@ from sluicegate.config.yaml import Location
 DEFAULT_DATABASE = "sqlite:///sluicegate.db"
 LONGEST_SIGNED_URL = 7 * 86_400
 LONGEST_ACCESS_TOKEN = 86_400
+LONGEST_ACTIVATION = 30 * 86_400
 # The limits of the session of an assumed role on AWS. Other clouds allow at least this range.
 SHORTEST_CREDENTIALS = 900
 LONGEST_CREDENTIALS = 43_200
@@ -115,6 +116,12 @@ class RecipientSettings(SettingsModel):
         ge=0,
         description="How long before its expiry the gateway warns of the last valid token or OAuth "
         "client of a recipient: in the log, as an event and as a metric. 0 never warns.",
+    )
+    activation_lifetime: Duration = Field(
+        default=3 * 86_400,
+        ge=60,
+        le=LONGEST_ACTIVATION,
+        description="How long an activation link can be used.",
     )
     access_token_lifetime: Duration = Field(
         default=3600,

@@ -19,6 +19,7 @@ from sluicegate.config.private_files import new_private_file
 
 TOKEN_ENDPOINT_PATH = "/oauth/token"  # noqa: S105  (an address)
 ICEBERG_PATH = "/iceberg"
+ACTIVATION_PATH = "/activate"
 _ENDPOINT_PATH = "/delta-sharing"
 
 

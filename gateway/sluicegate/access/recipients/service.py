@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, select
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.recipients.credentials import (
@@ -15,12 +14,16 @@ from sluicegate.access.recipients.credentials import (
     IssuedCredential,
     ValidCredentials,
 )
-from sluicegate.api.errors import InvalidRequest, NotFound
+from sluicegate.access.recipients.rows import (
+    check_lifetime,
+    existing_recipient,
+    insert_recipient,
+    set_revoked,
+    withdraw_links,
+)
 from sluicegate.config.model import LONGEST_TOKEN
-from sluicegate.config.yaml import nearest
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
-from sluicegate.database.names import check_name, name_key
 from sluicegate.database.tables import CredentialKind, grants, recipients, shares
 
 
@@ -92,24 +95,9 @@ class Recipients:
         Raises:
             InvalidRequest: The name breaks a rule or is taken, or the lifetime is out of range.
         """
-        _check(name, token_lifetime)
         async with self._store.write() as connection:
-            if await _find(connection, name):
-                raise InvalidRequest(
-                    f"there is a recipient '{name}' already; rotate it to issue a new token"
-                )
-            recipient_id = str(uuid4())
-            await connection.execute(
-                insert(recipients).values(
-                    id=recipient_id,
-                    key=name_key(name),
-                    name=name,
-                    comment=comment,
-                    token_lifetime=token_lifetime,
-                    allow_from=[],
-                    properties={},
-                    created_at=self._now(),
-                )
+            recipient_id = await insert_recipient(
+                connection, name, comment=comment, token_lifetime=token_lifetime, now=self._now()
             )
             lifetime = token_lifetime or self._token_lifetime
             return await self._credentials.issue(connection, (recipient_id, name), kind, lifetime)
@@ -136,19 +124,19 @@ class Recipients:
             NotFound: The recipient does not exist.
             InvalidRequest: The lifetime is out of range.
         """
-        _check_lifetime(token_lifetime)
+        check_lifetime(token_lifetime)
         grace = self._rotation_grace if grace is None else grace
         async with self._store.write() as connection:
-            recipient = await _existing(connection, name)
+            recipient = await existing_recipient(connection, name)
             await self._credentials.end(connection, recipient.id, self._now() + grace * 1000)
-            await _set_revoked(connection, recipient.id, None)
+            await set_revoked(connection, recipient.id, None)
             lifetime = token_lifetime or recipient.token_lifetime or self._token_lifetime
             lifetime = min(lifetime, LONGEST_TOKEN)  # recipients of earlier versions may have more
             holder = (recipient.id, recipient.name)
             return await self._credentials.issue(connection, holder, kind, lifetime)
 
     async def revoke(self, name: str) -> int:
-        """Revoke all access of a recipient, for all methods of authentication, and its credentials.
+        """Revoke all access of a recipient, its credentials, and its unused activation links.
 
         Returns:
             The number of credentials that were valid.
@@ -157,8 +145,9 @@ class Recipients:
             NotFound: The recipient does not exist.
         """
         async with self._store.write() as connection:
-            recipient = await _existing(connection, name)
-            await _set_revoked(connection, recipient.id, self._now())
+            recipient = await existing_recipient(connection, name)
+            await set_revoked(connection, recipient.id, self._now())
+            await withdraw_links(connection, recipient.id, self._now())
             return await self._credentials.revoke(connection, recipient.id)
 
     async def restore(self, name: str) -> None:
@@ -170,8 +159,8 @@ class Recipients:
             NotFound: The recipient does not exist.
         """
         async with self._store.write() as connection:
-            recipient = await _existing(connection, name)
-            await _set_revoked(connection, recipient.id, None)
+            recipient = await existing_recipient(connection, name)
+            await set_revoked(connection, recipient.id, None)
 
     async def list(self) -> list[RecipientSummary]:
         """All recipients, sorted by casefolded name."""
@@ -198,40 +187,6 @@ def _summary(row: Row[Any], granted: list[str], valid: ValidCredentials) -> Reci
         kinds=valid.kinds,
         expires_at=valid.expires_at,
     )
-
-
-def _check(name: str, token_lifetime: int | None) -> None:
-    try:
-        check_name("recipient", name)
-    except ValueError as error:
-        raise InvalidRequest(str(error)) from None
-    _check_lifetime(token_lifetime)
-
-
-def _check_lifetime(seconds: int | None) -> None:
-    if seconds is not None and not 0 < seconds <= LONGEST_TOKEN:
-        raise InvalidRequest("a token's lifetime is between 1s and 365d")
-
-
-async def _set_revoked(connection: AsyncConnection, recipient_id: str, at: int | None) -> None:
-    kept = {} if at is None else {"last_revoked_at": at}
-    await connection.execute(
-        update(recipients).where(recipients.c.id == recipient_id).values(revoked_at=at, **kept)
-    )
-
-
-async def _find(connection: AsyncConnection, name: str) -> Row[Any] | None:
-    query = select(recipients).where(recipients.c.key == name_key(name))
-    return (await connection.execute(query)).one_or_none()
-
-
-async def _existing(connection: AsyncConnection, name: str) -> Row[Any]:
-    recipient = await _find(connection, name)
-    if recipient is None:
-        query = select(recipients.c.name).order_by(recipients.c.key)
-        known = (await connection.execute(query)).scalars().all()
-        raise NotFound(f"there is no recipient '{name}'{nearest(name, known)}")
-    return recipient
 
 
 async def _shares_by_recipient(connection: AsyncConnection) -> dict[str, list[str]]:

@@ -9,6 +9,7 @@ from sluicegate.http.health import LIVE, READY, READY_BEFORE
 from sluicegate.protocols.derived_files.links import SPACE
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import SPACE as ICEBERG_SPACE
 from sluicegate.protocols.iceberg_rest.file_access.sign_request import ENDPOINT_PATH
+from sluicegate.protocols.openapi.activation import paths as activation
 from sluicegate.protocols.openapi.parameters import in_header, in_path, in_query
 from sluicegate.protocols.openapi.responses import json_answer, refusal, refusals, request_id
 from sluicegate.protocols.openapi.schemas import (
@@ -40,6 +41,7 @@ def paths() -> dict[str, Schema]:
         READY_BEFORE: {"get": _ready("health")},
         TOKEN_ENDPOINT_PATH: {"post": _token("token")},
         ICEBERG_PATH + ICEBERG_TOKENS: {"post": _token("icebergToken")},
+        **activation.paths(),
         "/content/{storage}/{path}": {
             "parameters": [
                 in_path("storage", text("Name of the storage.")),
@@ -116,6 +118,7 @@ def _ready(name: str) -> Schema:
 def schemas() -> dict[str, Schema]:
     """The requests and responses of these endpoints (RFC 6749, sections 4.4 and 5.2)."""
     return {
+        **activation.schemas(),
         "Health": only("status", choice("Always this.", "ok")),
         "TokenRequest": record(
             "The client authenticates here, or with HTTP Basic.",

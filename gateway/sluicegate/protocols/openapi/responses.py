@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 
+from sluicegate.access.activation.links import LinkEnded
 from sluicegate.api import errors
 from sluicegate.http.responses import JSON, NDJSON
 from sluicegate.protocols.delta_sharing.capabilities import HEADER
@@ -22,6 +23,7 @@ _ERRORS: dict[str, tuple[type[errors.SluicegateError], ...]] = {
     "401": (errors.Unauthenticated,),
     "403": (errors.PermissionDenied,),
     "404": (errors.NotFound,),
+    "410": (LinkEnded,),
     "413": (errors.PayloadTooLarge,),
     "429": (errors.RateLimited,),
     "500": (errors.SluicegateError,),

@@ -11,6 +11,7 @@ import click
 
 from sluicegate._util.clock import iso_utc
 from sluicegate.api.errors import InvalidRequest
+from sluicegate.cli.commands.recipient.activation import print_link
 from sluicegate.cli.commands.recipient.service import run_service
 from sluicegate.cli.completion import complete_names
 from sluicegate.cli.context import load_settings
@@ -37,6 +38,11 @@ _kind_option = click.option(
     default="bearer",
     help="Write a profile of version 2, with OAuth client credentials instead of a bearer token.",
 )
+_activation_option = click.option(
+    "--activation",
+    is_flag=True,
+    help="Write no profile; print a link with which the recipient downloads it once.",
+)
 
 
 def _profile_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -54,6 +60,7 @@ def _profile_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--comment", help="Comment shown in lists.")
 @_kind_option
 @_lifetime_option
+@_activation_option
 @_profile_options
 @json_option
 @click.pass_context
@@ -63,6 +70,7 @@ def create(
     comment: str | None,
     kind: CredentialKind,
     token_lifetime: int | None,
+    activation: bool,
     profile: str | None,
     force: bool,
     as_json: bool,
@@ -73,8 +81,17 @@ def create(
     Examples:
       sluicegate recipient create acme --comment "Acme Inc." --token-lifetime 90d
       sluicegate recipient create acme --oauth --profile acme.share
+      sluicegate recipient create acme --activation
     """
     settings = _reachable(ctx)
+    if activation:
+        _check_no_profile(profile, force=force)
+        print_link(
+            settings,
+            lambda links: links.create(name, kind=kind, comment=comment, token_lifetime=token_lifetime),
+            as_json=as_json,
+        )
+        return
     with _profile_target(profile, name, force=force, as_json=as_json) as write:
         issued = run_service(
             settings,
@@ -92,6 +109,7 @@ def create(
 )
 @_kind_option
 @_lifetime_option
+@_activation_option
 @_profile_options
 @json_option
 @click.pass_context
@@ -101,6 +119,7 @@ def rotate(
     grace: int | None,
     kind: CredentialKind,
     token_lifetime: int | None,
+    activation: bool,
     profile: str | None,
     force: bool,
     as_json: bool,
@@ -111,14 +130,28 @@ def rotate(
     Examples:
       sluicegate recipient rotate acme
       sluicegate recipient rotate acme --grace 24h --force
+      sluicegate recipient rotate acme --activation
     """
     settings = _reachable(ctx)
+    if activation:
+        _check_no_profile(profile, force=force)
+        print_link(
+            settings,
+            lambda links: links.rotate(name, kind=kind, grace=grace, token_lifetime=token_lifetime),
+            as_json=as_json,
+        )
+        return
     with _profile_target(profile, name, force=force, as_json=as_json) as write:
         issued = run_service(
             settings,
             lambda service: service.rotate(name, kind=kind, grace=grace, token_lifetime=token_lifetime),
         )
         write(settings, issued)
+
+
+def _check_no_profile(profile: str | None, *, force: bool) -> None:
+    if profile or force:
+        raise click.UsageError("--activation writes no profile: leave out --profile and --force")
 
 
 def _reachable(ctx: click.Context) -> Settings:

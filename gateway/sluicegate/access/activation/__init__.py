@@ -1,0 +1,1 @@
+"""Activation links, with which recipients download their profile once."""

@@ -1,0 +1,152 @@
+"""Serves activation links: a page that changes nothing, and the download, which uses the link."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sluicegate._util.clock import iso_utc
+from sluicegate.access.authentication.oauth.failed_login_throttle import FailedLoginThrottle
+from sluicegate.access.authentication.recipient_checks import check_recipient
+from sluicegate.access.recipients.profile import ACTIVATION_PATH, profile_text
+from sluicegate.api.errors import NotFound, RateLimited, SluicegateError
+from sluicegate.config.settings import RecipientSettings
+from sluicegate.database import Store
+from sluicegate.http.responses import (
+    JSON,
+    as_sluicegate_error,
+    error_response,
+    json_response,
+)
+from sluicegate.telemetry import name_recipient
+
+if TYPE_CHECKING:
+    from sluicegate.access.activation.links import ActivationLinks, Link
+
+log = logging.getLogger(__name__)
+
+_FILE = "config.share"
+_TITLES = {403: "Not allowed from here", 404: "Unknown link", 410: "This link has ended"}
+_DAY = "public, max-age=86400"
+
+
+class ActivationEndpoint:
+    """Responds to browsers with pages, and to other clients with JSON.
+
+    A GET never uses a link, because mail scanners and link previews send it, too.
+
+    Args:
+        store: The open database.
+        settings: Lifetimes of links and credentials.
+        public_url: The URL at which recipients reach the gateway.
+        throttle: Delays requests with unknown tokens.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: RecipientSettings,
+        public_url: str,
+        *,
+        throttle: FailedLoginThrottle | None = None,
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._public_url = public_url
+        self._throttle = throttle or FailedLoginThrottle()
+        self._made: ActivationLinks | None = None
+
+    def routes(self) -> list[Route]:
+        """Return the routes of links and of the pages' style sheet."""
+        return [
+            Route(ACTIVATION_PATH, self._answering(self._show), methods=["GET"]),
+            Route(ACTIVATION_PATH, self._answering(self._use), methods=["POST"]),
+            Route(f"{ACTIVATION_PATH}/style.css", _style, methods=["GET"]),
+        ]
+
+    def _answering(
+        self, handler: Callable[[Request], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            try:
+                return await handler(request)
+            except Exception as error:
+                return await self._refusal(request, as_sluicegate_error(error))
+
+        return answer
+
+    async def _show(self, request: Request) -> Response:
+        from sluicegate.access.activation.page import HEADERS, download_page
+
+        link = await self._link(request)
+        if not _is_browser(request):
+            body = {"recipient": link.recipient.name, "expirationTime": iso_utc(link.expires_at)}
+            return json_response(body, headers=HEADERS)
+        provider = urlsplit(self._public_url).netloc
+        page = download_page(provider, link.recipient.name, link.expires_at)
+        return Response(page, headers=dict(HEADERS), media_type="text/html")
+
+    async def _use(self, request: Request) -> Response:
+        from sluicegate.access.activation.page import HEADERS
+
+        await self._link(request)  # without a transaction that other writers wait for
+        issued = await self._links.use(_token(request))
+        log.info("the activation link of recipient '%s' was used", issued.recipient)
+        profile = profile_text(issued, self._public_url)
+        attached = {"Content-Disposition": f'attachment; filename="{_FILE}"'}
+        return Response(profile, headers={**HEADERS, **attached}, media_type=JSON)
+
+    async def _link(self, request: Request) -> Link:
+        """The link, which can be used now, from this address."""
+        link = await self._links.find(_token(request))
+        name_recipient(link.recipient.name)
+        if link.state == "used":
+            log.warning(
+                "the activation link of recipient '%s' was opened again after its use",
+                link.recipient.name,
+            )
+        link.check_pending()
+        check_recipient(link.recipient, "activation", request.client and request.client.host)
+        return link
+
+    @property
+    def _links(self) -> ActivationLinks:
+        if self._made is None:
+            from sluicegate.access.activation.links import ActivationLinks
+
+            self._made = ActivationLinks(self._store, self._settings)
+        return self._made
+
+    async def _refusal(self, request: Request, error: SluicegateError) -> Response:
+        from sluicegate.access.activation.page import HEADERS, refusal_page
+
+        if isinstance(error, NotFound) and not await self._throttle.delay():
+            error = RateLimited("too many requests with unknown links; try again later")
+        response = error_response(error)
+        response.headers.update(HEADERS)
+        if not _is_browser(request):
+            return response
+        headers = {**response.headers}
+        del headers["content-length"], headers["content-type"]
+        page = refusal_page(_TITLES.get(error.status, "The profile is not available"), error.message)
+        return Response(page, error.status, headers, media_type="text/html")
+
+
+def _token(request: Request) -> str:
+    return request.query_params.get("token", "")
+
+
+def _is_browser(request: Request) -> bool:
+    return "text/html" in request.headers.get("accept", "")
+
+
+async def _style(request: Request) -> Response:
+    from sluicegate.access.activation.page import STYLE
+
+    return Response(STYLE, headers={"Cache-Control": _DAY}, media_type="text/css")

@@ -1,0 +1,269 @@
+"""Creates activation links, and issues the credential of a link when it is used."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import uuid4
+
+from sqlalchemy import Row, delete, insert, select, update
+
+from sluicegate._util.clock import epoch_ms, iso_utc
+from sluicegate.access.recipients.credentials import Credentials, IssuedCredential
+from sluicegate.access.recipients.profile import ACTIVATION_PATH
+from sluicegate.access.recipients.rows import (
+    check_lifetime,
+    existing_recipient,
+    insert_recipient,
+    set_revoked,
+    withdraw_links,
+)
+from sluicegate.access.recipients.secrets import digest
+from sluicegate.api.errors import NotFound, SluicegateError
+from sluicegate.config.model import LONGEST_TOKEN
+from sluicegate.config.settings import RecipientSettings
+from sluicegate.database import Store
+from sluicegate.database.admin_tables import activation_links
+from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.reads import RecipientRecord, load_recipient
+from sluicegate.database.tables import CredentialKind, recipients
+
+LinkState = Literal["pending", "used", "expired", "withdrawn"]
+
+# Hexadecimal, because mail programs end a link before punctuation at its end.
+_TOKEN = re.compile(r"slga_[0-9a-f]{48}")
+_RANDOM_BYTES = 24
+# Used and expired links are stored for this time, so that the error is not "unknown".
+_KEPT_AFTER_END = 90 * 86_400 * 1000
+_ASK = "ask the provider for a new link"
+
+
+class LinkEnded(SluicegateError):
+    """The activation link was used, withdrawn or replaced, or has expired."""
+
+    status = 410
+    code = "ACTIVATION_LINK_ENDED"
+
+
+@dataclass(frozen=True, slots=True)
+class NewLink:
+    """A new activation link. Its token is known only now, because the database stores a digest.
+
+    Attributes:
+        expires_at: Epoch milliseconds.
+    """
+
+    recipient: str
+    token: str = field(repr=False)
+    expires_at: int
+
+    def url(self, public_url: str) -> str:
+        """The link to send. The token is in the query string, which logs and spans leave out."""
+        return f"{public_url.rstrip('/')}{ACTIVATION_PATH}?token={self.token}"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An activation link that exists.
+
+    Attributes:
+        expires_at: Epoch milliseconds.
+        used_at: Epoch milliseconds, or `None`.
+    """
+
+    recipient: RecipientRecord
+    state: LinkState
+    expires_at: int
+    used_at: int | None
+
+    def check_pending(self) -> None:
+        """Check that the link can be used.
+
+        Raises:
+            LinkEnded: It was used or withdrawn, or has expired. The message says when.
+        """
+        if self.state == "used" and self.used_at is not None:
+            at = iso_utc(self.used_at)
+            raise LinkEnded(
+                f"the profile was downloaded with this link at {at}, and a link works only once; if "
+                "you did not download it, tell the provider now, who can revoke it"
+            )
+        if self.state == "expired":
+            raise LinkEnded(f"this link expired at {iso_utc(self.expires_at)}; {_ASK}")
+        if self.state == "withdrawn":
+            raise LinkEnded(f"the provider has withdrawn or replaced this link; {_ASK}")
+
+
+class ActivationLinks:
+    """Creates, reads and uses links.
+
+    Args:
+        store: The open database.
+        settings: Lifetimes of links and credentials, and the grace period of rotations.
+        now: Epoch milliseconds.
+
+    Every method raises `Unavailable` if the database does not respond.
+    """
+
+    def __init__(
+        self, store: Store, settings: RecipientSettings, *, now: Callable[[], int] = epoch_ms
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._credentials = Credentials(now)
+        self._now = now
+
+    async def create(
+        self,
+        name: str,
+        *,
+        kind: CredentialKind = "bearer",
+        comment: str | None = None,
+        token_lifetime: int | None = None,
+    ) -> NewLink:
+        """Create a recipient without a credential, and a link that issues the first one.
+
+        Args:
+            name: As for `Recipients.create`, like the other arguments.
+            kind: A bearer token, or an OAuth client.
+            comment: For people.
+            token_lifetime: Seconds; also for the credentials of later rotations.
+
+        Raises:
+            InvalidRequest: The name breaks a rule or is taken, or the lifetime is out of range.
+        """
+        async with self._store.write() as connection:
+            recipient_id = await insert_recipient(
+                connection, name, comment=comment, token_lifetime=token_lifetime, now=self._now()
+            )
+            return await self._new(connection, (recipient_id, name), kind, token_lifetime, 0)
+
+    async def rotate(
+        self,
+        name: str,
+        *,
+        kind: CredentialKind = "bearer",
+        token_lifetime: int | None = None,
+        grace: int | None = None,
+    ) -> NewLink:
+        """Create a link that issues a new credential. Earlier unused links are withdrawn.
+
+        Existing credentials remain valid until the link is used, and then for the grace period. Access
+        of a revoked recipient is restored now.
+
+        Args:
+            name: An existing recipient.
+            kind: A bearer token or an OAuth client.
+            token_lifetime: Seconds, for this credential only.
+            grace: Seconds for which old credentials remain valid after the link is used.
+
+        Raises:
+            NotFound: The recipient does not exist.
+            InvalidRequest: The lifetime is out of range.
+        """
+        check_lifetime(token_lifetime)
+        grace = self._settings.rotation_grace if grace is None else grace
+        async with self._store.write() as connection:
+            recipient = await existing_recipient(connection, name)
+            await set_revoked(connection, recipient.id, None)
+            await withdraw_links(connection, recipient.id, self._now())
+            holder = recipient.id, recipient.name
+            return await self._new(connection, holder, kind, token_lifetime, grace)
+
+    async def find(self, token: str) -> Link:
+        """Read a link without using it.
+
+        Raises:
+            NotFound: There is no such link.
+        """
+        presented = _digest(token)
+        async with self._store.read() as connection:
+            return await self._link(connection, await _row(connection, presented))
+
+    async def use(self, token: str) -> IssuedCredential:
+        """Issue the credential of a link. Of several concurrent calls, one succeeds.
+
+        Raises:
+            NotFound: There is no such link.
+            LinkEnded: It was used or withdrawn, or has expired.
+        """
+        presented = _digest(token)
+        async with self._store.write() as connection:
+            row = await _row(connection, presented)
+            link = await self._link(connection, row)
+            link.check_pending()
+            now = self._now()
+            await connection.execute(
+                update(activation_links).where(activation_links.c.id == row.id).values(used_at=now)
+            )
+            await self._credentials.end(connection, row.recipient_id, now + row.grace * 1000)
+            holder = row.recipient_id, link.recipient.name
+            lifetime = await self._lifetime(connection, row)
+            return await self._credentials.issue(connection, holder, row.kind, lifetime)
+
+    async def _new(
+        self,
+        connection: AsyncConnection,
+        holder: tuple[str, str],
+        kind: CredentialKind,
+        token_lifetime: int | None,
+        grace: int,
+    ) -> NewLink:
+        now, token = self._now(), f"slga_{secrets.token_hex(_RANDOM_BYTES)}"
+        forgotten = activation_links.c.expires_at < now - _KEPT_AFTER_END
+        await connection.execute(delete(activation_links).where(forgotten))
+        expires_at = now + self._settings.activation_lifetime * 1000
+        await connection.execute(
+            insert(activation_links).values(
+                id=str(uuid4()),
+                recipient_id=holder[0],
+                digest=digest(token),
+                kind=kind,
+                token_lifetime=token_lifetime,
+                grace=grace,
+                created_at=now,
+                expires_at=expires_at,
+            )
+        )
+        return NewLink(holder[1], token, expires_at)
+
+    async def _link(self, connection: AsyncConnection, row: Row[Any]) -> Link:
+        name = select(recipients.c.name).where(recipients.c.id == row.recipient_id)
+        recipient = await load_recipient(connection, (await connection.execute(name)).scalar_one())
+        assert recipient is not None  # noqa: S101 # rows refer to an existing recipient
+        return Link(recipient, self._state(row, recipient), row.expires_at, row.used_at)
+
+    def _state(self, row: Row[Any], recipient: RecipientRecord) -> LinkState:
+        if row.used_at is not None:
+            return "used"
+        if row.withdrawn_at is not None or recipient.revoked_at is not None:
+            return "withdrawn"
+        return "expired" if row.expires_at <= self._now() else "pending"
+
+    async def _lifetime(self, connection: AsyncConnection, row: Row[Any]) -> int:
+        query = select(recipients.c.token_lifetime).where(recipients.c.id == row.recipient_id)
+        of_recipient = (await connection.execute(query)).scalar_one()
+        lifetime = row.token_lifetime or of_recipient or self._settings.token_lifetime
+        return min(int(lifetime), LONGEST_TOKEN)
+
+
+def _digest(token: str) -> bytes:
+    if not _TOKEN.fullmatch(token):
+        raise _unknown()
+    return digest(token)
+
+
+async def _row(connection: AsyncConnection, presented: bytes) -> Row[Any]:
+    # An index is searched for the digest, so the time reveals nothing about other tokens.
+    query = select(activation_links).where(activation_links.c.digest == presented)
+    row = (await connection.execute(query)).one_or_none()
+    if row is None:
+        raise _unknown()
+    return row
+
+
+def _unknown() -> NotFound:
+    return NotFound(f"there is no such activation link: copy all of it, or {_ASK}")
