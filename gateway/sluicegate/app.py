@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from sluicegate._util.background_jobs import BackgroundJobs
@@ -276,8 +276,16 @@ class Gateway:
             *iceberg,
             *content_routes(self.instances.storage, self.keys.derive(_LINKS)),
             openapi_route(self.settings.public_url, PREFIX),
+            *self._admin_routes(),
             *self.registry.routes(self.services.__getitem__),
         ]
+
+    def _admin_routes(self) -> list[Route]:
+        if self.settings.admin is None:
+            return []
+        from sluicegate.admin.assembly import AdminApi
+
+        return AdminApi(self.settings, self.settings.admin, self.keys, self.store).routes()
 
 
 def _table_limits(settings: TableLimitSettings) -> TableLimits:

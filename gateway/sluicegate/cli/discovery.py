@@ -12,6 +12,7 @@ from sluicegate.cli.terminal import report
 
 MODULES = (
     "access",
+    "admin",
     "apply",
     "completion",
     "config",

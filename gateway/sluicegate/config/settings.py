@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, StringConstraints
 
 from sluicegate._util.units import ByteSize, Duration
+from sluicegate.config.admin.settings import AdminSettings
 from sluicegate.config.authentication import AuthenticationSettings
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.config.limits import LimitSettings
@@ -252,6 +253,10 @@ class Settings(SettingsModel):
     cache: CacheSettings = Field(default=CacheSettings(), description="The caches in memory.")
     telemetry: TelemetrySettings = Field(
         default=TelemetrySettings(), description="Traces, metrics and logs."
+    )
+
+    admin: AdminSettings | None = Field(
+        default=None, description="The Admin API. If it is not set, the gateway does not serve it."
     )
 
     _source: Source | None = PrivateAttr(default=None)

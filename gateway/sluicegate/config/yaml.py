@@ -89,6 +89,37 @@ class Document:
         return found
 
 
+class JsonDocument(Document):
+    """Data without positions, such as a request body. Messages start with the path of the value.
+
+    Args:
+        data: Dictionaries, lists and scalars.
+    """
+
+    def __init__(self, data: Any) -> None:
+        super().__init__(Path(), data, {})
+
+    def position(self, location: Sequence[str | int], *, key: bool = False) -> Position:
+        """The same for all values."""
+        return 0, 0
+
+    def problem(self, location: Sequence[str | int], message: str, *, key: bool = False) -> str:
+        """A line `path: message` about a value; the message only, if it contains the path already."""
+        where = ".".join(self.path_to(location))
+        return message if key or message.startswith(where) else f"{where}: {message}"
+
+    def path_to(self, location: Sequence[str | int]) -> tuple[str, ...]:
+        """The part of a location that exists in the data, without union tags that pydantic adds."""
+        found, data = [], self.data
+        for part in location:
+            try:
+                data = data[part]
+            except (KeyError, IndexError, TypeError):
+                continue
+            found.append(str(part))
+        return tuple(found)
+
+
 def read_document(path: Path) -> Document:
     """Read a YAML file.
 

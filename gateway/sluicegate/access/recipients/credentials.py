@@ -101,6 +101,16 @@ class Credentials:
         )
         return ended.rowcount
 
+    async def revoke_one(
+        self, connection: AsyncConnection, recipient_id: str, credential_id: str
+    ) -> bool:
+        """Revoke one credential of a recipient, and return whether it was valid."""
+        mine = and_(tokens.c.recipient_id == recipient_id, tokens.c.id == credential_id)
+        ended = await connection.execute(
+            update(tokens).where(mine, self._is_valid()).values(revoked_at=self._now())
+        )
+        return bool(ended.rowcount)
+
     async def valid(self, connection: AsyncConnection) -> dict[str, ValidCredentials]:
         """The valid credentials of each recipient, by its id."""
         query = (

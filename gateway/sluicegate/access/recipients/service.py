@@ -21,6 +21,7 @@ from sluicegate.access.recipients.rows import (
     set_revoked,
     withdraw_links,
 )
+from sluicegate.api.errors import NotFound
 from sluicegate.config.model import LONGEST_TOKEN
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
@@ -149,6 +150,17 @@ class Recipients:
             await set_revoked(connection, recipient.id, self._now())
             await withdraw_links(connection, recipient.id, self._now())
             return await self._credentials.revoke(connection, recipient.id)
+
+    async def revoke_credential(self, name: str, credential_id: str) -> None:
+        """Revoke one token or OAuth client of a recipient. Its other access does not change.
+
+        Raises:
+            NotFound: The recipient does not exist, or has no such credential that is valid.
+        """
+        async with self._store.write() as connection:
+            recipient = await existing_recipient(connection, name)
+            if not await self._credentials.revoke_one(connection, recipient.id, credential_id):
+                raise NotFound(f"'{recipient.name}' has no valid credential '{credential_id}'")
 
     async def restore(self, name: str) -> None:
         """Restore access of a revoked recipient with tokens of other issuers, such as OIDC.

@@ -85,6 +85,34 @@ async def apply_shares_file(
         return difference
 
 
+async def compare_with_stored(
+    connection: AsyncConnection, file: SharesFile, *, prune: bool = False
+) -> tuple[Entries, Difference]:
+    """Compare a shares file with the database.
+
+    Returns:
+        The entries in the database, and the changes that the file makes.
+
+    Raises:
+        ConfigurationError: A recipient is granted a share that does not exist.
+    """
+    return await _compare(connection, file, prune=prune)
+
+
+async def write_changes(
+    connection: AsyncConnection, stored: Entries, difference: Difference, now: int
+) -> None:
+    """Make the changes of a difference.
+
+    Args:
+        connection: A write transaction.
+        stored: The entries in the database, in the same transaction.
+        difference: The changes.
+        now: Epoch milliseconds.
+    """
+    await _Writer(connection, stored, now).write(difference.changes)
+
+
 async def _compare(
     connection: AsyncConnection, file: SharesFile, *, prune: bool
 ) -> tuple[Entries, Difference]:

@@ -1,0 +1,1 @@
+"""The Admin API: shares, recipients, grants and operations over HTTP, for administrators."""

@@ -1,0 +1,75 @@
+"""Assembles the Admin API of a gateway."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sluicegate.admin.authentication import AdminAuthentication
+from sluicegate.admin.call import answered
+from sluicegate.admin.editor import Editor
+from sluicegate.admin.endpoint import PREFIX, AdminRoute, starlette_route
+from sluicegate.admin.resources.admins import AdminsResource
+from sluicegate.admin.resources.applying import ApplyResource
+from sluicegate.admin.resources.credentials import CredentialsResource
+from sluicegate.admin.resources.recipients import RecipientsResource
+from sluicegate.admin.resources.shares import SharesResource
+from sluicegate.admin.tokens import AdminTokens
+from sluicegate.config import Settings
+from sluicegate.config.admin.settings import AdminSettings
+from sluicegate.database import Store
+from sluicegate.signing.keyring import KeyRing
+from sluicegate.signing.opaque_tokens import TokenSigner
+
+_PAGES = "admin pages"
+
+
+class AdminApi:
+    """The routes of the Admin API.
+
+    Args:
+        settings: The settings of the gateway.
+        section: Its section `admin`.
+        keys: Its signing keys.
+        store: The open database.
+    """
+
+    def __init__(self, settings: Settings, section: AdminSettings, keys: KeyRing, store: Store) -> None:
+        self._settings = settings
+        self._section = section
+        self._keys = keys
+        self._store = store
+
+    @cached_property
+    def operations(self) -> Sequence[AdminRoute]:
+        """All routes except that of the OpenAPI document, which needs no token."""
+        pages = TokenSigner(self._keys.derive(_PAGES), self._settings.sharing.page_token_lifetime)
+        editor = Editor(self._store, self._settings.catalogs)
+        return [
+            *ApplyResource(editor).routes(),
+            *SharesResource(editor, pages).routes(),
+            *RecipientsResource(editor, pages).routes(),
+            *CredentialsResource(editor, self._store, self._settings).routes(),
+            *AdminsResource(self._tokens).routes(),
+        ]
+
+    def routes(self) -> list[Route]:
+        """The routes of an application."""
+        authentication = AdminAuthentication(self._tokens)
+        served = [
+            starlette_route(route, authentication, self._section.max_body) for route in self.operations
+        ]
+        return [*served, Route(f"{PREFIX}/openapi.json", self._openapi, methods=["GET"])]
+
+    @cached_property
+    def _tokens(self) -> AdminTokens:
+        return AdminTokens(self._store, token_lifetime=self._section.token_lifetime)
+
+    async def _openapi(self, request: Request) -> Response:
+        from sluicegate.admin.openapi import document
+
+        return answered(document(self._settings.public_url, self.operations))

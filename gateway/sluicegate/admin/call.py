@@ -1,0 +1,134 @@
+"""A request of an authenticated administrator, and the responses to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import anyio.to_thread
+import orjson
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sluicegate.admin.conditions import Conditions, entity_tag
+from sluicegate.admin.identity import Admin
+from sluicegate.api import Principal
+from sluicegate.api.errors import ConfigurationError, InvalidRequest, MalformedRequest, NotFound
+from sluicegate.config.yaml import JsonDocument, nearest, validate
+from sluicegate.database.names import check_name
+from sluicegate.http.bodies import read_body
+from sluicegate.http.responses import JSON, NOT_STORED
+from sluicegate.protocols.common.pagination import PageRequest
+
+_Model = TypeVar("_Model", bound=BaseModel)
+# Bytes. Longer bodies are decoded in a thread.
+_LONG = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class AdminCall:
+    """A request, its sender, and the names in its path."""
+
+    request: Request
+    admin: Admin
+    max_body: int
+
+    def name(self, parameter: str) -> str:
+        """A name in the path.
+
+        Raises:
+            NotFound: Nothing can have this name.
+        """
+        value = str(self.request.path_params[parameter])
+        try:
+            return check_name("share", value)
+        except ValueError as error:
+            raise NotFound(f"{parameter}: {error}") from None
+
+    @property
+    def conditions(self) -> Conditions:
+        """The preconditions of the request."""
+        return Conditions.parse(self.request.headers)
+
+    @property
+    def principal(self) -> Principal:
+        """The administrator as a principal, to which page tokens are bound."""
+        return Principal(f"admin:{self.admin.name}", self.admin.name, self.admin.method)
+
+    def page(self) -> PageRequest:
+        """The requested page of the listing at this path.
+
+        Raises:
+            InvalidRequest: A parameter is invalid.
+        """
+        return PageRequest.parse(self.query(), self.principal, self.request.url.path)
+
+    def query(self, *more: str) -> Mapping[str, str]:
+        """The query parameters.
+
+        Raises:
+            InvalidRequest: One is neither `maxResults`, `pageToken` nor one of `more`.
+        """
+        known = ("maxResults", "pageToken", *more)
+        for name in self.request.query_params:
+            if name not in known:
+                raise InvalidRequest(f"unknown parameter '{name[:64]}'{nearest(name[:64], known)}")
+        return self.request.query_params
+
+    async def json(self) -> Any:
+        """The body as JSON; an empty body is an empty object.
+
+        Raises:
+            PayloadTooLarge: It is longer than `admin.max_body`.
+            MalformedRequest: It is not a JSON object.
+        """
+        body = await read_body(self.request, self.max_body)
+        return await anyio.to_thread.run_sync(_decoded, body) if len(body) > _LONG else _decoded(body)
+
+    async def parse(self, model: type[_Model]) -> _Model:
+        """The body as a model.
+
+        Raises:
+            PayloadTooLarge: It is longer than `admin.max_body`.
+            InvalidRequest: It does not fit the model. The message has one line for each problem.
+        """
+        document = JsonDocument(await self.json())
+        with refused_input():
+            return validate(model, document)
+
+
+@contextmanager
+def refused_input() -> Iterator[None]:
+    """Turns errors of a configuration into errors of a request, because the client sent the content."""
+    try:
+        yield
+    except ConfigurationError as error:
+        raise InvalidRequest(error.message) from None
+
+
+def represented(content: Any, call: AdminCall, status: int = 200) -> Response:
+    """A resource with its entity tag; 304 if the client of a GET has it already."""
+    headers = {**NOT_STORED, "ETag": entity_tag(content)}
+    if call.request.method in ("GET", "HEAD") and call.conditions.is_unchanged(content):
+        return Response(status_code=304, headers=headers)
+    return Response(orjson.dumps(content), status, headers, JSON)
+
+
+def answered(content: Any, status: int = 200) -> Response:
+    """A JSON response that is not a resource."""
+    return Response(orjson.dumps(content), status, dict(NOT_STORED), JSON)
+
+
+def _decoded(body: bytes) -> Any:
+    if not body.strip():
+        return {}
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise MalformedRequest(f"the body is not JSON: {error.msg} at character {error.pos}") from None
+    if not isinstance(value, dict):
+        raise MalformedRequest("the body must be a JSON object")
+    return value

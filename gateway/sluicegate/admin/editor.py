@@ -1,0 +1,209 @@
+"""Reads and changes shares, recipients and grants for administrators, in one transaction each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sluicegate._util.clock import epoch_ms
+from sluicegate.access.shares_file.apply import compare_with_stored, write_changes
+from sluicegate.access.shares_file.diff import Difference, compare
+from sluicegate.access.shares_file.entries import (
+    Entries,
+    Entry,
+    declared_entries,
+    stored_entries,
+)
+from sluicegate.access.shares_file.export import StoredShares
+from sluicegate.access.shares_file.read import SharesFile, check_shares_file
+from sluicegate.admin.call import refused_input
+from sluicegate.admin.conditions import Conditions
+from sluicegate.admin.identity import Admin
+from sluicegate.admin.places import Content, SharedResource
+from sluicegate.api.errors import InvalidRequest, NotFound
+from sluicegate.config.yaml import JsonDocument
+from sluicegate.database import Store
+from sluicegate.database.async_engine import AsyncConnection
+
+Change = Callable[[Content | None], Content | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """The outcome of a change.
+
+    Attributes:
+        created: Whether the resource did not exist before.
+        content: The resource after the change (see `SharedResource.read`); `None` if it was deleted.
+        difference: What was changed.
+    """
+
+    created: bool
+    content: Content | None
+    difference: Difference
+
+
+class Editor:
+    """Shares, recipients and grants in the form of a shares file.
+
+    Args:
+        store: The open database.
+        catalogs: Names of the configured catalogs.
+        now: Epoch milliseconds.
+
+    Every method raises `Unavailable` if the database does not respond.
+    """
+
+    def __init__(
+        self, store: Store, catalogs: Collection[str], *, now: Callable[[], int] = epoch_ms
+    ) -> None:
+        self._store = store
+        self._catalogs = catalogs
+        self._now = now
+
+    async def stored(self) -> StoredShares:
+        """Read everything."""
+        async with self._store.read() as connection:
+            return StoredShares(await stored_entries(connection))
+
+    async def read(self, admin: Admin, place: SharedResource, missing: str) -> Content:
+        """Read a resource.
+
+        Raises:
+            PermissionDenied: The administrator does not manage it.
+            NotFound: It does not exist; `missing` is the message.
+        """
+        stored = await self.stored()
+        place.check_admin(admin, stored)
+        content = place.read(stored)
+        if content is None:
+            raise NotFound(missing)
+        return content
+
+    async def change(
+        self, admin: Admin, place: SharedResource, conditions: Conditions, change: Change
+    ) -> Edited:
+        """Change a resource, unless a precondition fails.
+
+        Args:
+            admin: The administrator.
+            place: The resource.
+            conditions: The preconditions, which are checked in the same transaction.
+            change: Receives the content (see `SharedResource.read`) and returns new content, or `None`
+                to delete the resource.
+
+        Raises:
+            PermissionDenied: The administrator does not manage all that would change.
+            PreconditionFailed: A precondition fails.
+            InvalidRequest: The new content is invalid.
+            NotFound: A resource around it does not exist.
+        """
+        async with self._store.write() as connection:
+            entries = await stored_entries(connection)
+            stored = StoredShares(entries)
+            place.check_admin(admin, stored)
+            before = place.read(stored)
+            conditions.check_write(before)
+            content = change(before)
+            document = JsonDocument(place.write(stored, content))
+            with refused_input():
+                file = check_shares_file(document, self._catalogs)
+                _check_grants(admin, entries, declared_entries(file.declaration))
+                await compare_with_stored(connection, file)  # finds unknown shares
+            removed = place.replaces(entries, removed=content is None)
+            kept = {key: entry for key, entry in entries.items() if key not in removed}
+            after = kept | declared_entries(file.declaration)
+            difference = compare(entries, after, prune=True)
+            check_changes(admin, entries, after, [each.entry for each in difference.changes])
+            if not difference.changes:
+                await connection.rollback()
+                return Edited(False, before, difference)
+            await write_changes(connection, entries, difference, self._now())
+            changed = place.read(StoredShares(await stored_entries(connection)))
+            return Edited(before is None, changed, difference)
+
+    async def apply(self, admin: Admin, data: Any, *, prune: bool, dry_run: bool) -> Difference:
+        """Apply a shares file completely, or not at all.
+
+        Raises:
+            PermissionDenied: The administrator does not manage all that would change.
+            InvalidRequest: The shares file is invalid.
+        """
+        with refused_input():
+            file = check_shares_file(JsonDocument(data), self._catalogs)
+        if dry_run:
+            async with self._store.read() as connection:
+                return (await self._compare(connection, admin, file, prune=prune))[1]
+        async with self._store.write() as connection:
+            entries, difference = await self._compare(connection, admin, file, prune=prune)
+            if difference.changes:
+                await write_changes(connection, entries, difference, self._now())
+            else:
+                await connection.rollback()
+            return difference
+
+    async def _compare(
+        self, connection: AsyncConnection, admin: Admin, file: SharesFile, *, prune: bool
+    ) -> tuple[Entries, Difference]:
+        declared = declared_entries(file.declaration)
+        _check_grants(admin, await stored_entries(connection), declared)
+        with refused_input():
+            entries, difference = await compare_with_stored(connection, file, prune=prune)
+        gone = {change.entry.key for change in difference.changes if change.after is None}
+        after = {key: entry for key, entry in entries.items() if key not in gone}
+        # Entries that stay the same are checked, too: the response must not confirm their content.
+        touched = [*(each.entry for each in difference.changes), *declared.values()]
+        check_changes(admin, entries, after | declared, touched)
+        return entries, difference
+
+
+def check_changes(admin: Admin, before: Entries, after: Entries, touched: Iterable[Entry]) -> None:
+    """Check that an administrator manages all entries that a change touches.
+
+    Grants of its shares can be changed for every recipient that has grants already. Other changes of a
+    recipient require that it manages the recipient before and after them.
+
+    Raises:
+        PermissionDenied: It does not.
+    """
+    if admin.shares is None:
+        return
+    granted_before, granted_after = _granted(before), _granted(after)
+    for entry in touched:
+        kind, names = entry.kind, entry.names
+        if kind not in ("recipient", "grant"):
+            admin.check_share(names[0])
+            continue
+        key = entry.key[1][0]
+        had, has = granted_before.get(key, []), granted_after.get(key, [])
+        exists = ("recipient", (key,)) in before
+        if kind == "grant":
+            admin.check_share(names[1])
+            if exists and not had:
+                # With this grant, the administrator could issue tokens of a recipient of others.
+                admin.check_recipient(names[0], ())
+            continue
+        stays = ("recipient", (key,)) in after
+        for shares in ([had] if exists else []) + ([has] if stays else []):
+            admin.check_recipient(names[0], shares)
+
+
+def _check_grants(admin: Admin, before: Entries, declared: Entries) -> None:
+    """Check new grants first, because later messages suggest the names of all shares."""
+    if admin.shares is None:
+        return
+    for key, entry in declared.items():
+        if entry.kind == "grant" and key not in before:
+            admin.check_share(entry.names[1])
+            share = ("share", (key[1][1],))
+            if share not in before and share not in declared:
+                raise InvalidRequest(f"there is no share '{entry.names[1]}'")
+
+
+def _granted(entries: Entries) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for (kind, names), entry in entries.items():
+        if kind == "grant":
+            found.setdefault(names[0], []).append(entry.names[1])
+    return found

@@ -1,0 +1,102 @@
+"""Serves the routes of the Admin API: authenticates, checks the role, and returns errors as JSON."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from sluicegate.admin.authentication import AdminAuthentication
+from sluicegate.admin.call import AdminCall
+from sluicegate.admin.identity import Admin, Role
+from sluicegate.http.concurrency_limit import slots_of
+from sluicegate.http.responses import as_sluicegate_error, error_response
+from sluicegate.telemetry import name_recipient
+
+log = logging.getLogger(__name__)
+
+PREFIX = "/admin/v1"
+Handler = Callable[[AdminCall], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class AdminRoute:
+    """A route, who can use it, and its description.
+
+    Attributes:
+        path: The path below `PREFIX`.
+        role: The role that it requires.
+        operation: Its id in the OpenAPI document.
+        answer: Name of the schema of its response; `None` if the response has no body.
+        status: Statuses of its successful responses.
+        all_shares: Whether it requires an administrator who is not limited to some shares.
+        body: Model of the request body, or `None`.
+        parameters: Query parameters, with their descriptions.
+        errors: Statuses of errors in addition to those of all routes.
+        paged: Whether it is a listing.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    role: Role
+    operation: str
+    summary: str
+    answer: str | None = None
+    status: tuple[int, ...] = (200,)
+    all_shares: bool = False
+    body: type[BaseModel] | None = None
+    parameters: tuple[tuple[str, str], ...] = ()
+    errors: tuple[int, ...] = ()
+    paged: bool = False
+
+
+class AdminEndpoint:
+    """The ASGI endpoint of a route.
+
+    Args:
+        route: The route.
+        authentication: Identifies administrators.
+        max_body: Maximum body size in bytes.
+    """
+
+    def __init__(self, route: AdminRoute, authentication: AdminAuthentication, max_body: int) -> None:
+        self._route = route
+        self._authentication = authentication
+        self._max_body = max_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        request = Request(scope, receive)
+        try:
+            admin = await self._admit(request)
+            response = await self._route.handler(AdminCall(request, admin, self._max_body))
+            if request.method not in ("GET", "HEAD"):
+                log.info("%s '%s': %s %s", admin.role, admin.name, request.method, request.url.path)
+        except Exception as error:
+            response = error_response(as_sluicegate_error(error))
+        await response(scope, receive, send)
+
+    async def _admit(self, request: Request) -> Admin:
+        admin = await self._authentication.authenticate(request.headers)
+        sender = f"admin:{admin.name}"
+        name_recipient(sender)
+        slots = slots_of(request.scope)
+        if slots is not None and not slots.enter_now(sender):
+            await slots.enter(sender)
+        admin.check_role(self._route.role)
+        if self._route.all_shares:
+            admin.check_all_shares()
+        return admin
+
+
+def starlette_route(route: AdminRoute, authentication: AdminAuthentication, max_body: int) -> Route:
+    """The route of an application."""
+    endpoint = AdminEndpoint(route, authentication, max_body)
+    return Route(PREFIX + route.path, endpoint, methods=[route.method], name=route.operation)

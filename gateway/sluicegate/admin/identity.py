@@ -1,0 +1,93 @@
+"""Administrators, their roles, and the shares that they manage."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from sluicegate.api.errors import PermissionDenied
+from sluicegate.database.names import name_key
+
+Role = Literal["viewer", "admin", "owner"]
+ROLES: tuple[Role, ...] = get_args(Role)
+"""The roles. Each includes the permissions of those before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admin:
+    """An authenticated administrator.
+
+    Attributes:
+        shares: Casefolded names of the only shares that it manages or reads; `None` for all.
+        method: How it authenticated: `token` or `oidc`.
+        expires_at: When its token expires, epoch milliseconds.
+    """
+
+    name: str
+    role: Role
+    shares: frozenset[str] | None
+    method: str
+    expires_at: int
+
+    def check_role(self, required: Role) -> None:
+        """Check that the role includes another one.
+
+        Raises:
+            PermissionDenied: It does not. The message names the required role.
+        """
+        if ROLES.index(self.role) < ROLES.index(required):
+            raise PermissionDenied(
+                f"this requires the role {required}, and '{self.name}' has the role {self.role}"
+            )
+
+    def check_all_shares(self) -> None:
+        """Check that the administrator is not limited to some shares.
+
+        Raises:
+            PermissionDenied: It is.
+        """
+        if self.shares is not None:
+            raise PermissionDenied(
+                f"this requires the role {self.role} for all shares, and '{self.name}' has it only for "
+                f"{self._listed()}"
+            )
+
+    def manages(self, share: str) -> bool:
+        """Whether a share is one of those of the administrator."""
+        return self.shares is None or name_key(share) in self.shares
+
+    def manages_recipient(self, shares: Collection[str]) -> bool:
+        """Whether a recipient with grants of these shares belongs to the administrator.
+
+        A recipient without grants belongs only to administrators of all shares: its token might later
+        be able to read any share.
+        """
+        return self.shares is None or (bool(shares) and all(self.manages(share) for share in shares))
+
+    def check_share(self, share: str) -> None:
+        """Check that the administrator manages a share, whether or not it exists.
+
+        Raises:
+            PermissionDenied: It does not.
+        """
+        if not self.manages(share):
+            raise PermissionDenied(
+                f"this requires the role {self.role} for the share '{share}', and '{self.name}' has it "
+                f"only for {self._listed()}"
+            )
+
+    def check_recipient(self, name: str, shares: Collection[str]) -> None:
+        """Check that the administrator manages a recipient, whether or not it exists.
+
+        Raises:
+            PermissionDenied: It does not.
+        """
+        if not self.manages_recipient(shares):
+            raise PermissionDenied(
+                f"this requires the role {self.role} for all shares of the recipient '{name}', which "
+                f"needs at least one; '{self.name}' has it only for {self._listed()}"
+            )
+
+    def _listed(self) -> str:
+        return ", ".join(f"'{share}'" for share in sorted(self.shares or ())) or "no share"

@@ -1,0 +1,183 @@
+"""Parts of a shares file that are resources: shares, schemas, tables, recipients and grants."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sluicegate.access.shares_file.entries import Entries
+from sluicegate.access.shares_file.export import StoredShares
+from sluicegate.admin.identity import Admin
+from sluicegate.api.errors import InvalidRequest, NotFound
+from sluicegate.config.yaml import nearest
+from sluicegate.database.names import name_key
+
+Content = dict[str, Any]
+_LEVELS = ("share", "schema", "table")
+
+
+class SharedResource(Protocol):
+    """A resource, which might not exist yet. Names are case-insensitive."""
+
+    def check_admin(self, admin: Admin, stored: StoredShares) -> None:
+        """Check that an administrator manages it.
+
+        Raises:
+            PermissionDenied: It does not.
+        """
+
+    def read(self, stored: StoredShares) -> Content | None:
+        """Its content as in a shares file, with its `name`; `None` if it does not exist."""
+
+    def write(self, stored: StoredShares, content: Content | None) -> Content:
+        """The shares file that declares it with new content, or without it (`None`).
+
+        Raises:
+            NotFound: A resource around it does not exist.
+        """
+
+    def replaces(self, entries: Entries, *, removed: bool) -> Entries:
+        """The entries that the shares file of `write` replaces."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharePlace:
+    """A share, one of its schemas, or a table of one.
+
+    Attributes:
+        names: Names from the outermost, one to three.
+    """
+
+    names: tuple[str, ...]
+
+    def check_admin(self, admin: Admin, stored: StoredShares) -> None:
+        """Check that an administrator manages the share."""
+        admin.check_share(self.names[0])
+
+    def read(self, stored: StoredShares) -> Content | None:
+        """The content, with its `name`."""
+        share = _share(stored, self.names[0])
+        if share is None:
+            return None
+        try:
+            name, content = self._inner(share["name"], share, len(self.names))
+        except NotFound:
+            return None
+        return {"name": name} | content
+
+    def write(self, stored: StoredShares, content: Content | None) -> Content:
+        """The shares file with the entire share."""
+        share = _share(stored, self.names[0])
+        if len(self.names) == 1:
+            name = self.names[0] if share is None else share["name"]
+            return {"shares": {} if content is None else {name: content}}
+        if share is None:
+            raise NotFound(f"there is no share '{self.names[0]}'")
+        share = deepcopy(share)
+        name = share.pop("name")
+        _, around = self._inner(name, share, len(self.names) - 1)
+        members = around.setdefault(f"{_LEVELS[len(self.names) - 1]}s", {})
+        found = _same(members, self.names[-1])
+        if content is not None:
+            members[found or self.names[-1]] = content
+        elif found is not None:
+            del members[found]
+        return {"shares": {name: share}}
+
+    def replaces(self, entries: Entries, *, removed: bool) -> Entries:
+        """The share with its content, and also its grants if it is removed."""
+        key = name_key(self.names[0])
+        gone = removed and len(self.names) == 1
+        return {
+            (kind, names): entry
+            for (kind, names), entry in entries.items()
+            if (
+                gone and names[1] == key if kind == "grant" else kind != "recipient" and names[0] == key
+            )
+        }
+
+    def _inner(self, name: str, share: Content, depth: int) -> tuple[str, Content]:
+        content = share
+        for level, wanted in zip(_LEVELS[1:depth], self.names[1:depth], strict=True):
+            members = content.get(f"{level}s", {})
+            found = _same(members, wanted)
+            if found is None:
+                raise _missing(level, wanted, list(members))
+            name, content = found, members[found]
+        return name, content
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientPlace:
+    """A recipient with its grants."""
+
+    recipient: str
+
+    def check_admin(self, admin: Admin, stored: StoredShares) -> None:
+        """Check that an administrator manages the recipient, unless it does not exist yet."""
+        found = self.read(stored)
+        if found is not None or admin.shares is None:
+            admin.check_recipient(self.recipient, (found or {}).get("shares", ()))
+
+    def read(self, stored: StoredShares) -> Content | None:
+        """The content, with its `name`."""
+        recipients = stored.export(recipients=True).get("recipients", {})
+        found = _same(recipients, self.recipient)
+        return None if found is None else {"name": found} | recipients[found]
+
+    def write(self, stored: StoredShares, content: Content | None) -> Content:
+        """The shares file with the recipient."""
+        found = self.read(stored)
+        name = self.recipient if found is None else found["name"]
+        return {"recipients": {} if content is None else {name: content}}
+
+    def replaces(self, entries: Entries, *, removed: bool) -> Entries:
+        """The recipient and its grants."""
+        key = name_key(self.recipient)
+        return {
+            (kind, names): entry
+            for (kind, names), entry in entries.items()
+            if kind in ("recipient", "grant") and names[0] == key
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class GrantPlace(RecipientPlace):
+    """A recipient, of which only the grant of one share changes."""
+
+    share: str
+
+    def check_admin(self, admin: Admin, stored: StoredShares) -> None:
+        """Check that an administrator manages the share."""
+        admin.check_share(self.share)
+
+
+def without_name(content: Content, name: str) -> Content:
+    """The content that a client sent, without what only responses contain.
+
+    Raises:
+        InvalidRequest: Its `name` is not the one in the path.
+    """
+    if "name" in content and (
+        not isinstance(content["name"], str) or name_key(content["name"]) != name_key(name)
+    ):
+        raise InvalidRequest(f"name must be '{name}', as in the path; resources cannot be renamed")
+    return {key: value for key, value in content.items() if key not in ("name", "state")}
+
+
+def _share(stored: StoredShares, name: str) -> Content | None:
+    try:
+        share = stored.find(name)
+    except NotFound:
+        return None
+    return {"name": share.names[0]} | stored.content(share)
+
+
+def _same(members: Content, name: str) -> str | None:
+    key = name_key(name)
+    return next((each for each in members if name_key(each) == key), None)
+
+
+def _missing(kind: str, name: str, known: list[str]) -> NotFound:
+    return NotFound(f"there is no {kind} '{name}'{nearest(name, known)}")

@@ -1,0 +1,1 @@
+"""The resources of the Admin API, one module for each kind."""

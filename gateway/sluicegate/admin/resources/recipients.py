@@ -1,0 +1,157 @@
+"""Recipients and their grants."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from sluicegate.access.shares_file.models import RecipientEntry
+from sluicegate.admin.call import AdminCall, answered, represented
+from sluicegate.admin.editor import Editor
+from sluicegate.admin.endpoint import AdminRoute
+from sluicegate.admin.places import Content, GrantPlace, RecipientPlace, without_name
+from sluicegate.api.errors import NotFound
+from sluicegate.database.names import name_key
+from sluicegate.protocols.common.pagination import page
+from sluicegate.signing.opaque_tokens import TokenSigner
+
+_PATH = "/recipients/{recipient}"
+_GRANT = f"{_PATH}/grants/{{share}}"
+
+
+class RecipientsResource:
+    """Serves recipients.
+
+    Args:
+        editor: Reads and changes them.
+        pages: Signs page tokens.
+    """
+
+    def __init__(self, editor: Editor, pages: TokenSigner) -> None:
+        self._editor = editor
+        self._pages = pages
+
+    def routes(self) -> list[AdminRoute]:
+        """The routes."""
+        return [
+            AdminRoute(
+                "GET",
+                "/recipients",
+                self._list,
+                "viewer",
+                "listRecipients",
+                "List recipients",
+                "Recipients",
+                paged=True,
+            ),
+            AdminRoute(
+                "GET",
+                _PATH,
+                self._get,
+                "viewer",
+                "getRecipient",
+                "Get a recipient with its grants",
+                "Recipient",
+                errors=(304, 404),
+            ),
+            AdminRoute(
+                "PUT",
+                _PATH,
+                self._put,
+                "admin",
+                "putRecipient",
+                "Create or replace a recipient with its grants",
+                "Recipient",
+                (200, 201),
+                body=RecipientEntry,
+                errors=(412,),
+            ),
+            AdminRoute(
+                "DELETE",
+                _PATH,
+                self._delete,
+                "admin",
+                "deleteRecipient",
+                "Delete a recipient with its credentials and grants",
+                status=(204,),
+                errors=(404, 412),
+            ),
+            AdminRoute(
+                "PUT",
+                _GRANT,
+                self._grant,
+                "admin",
+                "putGrant",
+                "Grant a share to a recipient",
+                "Recipient",
+                errors=(404, 412),
+            ),
+            AdminRoute(
+                "DELETE",
+                _GRANT,
+                self._ungrant,
+                "admin",
+                "deleteGrant",
+                "End the grant of a share to a recipient",
+                "Recipient",
+                errors=(404, 412),
+            ),
+        ]
+
+    async def _list(self, call: AdminCall) -> Response:
+        recipients = (await self._editor.stored()).export(recipients=True).get("recipients", {})
+        mine = [
+            {"name": name} | content
+            for name, content in recipients.items()
+            if call.admin.manages_recipient(content.get("shares", ()))
+        ]
+        shown = page(mine, lambda each: name_key(each["name"]), call.page(), self._pages)
+        return answered(shown.shown(lambda each: each))
+
+    async def _get(self, call: AdminCall) -> Response:
+        place = RecipientPlace(call.name("recipient"))
+        return represented(await self._editor.read(call.admin, place, _missing(place)), call)
+
+    async def _put(self, call: AdminCall) -> Response:
+        place = RecipientPlace(call.name("recipient"))
+        content = without_name(await call.json(), place.recipient)
+        edited = await self._editor.change(call.admin, place, call.conditions, lambda _: content)
+        return represented(edited.content, call, 201 if edited.created else 200)
+
+    async def _delete(self, call: AdminCall) -> Response:
+        place = RecipientPlace(call.name("recipient"))
+
+        def delete(content: Content | None) -> None:
+            _existing(content, place)
+
+        await self._editor.change(call.admin, place, call.conditions, delete)
+        return Response(status_code=204)
+
+    async def _grant(self, call: AdminCall) -> Response:
+        return await self._regrant(call, call.name("share"), granted=True)
+
+    async def _ungrant(self, call: AdminCall) -> Response:
+        return await self._regrant(call, call.name("share"), granted=False)
+
+    async def _regrant(self, call: AdminCall, share: str, *, granted: bool) -> Response:
+        place = GrantPlace(call.name("recipient"), share)
+
+        def change(content: Content | None) -> Content:
+            found = _existing(content, place)
+            others = [each for each in found.get("shares", ()) if name_key(each) != name_key(share)]
+            if not granted and len(others) == len(found.get("shares", ())):
+                raise NotFound(f"the share '{share}' is not granted to '{found['name']}'")
+            new = {key: value for key, value in found.items() if key != "name"}
+            return new | {"shares": [*others, share] if granted else others}
+
+        edited = await self._editor.change(call.admin, place, call.conditions, change)
+        return represented(edited.content, call)
+
+
+def _existing(content: Content | None, place: RecipientPlace) -> Content:
+    if content is None:
+        raise NotFound(_missing(place))
+    return content
+
+
+def _missing(place: RecipientPlace) -> str:
+    return f"there is no recipient '{place.recipient}'"
