@@ -285,7 +285,9 @@ class Gateway:
             return []
         from sluicegate.admin.assembly import AdminApi
 
-        return AdminApi(self.settings, self.settings.admin, self.keys, self.store).routes()
+        return AdminApi(
+            self.settings, self.settings.admin, self.keys, self.store, lambda: self.instances.catalogs
+        ).routes()
 
 
 def _table_limits(settings: TableLimitSettings) -> TableLimits:

@@ -19,6 +19,12 @@ from sluicegate.database import Store
 from sluicegate.testing.secrets import keep_secret
 
 
+@pytest.fixture
+def database_url(tmp_path: Path) -> str:
+    """One kind of database is enough: `test_shares.py` and `test_links.py` use both."""
+    return f"sqlite:///{tmp_path}/sluicegate.db"
+
+
 async def test_an_activation_link_is_issued_and_the_profile_is_downloaded_once(site: Site) -> None:
     made = await site.ask("POST", "/recipients/acme/tokens", {})
     link = made.json["activation_url"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from starlette.requests import Request
@@ -15,10 +15,14 @@ from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import PREFIX, AdminRoute, starlette_route
 from sluicegate.admin.resources.admins import AdminsResource
 from sluicegate.admin.resources.applying import ApplyResource
+from sluicegate.admin.resources.catalogs import CatalogsResource
 from sluicegate.admin.resources.credentials import CredentialsResource
+from sluicegate.admin.resources.ledger import LedgerResource
 from sluicegate.admin.resources.recipients import RecipientsResource
 from sluicegate.admin.resources.shares import SharesResource
+from sluicegate.admin.resources.tasks import TasksResource
 from sluicegate.admin.tokens import AdminTokens
+from sluicegate.api import Catalog
 from sluicegate.config import Settings
 from sluicegate.config.admin.settings import AdminSettings
 from sluicegate.database import Store
@@ -36,24 +40,37 @@ class AdminApi:
         section: Its section `admin`.
         keys: Its signing keys.
         store: The open database.
+        catalogs: Returns the configured catalogs, by name.
     """
 
-    def __init__(self, settings: Settings, section: AdminSettings, keys: KeyRing, store: Store) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        section: AdminSettings,
+        keys: KeyRing,
+        store: Store,
+        catalogs: Callable[[], Mapping[str, Catalog]],
+    ) -> None:
         self._settings = settings
         self._section = section
         self._keys = keys
         self._store = store
+        self._catalogs = catalogs
 
     @cached_property
     def operations(self) -> Sequence[AdminRoute]:
         """All routes except that of the OpenAPI document, which needs no token."""
         pages = TokenSigner(self._keys.derive(_PAGES), self._settings.sharing.page_token_lifetime)
         editor = Editor(self._store, self._settings.catalogs)
+        types = {name: section.type for name, section in self._settings.catalogs.items()}
         return [
             *ApplyResource(editor).routes(),
             *SharesResource(editor, pages).routes(),
             *RecipientsResource(editor, pages).routes(),
             *CredentialsResource(editor, self._store, self._settings).routes(),
+            *CatalogsResource(self._catalogs, types, pages).routes(),
+            *LedgerResource(self._store, pages).routes(),
+            *TasksResource(self._store, self._settings, pages).routes(),
             *AdminsResource(self._tokens).routes(),
         ]
 

@@ -58,24 +58,27 @@ class AdminCall:
         """The administrator as a principal, to which page tokens are bound."""
         return Principal(f"admin:{self.admin.name}", self.admin.name, self.admin.method)
 
-    def page(self) -> PageRequest:
-        """The requested page of the listing at this path.
+    def page(self, *more: str) -> PageRequest:
+        """The requested page of the listing at this path, which has the parameters `more`.
 
         Raises:
             InvalidRequest: A parameter is invalid.
         """
-        return PageRequest.parse(self.query(), self.principal, self.request.url.path)
+        return PageRequest.parse(self.query(*more), self.principal, self.request.url.path)
 
     def query(self, *more: str) -> Mapping[str, str]:
         """The query parameters.
 
         Raises:
-            InvalidRequest: One is neither `maxResults`, `pageToken` nor one of `more`.
+            InvalidRequest: One is neither `maxResults`, `pageToken` nor one of `more`, or has a null
+                character.
         """
         known = ("maxResults", "pageToken", *more)
-        for name in self.request.query_params:
+        for name, value in self.request.query_params.items():
             if name not in known:
                 raise InvalidRequest(f"unknown parameter '{name[:64]}'{nearest(name[:64], known)}")
+            if "\0" in value:
+                raise InvalidRequest(f"{name} cannot contain a null character")
         return self.request.query_params
 
     async def json(self) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sluicegate.admin.operation_schemas import listing as _listing
+from sluicegate.admin.operation_schemas import operations
 from sluicegate.protocols.openapi.schemas import (
     Schema,
     choice,
@@ -59,6 +61,7 @@ def schemas() -> dict[str, Schema]:
             },
         ),
         "Revoked": record("What ended.", {"ended": whole("Number of credentials that were valid.")}),
+        **operations(),
         "Admins": _listing(_admin()),
         "NewAdminToken": {
             **_admin(),
@@ -102,12 +105,6 @@ def _resource(model: str) -> Schema:
     """A resource: its model, with values that have defaults left out, and its name."""
     named = record("", {"name": text("Its name. It must be the one in the path, if a request has it.")})
     return {"description": f"`{model}` with its name.", **named}
-
-
-def _listing(items: Schema) -> Schema:
-    return record(
-        "A page.", {"items": many(items, "The items.")}, {"nextPageToken": text("The next page.")}
-    )
 
 
 def _credential() -> Schema:

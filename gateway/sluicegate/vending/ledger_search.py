@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, func, or_, select
+from sqlalchemy import Column, ColumnElement, and_, func, or_, select
 
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.tables import ledger
@@ -23,6 +23,7 @@ class LedgerQuery:
         until: Vended before this time, epoch milliseconds.
         active_at: Not expired at this time, epoch milliseconds.
         limit: Maximum number of entries; the newest ones are returned.
+        after: Time and id of the last entry of the previous page.
     """
 
     recipient: str | None = None
@@ -33,6 +34,7 @@ class LedgerQuery:
     until: int | None = None
     active_at: int | None = None
     limit: int = 1000
+    after: tuple[int, str] | None = None
 
 
 async def find_entries(connection: AsyncConnection, query: LedgerQuery) -> list[LedgerEntry]:
@@ -62,6 +64,10 @@ def _conditions(query: LedgerQuery) -> list[ColumnElement[bool]]:
     if query.active_at is not None:
         ends = ledger.c.expires_at
         found.append(or_(ends.is_(None), ends > query.active_at))
+    if query.after is not None:
+        given_at, last = query.after
+        same = and_(ledger.c.given_at == given_at, ledger.c.id > last)
+        found.append(or_(ledger.c.given_at < given_at, same))
     return found
 
 
