@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from sluicegate._util.background_jobs import BackgroundJobs
@@ -58,6 +58,7 @@ from sluicegate.vending.hadoop.bindings import TokenBindings
 from sluicegate.vending.select import Vendors
 
 if TYPE_CHECKING:
+    from sluicegate.admin.assembly import AdminApi
     from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
     from sluicegate.protocols.explain.explainer import Explainer
     from sluicegate.protocols.explain.who_can import WhoCan
@@ -86,6 +87,7 @@ class Gateway:
     files: Lazy[FileService]
     readiness: Readiness
     keys: KeyRing = field(repr=False)
+    admin: AdminApi | None = None
 
     @classmethod
     @asynccontextmanager
@@ -151,6 +153,9 @@ class Gateway:
             stack.push_async_callback(registry.drain)
             background = BackgroundJobs()
             stack.push_async_callback(background.aclose)
+            admin = _admin_api(settings, keys, store, instances)
+            if admin is not None:
+                stack.push_async_callback(admin.aclose)
             yield cls(
                 settings=settings,
                 registry=registry,
@@ -183,6 +188,7 @@ class Gateway:
                 ),
                 readiness=Readiness(store.ping),
                 keys=keys,
+                admin=admin,
             )
 
     async def warm_up(self) -> None:
@@ -276,18 +282,19 @@ class Gateway:
             *iceberg,
             *content_routes(self.instances.storage, self.keys.derive(_LINKS)),
             openapi_route(self.settings.public_url, PREFIX),
-            *self._admin_routes(),
+            *(self.admin.routes() if self.admin is not None else ()),
             *self.registry.routes(self.services.__getitem__),
         ]
 
-    def _admin_routes(self) -> list[Route]:
-        if self.settings.admin is None:
-            return []
-        from sluicegate.admin.assembly import AdminApi
 
-        return AdminApi(
-            self.settings, self.settings.admin, self.keys, self.store, lambda: self.instances.catalogs
-        ).routes()
+def _admin_api(
+    settings: Settings, keys: KeyRing, store: Store, instances: Instances
+) -> AdminApi | None:
+    if settings.admin is None:
+        return None
+    from sluicegate.admin.assembly import AdminApi
+
+    return AdminApi(settings, settings.admin, keys, store, lambda: instances.catalogs)
 
 
 def _table_limits(settings: TableLimitSettings) -> TableLimits:

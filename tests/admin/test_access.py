@@ -15,6 +15,7 @@ from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.api.errors import InvalidRequest, NotFound, RateLimited, Unauthenticated
 from sluicegate.cli.main import run
+from sluicegate.config.admin.settings import AdminSettings
 from sluicegate.database import Store
 from sluicegate.testing.secrets import keep_secret
 
@@ -110,15 +111,16 @@ async def test_a_failed_login_is_delayed_and_too_many_are_refused(store: Store) 
     tokens = AdminTokens(store, token_lifetime=100)
     made = await tokens.create("ada", "owner")
     throttle = FailedLoginThrottle(sleep=sleep, capacity=1)
-    authentication = AdminAuthentication(tokens, throttle=throttle)
+    authentication = AdminAuthentication(AdminSettings(), tokens, throttle=throttle)
     for wrong in ("x", "slgadm_" + "0" * 43, made.token[:-1] + "~"):
         with pytest.raises(Unauthenticated):
-            await authentication.authenticate({"authorization": f"Bearer {wrong}"})
+            await authentication.authenticate({"authorization": f"Bearer {wrong}"}, None)
     assert len(delays) == 3
-    full = AdminAuthentication(tokens, throttle=FailedLoginThrottle(capacity=0))
+    full = AdminAuthentication(AdminSettings(), tokens, throttle=FailedLoginThrottle(capacity=0))
     with pytest.raises(RateLimited):
-        await full.authenticate({"authorization": "Bearer x"})
-    assert (await full.authenticate({"authorization": f"Bearer {made.token}"})).name == "ada"
+        await full.authenticate({"authorization": "Bearer x"}, None)
+    good = {"authorization": f"Bearer {made.token}"}
+    assert (await full.authenticate(good, None)).name == "ada"
 
 
 async def test_a_token_expires_and_can_be_replaced(store: Store) -> None:

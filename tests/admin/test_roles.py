@@ -9,7 +9,6 @@ import pytest
 from admin.conftest import SHARES, Site
 from starlette.routing import Route
 
-from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.endpoint import AdminEndpoint, AdminRoute
 from sluicegate.admin.identity import ROLES, Role
 
@@ -46,15 +45,8 @@ def database_url(tmp_path: Path) -> str:
 
 
 def operations(site: Site) -> list[AdminRoute]:
-    gateway = site.gateway
-    assert gateway.settings.admin is not None
-    api = AdminApi(
-        gateway.settings,
-        gateway.settings.admin,
-        gateway.keys,
-        gateway.store,
-        lambda: gateway.instances.catalogs,
-    )
+    api = site.gateway.admin
+    assert api is not None
     return sorted(api.operations, key=lambda route: route.method == "DELETE")  # at the end
 
 

@@ -76,11 +76,19 @@ class AdminApi:
 
     def routes(self) -> list[Route]:
         """The routes of an application."""
-        authentication = AdminAuthentication(self._tokens)
         served = [
-            starlette_route(route, authentication, self._section.max_body) for route in self.operations
+            starlette_route(route, self._authentication, self._section.max_body)
+            for route in self.operations
         ]
         return [*served, Route(f"{PREFIX}/openapi.json", self._openapi, methods=["GET"])]
+
+    async def aclose(self) -> None:
+        """Close the connections to issuers."""
+        await self._authentication.aclose()
+
+    @cached_property
+    def _authentication(self) -> AdminAuthentication:
+        return AdminAuthentication(self._section, self._tokens)
 
     @cached_property
     def _tokens(self) -> AdminTokens:

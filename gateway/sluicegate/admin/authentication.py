@@ -1,37 +1,74 @@
-"""Authenticates administrators by their bearer tokens."""
+"""Authenticates administrators by their bearer tokens, or by tokens of OIDC issuers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING
 
+from sluicegate._util.lazy import Lazy
 from sluicegate.access.authentication.authenticate import bearer_token
+from sluicegate.access.authentication.jwt import WebToken
 from sluicegate.access.authentication.oauth.failed_login_throttle import FailedLoginThrottle
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.tokens import AdminTokens
-from sluicegate.api.errors import NotAuthenticated, RateLimited, Unauthenticated
+from sluicegate.api.errors import (
+    NotAuthenticated,
+    PermissionDenied,
+    RateLimited,
+    Unauthenticated,
+)
+from sluicegate.config.admin.settings import AdminSettings
+
+if TYPE_CHECKING:
+    from sluicegate.admin.issuers import AdminIssuer
 
 
 class AdminAuthentication:
     """Turns the headers of a request into an administrator.
 
     Args:
+        section: Networks and issuers.
         tokens: The administrators with tokens.
         throttle: Delays failed attempts.
     """
 
-    def __init__(self, tokens: AdminTokens, *, throttle: FailedLoginThrottle | None = None) -> None:
+    def __init__(
+        self,
+        section: AdminSettings,
+        tokens: AdminTokens,
+        *,
+        throttle: FailedLoginThrottle | None = None,
+    ) -> None:
         self._tokens = tokens
         self._throttle = throttle or FailedLoginThrottle()
+        self._networks = [ip_network(network) for network in section.allow_from]
 
-    async def authenticate(self, headers: Mapping[str, str]) -> Admin:
+        def issuers() -> Sequence[AdminIssuer]:
+            from sluicegate.admin.issuers import AdminIssuer
+
+            return [AdminIssuer(each) for each in section.oidc]
+
+        self._issuers = Lazy(issuers) if section.oidc else None
+
+    async def authenticate(self, headers: Mapping[str, str], address: str | None) -> Admin:
         """Return the administrator that sends a request.
+
+        Args:
+            headers: The headers of the request.
+            address: IP address of the sender, or `None` if it is not known.
 
         Raises:
             NotAuthenticated: There is no bearer token.
             Unauthenticated: The token is malformed, unknown or expired. The response is delayed.
+            PermissionDenied: The address is in none of the networks, or the token contains no role.
             RateLimited: Too many failed attempts are being delayed.
-            Unavailable: The database does not respond.
+            Unavailable: The database, or the issuer of the token, does not respond.
         """
+        if self._networks and not self._is_within(address):
+            raise PermissionDenied(
+                "the Admin API cannot be used from this address", detail=f"called from {address}"
+            )
         token = bearer_token(headers.get("authorization", ""))
         if not token:
             raise NotAuthenticated(
@@ -39,7 +76,7 @@ class AdminAuthentication:
                 "token of an administrator"
             )
         try:
-            admin = await self._tokens.authenticate(token)
+            admin = await self._tokens.authenticate(token) or await self._of_issuer(token)
             if admin is None:
                 raise Unauthenticated("the bearer token is not one of an administrator")
             return admin
@@ -47,3 +84,28 @@ class AdminAuthentication:
             if not await self._throttle.delay():
                 raise RateLimited("too many failed attempts; try again later") from None
             raise
+
+    async def aclose(self) -> None:
+        """Close the connections to issuers."""
+        if self._issuers is not None:
+            for issuer in self._issuers.made or ():
+                await issuer.aclose()
+
+    async def _of_issuer(self, text: str) -> Admin | None:
+        token = WebToken.read(text) if self._issuers is not None else None
+        if token is None or self._issuers is None:
+            return None
+        for issuer in await self._issuers.get():
+            admin = await issuer.authenticate(token)
+            if admin is not None:
+                return admin
+        return None
+
+    def _is_within(self, address: str | None) -> bool:
+        try:
+            caller = ip_address(address or "")
+        except ValueError:
+            return False
+        if isinstance(caller, IPv6Address) and caller.ipv4_mapped:
+            caller = caller.ipv4_mapped
+        return any(caller in network for network in self._networks)

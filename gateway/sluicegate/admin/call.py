@@ -56,7 +56,9 @@ class AdminCall:
     @property
     def principal(self) -> Principal:
         """The administrator as a principal, to which page tokens are bound."""
-        return Principal(f"admin:{self.admin.name}", self.admin.name, self.admin.method)
+        return Principal(
+            f"admin:{self.admin.method}:{self.admin.name}", self.admin.name, self.admin.method
+        )
 
     def page(self, *more: str) -> PageRequest:
         """The requested page of the listing at this path, which has the parameters `more`.

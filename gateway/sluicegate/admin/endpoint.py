@@ -84,7 +84,8 @@ class AdminEndpoint:
         await response(scope, receive, send)
 
     async def _admit(self, request: Request) -> Admin:
-        admin = await self._authentication.authenticate(request.headers)
+        address = request.client and request.client.host
+        admin = await self._authentication.authenticate(request.headers, address)
         sender = f"admin:{admin.name}"
         name_recipient(sender)
         slots = slots_of(request.scope)

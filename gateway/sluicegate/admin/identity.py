@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TypeAlias, get_args
 
 from sluicegate.api.errors import PermissionDenied
+from sluicegate.config.admin.settings import AdminRole
 from sluicegate.database.names import name_key
 
-Role = Literal["viewer", "admin", "owner"]
+Role: TypeAlias = AdminRole
 ROLES: tuple[Role, ...] = get_args(Role)
 """The roles. Each includes the permissions of those before it."""
 

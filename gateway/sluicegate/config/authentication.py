@@ -55,8 +55,8 @@ OneOrMore = Annotated[
 ]
 
 
-class OidcSettings(SettingsModel):
-    """An issuer of OIDC or OAuth tokens (JWTs) with which recipients can authenticate."""
+class IssuerSettings(SettingsModel):
+    """An issuer of OIDC or OAuth tokens (JWTs)."""
 
     issuer: KeyAddress = Field(
         description="Value of the claim `iss` in tokens. This and `jwks_uri` must start with `https://`."
@@ -74,14 +74,7 @@ class OidcSettings(SettingsModel):
         default=("RS256", "ES256"),
         description="Accepted signature algorithms. A key is used only with algorithms of its type.",
     )
-    claim: Words = Field(default="sub", description="The claim that identifies the recipient.")
-    recipients: dict[Words, Words] | None = Field(
-        default=None,
-        description=(
-            "Maps values of the claim to names of recipients. If it is not set, the value must be the "
-            "exact name of the recipient."
-        ),
-    )
+    claim: Words = Field(default="sub", description="The claim that identifies the sender.")
     leeway: Duration = Field(
         default=60,
         ge=0,
@@ -99,6 +92,18 @@ class OidcSettings(SettingsModel):
         description=(
             "How long the last known keys are used while the issuer does not respond. After that, "
             "requests with its tokens fail with 503."
+        ),
+    )
+
+
+class OidcSettings(IssuerSettings):
+    """An issuer of OIDC or OAuth tokens (JWTs) with which recipients can authenticate."""
+
+    recipients: dict[Words, Words] | None = Field(
+        default=None,
+        description=(
+            "Maps values of the claim to names of recipients. If it is not set, the value must be the "
+            "exact name of the recipient."
         ),
     )
 

@@ -10,7 +10,7 @@ from sluicegate.access.authentication.jwt import WebToken
 from sluicegate.access.authentication.jwt_claims import invalid_token
 from sluicegate.access.authentication.jwt_signatures import Expectations, verify_claims
 from sluicegate.access.authentication.oidc.source import KeySource
-from sluicegate.config import OidcSettings
+from sluicegate.config.authentication import IssuerSettings
 
 
 class IssuerClaims:
@@ -23,7 +23,7 @@ class IssuerClaims:
     """
 
     def __init__(
-        self, settings: OidcSettings, keys: KeySource, *, clock: Callable[[], float] = time.time
+        self, settings: IssuerSettings, keys: KeySource, *, clock: Callable[[], float] = time.time
     ) -> None:
         self._settings = settings
         self._keys = keys

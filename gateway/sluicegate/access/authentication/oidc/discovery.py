@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sluicegate.access.authentication.oidc.fetch import FetchFailed, JsonFetcher
 from sluicegate.access.authentication.oidc.keys import KeySet
-from sluicegate.config import OidcSettings
-from sluicegate.config.authentication import check_key_address
+from sluicegate.config.authentication import IssuerSettings, check_key_address
 
 _WELL_KNOWN = "/.well-known/openid-configuration"
 
@@ -17,7 +16,7 @@ class KeyFetcher:
         settings: The issuer's section.
     """
 
-    def __init__(self, settings: OidcSettings) -> None:
+    def __init__(self, settings: IssuerSettings) -> None:
         self._settings = settings
         self._fetcher = JsonFetcher()
 

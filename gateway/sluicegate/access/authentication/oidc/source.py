@@ -12,7 +12,7 @@ from sluicegate.access.authentication.oidc.discovery import KeyFetcher
 from sluicegate.access.authentication.oidc.fetch import FetchFailed
 from sluicegate.access.authentication.oidc.keys import KeySet, VerificationKey
 from sluicegate.api.errors import Unavailable
-from sluicegate.config import OidcSettings
+from sluicegate.config.authentication import IssuerSettings
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class KeySource:
         self._renewing: asyncio.Task[None] | None = None
 
     @classmethod
-    def of(cls, settings: OidcSettings, on_change: Callable[[], None]) -> KeySource:
+    def of(cls, settings: IssuerSettings, on_change: Callable[[], None]) -> KeySource:
         """Create a source that fetches the issuer's keys when they are needed.
 
         Args:
