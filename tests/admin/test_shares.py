@@ -117,6 +117,15 @@ async def test_a_long_body_is_refused(site: Site) -> None:
     assert answer.status == 413
     long = await site.ask("PUT", "/shares/sales", {"comment": "x" * 65_536})
     assert (long.status, len(long.json["comment"])) == (200, 65_536)
+    named = await site.ask("PUT", "/shares/sales", long.json)
+    assert (named.status, named.json) == (200, long.json)
+
+
+async def test_of_very_many_problems_only_some_are_reported(site: Site) -> None:
+    for number in (30, 20_000):
+        answer = await site.ask("PUT", "/shares/sales", {f"comment{n}": 1 for n in range(number)})
+        lines = answer.json["message"].splitlines()
+        assert (answer.status, len(lines), "did you mean 'comment'?" in lines[0]) == (400, 20, True)
 
 
 async def test_a_shares_file_is_applied_completely_or_not_at_all(site: Site) -> None:

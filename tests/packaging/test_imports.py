@@ -83,7 +83,9 @@ def test_the_warm_up_loads_nothing_that_only_rare_requests_need() -> None:
     )
     rare = {
         "fastavro",
+        "sluicegate.access.activation.links",
         "sluicegate.access.shares_file.models",
+        "sluicegate.admin",
         "sluicegate.protocols.openapi.document",
     }
     assert loaded_by(*warm) & rare == set()

@@ -24,8 +24,10 @@ from sluicegate.http.responses import JSON, NOT_STORED
 from sluicegate.protocols.common.pagination import PageRequest
 
 _Model = TypeVar("_Model", bound=BaseModel)
-# Bytes. Longer bodies are decoded in a thread.
+# Bytes. Longer bodies are decoded and validated in a thread.
 _LONG = 65_536
+READ_ONLY = ("name",)
+"""Keys of resources that are not in the shares file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +85,20 @@ class AdminCall:
                 raise InvalidRequest(f"{name} cannot contain a null character")
         return self.request.query_params
 
-    async def json(self) -> Any:
-        """The body as JSON; an empty body is an empty object.
+    async def json(self, model: type[BaseModel]) -> Any:
+        """The body as JSON; an empty body is an empty object. Only long bodies are validated already.
+
+        Args:
+            model: The model of the resource.
 
         Raises:
             PayloadTooLarge: It is longer than `admin.max_body`.
-            MalformedRequest: It is not a JSON object.
+            InvalidRequest: It is not a JSON object, or a long body does not fit the model.
         """
         body = await read_body(self.request, self.max_body)
-        return await anyio.to_thread.run_sync(_decoded, body) if len(body) > _LONG else _decoded(body)
+        if len(body) <= _LONG:
+            return _decoded(body)
+        return await anyio.to_thread.run_sync(_decoded_and_checked, body, model)
 
     async def parse(self, model: type[_Model]) -> _Model:
         """The body as a model.
@@ -100,7 +107,7 @@ class AdminCall:
             PayloadTooLarge: It is longer than `admin.max_body`.
             InvalidRequest: It does not fit the model. The message has one line for each problem.
         """
-        document = JsonDocument(await self.json())
+        document = JsonDocument(await self.json(model))
         with refused_input():
             return validate(model, document)
 
@@ -125,6 +132,13 @@ def represented(content: Any, call: AdminCall, status: int = 200) -> Response:
 def answered(content: Any, status: int = 200) -> Response:
     """A JSON response that is not a resource."""
     return Response(orjson.dumps(content), status, dict(NOT_STORED), JSON)
+
+
+def _decoded_and_checked(body: bytes, model: type[BaseModel]) -> Any:
+    value = _decoded(body)
+    with refused_input():
+        validate(model, JsonDocument({key: value[key] for key in value if key not in READ_ONLY}))
+    return value
 
 
 def _decoded(body: bytes) -> Any:

@@ -16,7 +16,7 @@ from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.call import AdminCall
 from sluicegate.admin.identity import Admin, Role
 from sluicegate.http.concurrency_limit import slots_of
-from sluicegate.http.responses import as_sluicegate_error, error_response
+from sluicegate.http.responses import NOT_STORED, as_sluicegate_error, error_response
 from sluicegate.telemetry import name_recipient
 
 log = logging.getLogger(__name__)
@@ -77,6 +77,7 @@ class AdminEndpoint:
         try:
             admin = await self._admit(request)
             response = await self._route.handler(AdminCall(request, admin, self._max_body))
+            response.headers.update(NOT_STORED)
             if request.method not in ("GET", "HEAD"):
                 log.info("%s '%s': %s %s", admin.role, admin.name, request.method, request.url.path)
         except Exception as error:

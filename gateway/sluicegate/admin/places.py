@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from sluicegate.access.shares_file.entries import Entries
 from sluicegate.access.shares_file.export import StoredShares
+from sluicegate.admin.call import READ_ONLY
 from sluicegate.admin.identity import Admin
 from sluicegate.api.errors import InvalidRequest, NotFound
 from sluicegate.config.yaml import nearest
@@ -163,7 +164,7 @@ def without_name(content: Content, name: str) -> Content:
         not isinstance(content["name"], str) or name_key(content["name"]) != name_key(name)
     ):
         raise InvalidRequest(f"name must be '{name}', as in the path; resources cannot be renamed")
-    return {key: value for key, value in content.items() if key not in ("name", "state")}
+    return {key: value for key, value in content.items() if key not in READ_ONLY}
 
 
 def _share(stored: StoredShares, name: str) -> Content | None:

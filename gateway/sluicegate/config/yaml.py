@@ -27,6 +27,8 @@ Position = tuple[int, int]
 _Model = TypeVar("_Model", bound=BaseModel)
 
 _SHOWN_NAMES = 20
+# Of a request body, because each suggestion of a name takes time.
+_MOST_PROBLEMS = 20
 
 _EXPECTED = {
     "model_type": "expected a mapping",
@@ -203,6 +205,8 @@ def explain(
         about: Selects errors by the location that pydantic reports.
     """
     found = error.errors(include_url=False, include_input=False, include_context=False)
+    if isinstance(document, JsonDocument):
+        found = found[:_MOST_PROBLEMS]
     lines = [
         (_place(document, problem), _line(document, model, problem))
         for problem in found

@@ -58,9 +58,9 @@ class ApplyResource:
     async def _apply(self, call: AdminCall) -> Response:
         query = call.query("dry_run", "prune")
         dry_run = boolean("dry_run", query.get("dry_run"))
-        difference = await self._editor.apply(
-            call.admin, await call.json(), prune=boolean("prune", query.get("prune")), dry_run=dry_run
-        )
+        prune = boolean("prune", query.get("prune"))
+        content = await call.json(Declaration)
+        difference = await self._editor.apply(call.admin, content, prune=prune, dry_run=dry_run)
         return answered(
             {
                 "applied": not dry_run,

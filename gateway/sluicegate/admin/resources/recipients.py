@@ -113,7 +113,7 @@ class RecipientsResource:
 
     async def _put(self, call: AdminCall) -> Response:
         place = RecipientPlace(call.name("recipient"))
-        content = without_name(await call.json(), place.recipient)
+        content = without_name(await call.json(RecipientEntry), place.recipient)
         edited = await self._editor.change(call.admin, place, call.conditions, lambda _: content)
         return represented(edited.content, call, 201 if edited.created else 200)
 

@@ -127,7 +127,8 @@ class SharesResource:
 
     async def _put(self, call: AdminCall) -> Response:
         place = _place(call)
-        content = without_name(await call.json(), place.names[-1])
+        model = [*_MODELS.values()][len(place.names) - 1]
+        content = without_name(await call.json(model), place.names[-1])
         edited = await self._editor.change(call.admin, place, call.conditions, lambda _: content)
         return represented(edited.content, call, 201 if edited.created else 200)
 
