@@ -39,6 +39,8 @@ async def test_an_activation_link_is_issued_and_the_profile_is_downloaded_once(s
     )
     assert [each["name"] for each in listed.json["items"]] == ["sales"]
     assert (await ask(site.app, target, method="POST")).status == 410
+    access = (await site.ask("GET", "/recipients/acme/access")).json
+    assert (access["activation_link"]["state"], len(access["credentials"])) == ("used", 1)
 
 
 async def test_credentials_are_listed_without_secrets_and_revoked_one_by_one(site: Site) -> None:

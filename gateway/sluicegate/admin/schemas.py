@@ -49,6 +49,7 @@ def schemas() -> dict[str, Schema]:
                 "created_at": instant("When it was created."),
                 "revoked_at": _or_null("string", "When it was revoked."),
                 "last_issued_at": _or_null("string", "When it last received URLs or credentials."),
+                "activation_link": {"oneOf": [{"type": "null"}, _link()]},
                 "credentials": many(_credential(), "Newest first, also those that have ended."),
             },
         ),
@@ -105,6 +106,17 @@ def _resource(model: str) -> Schema:
     """A resource: its model, with values that have defaults left out, and its name."""
     named = record("", {"name": text("Its name. It must be the one in the path, if a request has it.")})
     return {"description": f"`{model}` with its name.", **named}
+
+
+def _link() -> Schema:
+    return record(
+        "The newest activation link, without its token.",
+        {
+            "state": choice("Whether it can be used.", "pending", "used", "expired", "withdrawn"),
+            "expires_at": instant("When it expires."),
+            "used_at": _or_null("string", "When it was used."),
+        },
+    )
 
 
 def _credential() -> Schema:

@@ -216,3 +216,22 @@ async def test_old_links_are_deleted_with_a_new_one(
         await links.rotate("acme")
         async with store.read() as connection:
             assert len((await connection.execute(select(activation_links))).all()) == left
+
+
+async def test_the_newest_link_of_a_recipient_is_shown_in_its_state(
+    links: ActivationLinks, recipients: Recipients, clock: Clock
+) -> None:
+    await recipients.create("acme")
+    assert await links.latest("acme") is None
+    await links.rotate("acme")
+    clock.advance(1 * SECOND)
+    newest = await links.rotate("acme")
+    found = await links.latest("ACME")
+    assert found is not None
+    assert (found.state, found.expires_at) == ("pending", newest.expires_at)
+    await links.use(newest.token)
+    found = await links.latest("acme")
+    assert found is not None
+    assert (found.state, found.used_at) == ("used", clock())
+    with pytest.raises(NotFound):
+        await links.latest("beta")

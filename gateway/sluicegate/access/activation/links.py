@@ -183,6 +183,25 @@ class ActivationLinks:
         async with self._store.read() as connection:
             return await self._link(connection, await _row(connection, presented))
 
+    async def latest(self, recipient: str) -> Link | None:
+        """The newest link of a recipient, in whatever state; `None` if it has none.
+
+        Raises:
+            NotFound: The recipient does not exist.
+        """
+        async with self._store.read() as connection:
+            holder = await existing_recipient(connection, recipient)
+            query = (
+                select(activation_links)
+                .where(activation_links.c.recipient_id == holder.id)
+                .order_by(
+                    activation_links.c.created_at.desc(), activation_links.c.withdrawn_at.is_not(None)
+                )
+                .limit(1)
+            )
+            row = (await connection.execute(query)).one_or_none()
+            return None if row is None else await self._link(connection, row)
+
     async def use(self, token: str) -> IssuedCredential:
         """Issue the credential of a link. Of several concurrent calls, one succeeds.
 

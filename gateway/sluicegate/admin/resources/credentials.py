@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from sluicegate._util.clock import epoch_ms, iso_utc
 from sluicegate._util.units import Duration
-from sluicegate.access.activation.links import ActivationLinks, NewLink
+from sluicegate.access.activation.links import ActivationLinks, Link, NewLink
 from sluicegate.access.recipients.details import CredentialDetails, recipient_details
 from sluicegate.access.recipients.profile import profile_text
 from sluicegate.access.recipients.service import Recipients
@@ -124,6 +124,7 @@ class CredentialsResource:
         name = await self._checked(call)
         async with self._store.read() as connection:
             found = await recipient_details(connection, name, epoch_ms())
+        link = await self._links.latest(name)
         return answered(
             {
                 "id": found.id,
@@ -132,6 +133,7 @@ class CredentialsResource:
                 "created_at": iso_utc(found.created_at),
                 "revoked_at": _time(found.revoked_at),
                 "last_issued_at": _time(found.last_issued_at),
+                "activation_link": None if link is None else _link(link),
                 "credentials": [_credential(each) for each in found.credentials],
             }
         )
@@ -168,6 +170,14 @@ class CredentialsResource:
         missing = f"there is no recipient '{name}'"
         found = await self._editor.read(call.admin, RecipientPlace(name), missing)
         return str(found["name"])
+
+
+def _link(link: Link) -> dict[str, object]:
+    return {
+        "state": link.state,
+        "expires_at": iso_utc(link.expires_at),
+        "used_at": _time(link.used_at),
+    }
 
 
 def _credential(credential: CredentialDetails) -> dict[str, object]:
