@@ -112,6 +112,14 @@ async def test_errors_say_what_is_wrong_and_where(site: Site) -> None:
     assert (await site.ask("GET", "/shares/sales")).json["comment"] == "Orders"
 
 
+async def test_other_methods_are_refused_with_those_that_exist(site: Site) -> None:
+    answer = await site.ask("PATCH", "/shares/sales", {})
+    assert answer.status == 405
+    assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD", "PUT", "DELETE"}
+    head = await site.ask("HEAD", "/shares/sales")
+    assert (head.status, head.headers["etag"][:1]) == (200, '"')
+
+
 async def test_a_long_body_is_refused(site: Site) -> None:
     answer = await site.ask("PUT", "/shares/sales", b'{"comment": "' + b"x" * 4_000_000 + b'"}')
     assert answer.status == 413

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.call import answered
 from sluicegate.admin.editor import Editor
-from sluicegate.admin.endpoint import PREFIX, AdminRoute, starlette_route
+from sluicegate.admin.endpoint import PREFIX, AdminRoute, starlette_routes
 from sluicegate.admin.resources.admins import AdminsResource
 from sluicegate.admin.resources.applying import ApplyResource
 from sluicegate.admin.resources.catalogs import CatalogsResource
@@ -76,10 +76,7 @@ class AdminApi:
 
     def routes(self) -> list[Route]:
         """The routes of an application."""
-        served = [
-            starlette_route(route, self._authentication, self._section.max_body)
-            for route in self.operations
-        ]
+        served = starlette_routes(self.operations, self._authentication, self._section.max_body)
         return [*served, Route(f"{PREFIX}/openapi.json", self._openapi, methods=["GET"])]
 
     async def aclose(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pydantic import BaseModel
@@ -98,7 +98,33 @@ class AdminEndpoint:
         return admin
 
 
-def starlette_route(route: AdminRoute, authentication: AdminAuthentication, max_body: int) -> Route:
-    """The route of an application."""
-    endpoint = AdminEndpoint(route, authentication, max_body)
-    return Route(PREFIX + route.path, endpoint, methods=[route.method], name=route.operation)
+class MethodEndpoints:
+    """The ASGI endpoint of a path, which has an endpoint for each of its methods.
+
+    One route for all methods has the correct `Allow` header in 405 responses.
+
+    Args:
+        endpoints: By method.
+    """
+
+    def __init__(self, endpoints: Mapping[str, AdminEndpoint]) -> None:
+        self.endpoints = endpoints
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        await self.endpoints[method](scope, receive, send)
+
+
+def starlette_routes(
+    routes: Iterable[AdminRoute], authentication: AdminAuthentication, max_body: int
+) -> list[Route]:
+    """The routes of an application, one for each path."""
+    paths: dict[str, dict[str, AdminEndpoint]] = {}
+    for route in routes:
+        endpoint = AdminEndpoint(route, authentication, max_body)
+        paths.setdefault(route.path, {})[route.method] = endpoint
+    return [
+        Route(PREFIX + path, MethodEndpoints(endpoints), methods=[*endpoints])
+        for path, endpoints in paths.items()
+    ]

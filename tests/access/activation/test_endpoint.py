@@ -135,6 +135,8 @@ async def test_other_clients_get_json(site: Site) -> None:
     shown = await ask(site.app, site.target, {"accept": "*/*"})
     assert shown.json.keys() == {"recipient", "expirationTime"}
     assert (await ask(site.app, site.target, method="POST")).json["shareCredentialsVersion"] == 1
+    allowed = (await ask(site.app, site.target, method="DELETE")).headers["allow"]
+    assert set(allowed.split(", ")) == {"GET", "HEAD", "POST"}
     ended = await ask(site.app, site.target, method="POST")
     assert (ended.status, ended.json["errorCode"]) == (410, "ACTIVATION_LINK_ENDED")
 

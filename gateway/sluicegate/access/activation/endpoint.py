@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -65,21 +64,15 @@ class ActivationEndpoint:
     def routes(self) -> list[Route]:
         """Return the routes of links and of the pages' style sheet."""
         return [
-            Route(ACTIVATION_PATH, self._answering(self._show), methods=["GET"]),
-            Route(ACTIVATION_PATH, self._answering(self._use), methods=["POST"]),
+            Route(ACTIVATION_PATH, self._answer, methods=["GET", "POST"]),
             Route(f"{ACTIVATION_PATH}/style.css", _style, methods=["GET"]),
         ]
 
-    def _answering(
-        self, handler: Callable[[Request], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
-        async def answer(request: Request) -> Response:
-            try:
-                return await handler(request)
-            except Exception as error:
-                return await self._refusal(request, as_sluicegate_error(error))
-
-        return answer
+    async def _answer(self, request: Request) -> Response:
+        try:
+            return await (self._use(request) if request.method == "POST" else self._show(request))
+        except Exception as error:
+            return await self._refusal(request, as_sluicegate_error(error))
 
     async def _show(self, request: Request) -> Response:
         from sluicegate.access.activation.page import HEADERS, download_page
