@@ -19,12 +19,14 @@ from sluicegate.access.authentication.assembly import Access
 from sluicegate.access.authentication.oauth.endpoint import TOKEN_PATHS, refusal_response
 from sluicegate.access.authentication.oauth.requests import OAuthError
 from sluicegate.access.grants import Grants
+from sluicegate.access.limits.assembly import limit_addresses, recipient_limits
+from sluicegate.access.limits.recipients import RecipientLimiter
 from sluicegate.access.recipients.ending import EndingCredentials
 from sluicegate.access.recipients.ending_warnings import ProfileWarnings
 from sluicegate.access.recipients.profile import ICEBERG_PATH
 from sluicegate.api import FormatType, LinkSigner, TableFormat
 from sluicegate.api.budget import TableLimits
-from sluicegate.api.errors import SluicegateError
+from sluicegate.api.errors import RateLimited, SluicegateError
 from sluicegate.config import Settings
 from sluicegate.config.limits import TableLimitSettings
 from sluicegate.database import Store
@@ -80,6 +82,7 @@ class Gateway:
     reader: TableReader
     access: Access
     vending: Vending
+    limiter: RecipientLimiter
     resolver: Resolver
     services: Mapping[str, PluginServices]
     background: BackgroundJobs
@@ -118,6 +121,7 @@ class Gateway:
             )
             stack.push_async_callback(reader.aclose)
             grants = Grants(store)
+            limiter = await stack.enter_async_context(recipient_limits(settings, store, grants))
             access = Access(
                 settings,
                 keys,
@@ -129,7 +133,12 @@ class Gateway:
             ledger = Ledger(store, retention=settings.vending.ledger_retention)
             await stack.enter_async_context(ledger.writing())
             vending = Vending(
-                Vendors(instances), grants, ledger, registry.notify, lifetime=settings.vending.lifetime
+                Vendors(instances),
+                grants,
+                ledger,
+                registry.notify,
+                lifetime=settings.vending.lifetime,
+                limiter=limiter,
             )
             stack.push_async_callback(vending.aclose)
             resolver = Resolver(grants, instances, vending)
@@ -165,6 +174,7 @@ class Gateway:
                 reader=reader,
                 access=access,
                 vending=vending,
+                limiter=limiter,
                 resolver=resolver,
                 services=services,
                 background=background,
@@ -243,8 +253,9 @@ class Gateway:
         if self.settings.server.compression:
             # Wrappers of plugins must see responses that are not encoded yet.
             compressed = Compression(wrapped, announce=wrapped is announcing)
-        limit = ConcurrencyLimit(self.settings.server.concurrency)
-        return RequestTelemetry(ConcurrencyLimitMiddleware(compressed, limit, _refused_early))
+        limit = ConcurrencyLimit(self.settings.server.concurrency, gate=self.limiter)
+        limited = ConcurrencyLimitMiddleware(compressed, limit, _refused_early)
+        return RequestTelemetry(limit_addresses(limited, self.settings, _refused_early))
 
     def routes(self) -> list[BaseRoute]:
         """Return all routes: those of the core, then those of plugins."""
@@ -323,5 +334,6 @@ def link_maker(settings: Settings, keys: KeyRing) -> Callable[[str], LinkSigner]
 def _refused_early(path: str, error: SluicegateError) -> Response:
     """Return errors for early rejections, in the format of the protocol at the request's path."""
     if path in TOKEN_PATHS:
-        return refusal_response(OAuthError("slow_down", error.message, error.status))
+        seconds = error.retry_after if isinstance(error, RateLimited) else None
+        return refusal_response(OAuthError("slow_down", error.message, error.status, seconds))
     return refuse(error) if path.startswith(f"{ICEBERG_PATH}/") else error_response(error)

@@ -17,6 +17,8 @@ HASTY = ConcurrencyLimits(
     max_requests=1, max_requests_per_recipient=1, max_requests_per_address=1, queue_timeout=0
 )
 
+PATIENT_AND_WIDE = ConcurrencyLimits(queue_timeout=60)
+
 
 async def test_who_waits_is_served_in_turn() -> None:
     limit, order = ConcurrencyLimit(PATIENT), []
@@ -97,3 +99,65 @@ async def test_a_place_for_which_a_request_has_waited_counts_once_too() -> None:
     assert second.enter_now("acme")
     second.leave()
     assert RequestSlots(limit, "192.0.2.1").enter_now("acme")
+
+
+class Gate:
+    """Recipients with limits of their own."""
+
+    def __init__(self, **sizes: int) -> None:
+        self.sizes = sizes
+        self.admitted: list[str] = []
+
+    def admit(self, recipient: str) -> int | None:
+        self.admitted.append(recipient)
+        return self.sizes.get(recipient)
+
+
+async def test_a_recipient_can_have_a_number_of_requests_of_its_own() -> None:
+    gate = Gate(acme=2)
+    limit = ConcurrencyLimit(
+        ConcurrencyLimits(max_requests_per_recipient=1, queue_timeout=0), gate=gate
+    )
+
+    async def entered(recipient: str) -> RequestSlots:
+        slots = RequestSlots(limit, "192.0.2.1")
+        if not slots.enter_now(recipient):
+            await slots.enter(recipient)
+        return slots
+
+    first = await entered("acme")
+    await entered("acme")
+    await entered("rival")
+    for recipient, number in (("acme", 2), ("rival", 1)):
+        with pytest.raises(RateLimited, match=f"has {number} concurrent requests already"):
+            await entered(recipient)
+    first.leave()
+    gate.sizes["acme"] = 1
+    with pytest.raises(RateLimited, match="has 1 concurrent requests already"):
+        await entered("acme")
+
+
+async def test_a_lowered_number_of_requests_is_reached_before_others_enter() -> None:
+    gate = Gate(acme=3)
+    limit = ConcurrencyLimit(PATIENT_AND_WIDE, gate=gate)
+    inside = []
+    for _ in range(3):
+        inside.append(RequestSlots(limit, "192.0.2.1"))
+        assert inside[-1].enter_now("acme")
+    gate.sizes["acme"] = 1
+    late = RequestSlots(limit, "192.0.2.1")
+    assert not late.enter_now("acme")
+    waiting = asyncio.create_task(late.enter("acme"))
+    for slots in inside:
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        slots.leave()
+    await asyncio.wait_for(waiting, 10)
+
+
+async def test_a_request_that_is_authenticated_twice_passes_the_gate_once() -> None:
+    gate = Gate()
+    slots = RequestSlots(ConcurrencyLimit(PATIENT, gate=gate), "192.0.2.1")
+    assert slots.enter_now("acme")
+    assert slots.enter_now("acme")
+    assert gate.admitted == ["acme"]

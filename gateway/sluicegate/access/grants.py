@@ -65,6 +65,9 @@ class Grants:
         max_stale: Maximum seconds for which cached values are used if the database does not respond.
         clock: Monotonic seconds.
 
+    Attributes:
+        on_change: Registers a function to call when a change in the database is noticed.
+
     Every method raises `Unavailable` if the database does not respond and no usable value is cached.
     """
 
@@ -77,6 +80,7 @@ class Grants:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         freshness = Freshness(store, max_age=max_age, max_stale=max_stale, clock=clock)
+        self.on_change = freshness.on_change
         self._tokens = CachedReads[bytes, CredentialRecord](freshness, _CREDENTIALS)
         self._imported = CachedReads[str, tuple[bool]](freshness, 1)
         self._clients = CachedReads[str, CredentialRecord](freshness, _CREDENTIALS)

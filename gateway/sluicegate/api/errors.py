@@ -146,10 +146,22 @@ class PayloadTooLarge(SluicegateError):
 
 
 class RateLimited(SluicegateError):
-    """A recipient or address sent too many requests, and must wait before the next attempt."""
+    """A recipient or address sent too many requests, and must wait before the next attempt.
+
+    Args:
+        message: Which limit is exceeded, and when the request can be repeated.
+        detail: As for every error.
+        retry_after: Seconds, for the response header `Retry-After`. The gateway has a default.
+    """
 
     status = 429
     code = "RESOURCE_EXHAUSTED"
+
+    def __init__(
+        self, message: str, *, detail: str | None = None, retry_after: int | None = None
+    ) -> None:
+        super().__init__(message, detail=detail)
+        self.retry_after = retry_after
 
 
 class TableUnreadable(SluicegateError):

@@ -22,6 +22,7 @@ MODULES = (
     "hadoop-token",
     "import",
     "ledger",
+    "limits",
     "plugins",
     "recipient",
     "serve",

@@ -1,11 +1,19 @@
-"""The section `limits`: how much requests can send, and how much tables can consume."""
+"""The section `limits`: what requests can send, tables can consume, and recipients can get."""
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
 
 from sluicegate._util.units import ByteSize, Duration
 from sluicegate.config.model import SettingsModel
+
+LARGEST_LIMIT = 10**15 - 1
+"""Files or bytes: the largest number in headers (RFC 9651, section 3.3.1)."""
+
+_Count = Annotated[int, Field(ge=1, le=LARGEST_LIMIT)]
+_Bytes = Annotated[ByteSize, Field(ge=1, le=LARGEST_LIMIT)]
 
 
 class RequestBodySettings(SettingsModel):
@@ -46,8 +54,43 @@ class TableLimitSettings(SettingsModel):
     time: Duration = Field(default=120, ge=1, description="Maximum time for reading.")
 
 
+class RateSettings(SettingsModel):
+    """A rate of requests. Further ones fail with 429."""
+
+    requests_per_minute: _Count | None = Field(
+        default=None,
+        description="Requests in a minute, in the long run, for each process. Unlimited if not set.",
+    )
+    burst: _Count | None = Field(
+        default=None,
+        description="Requests that can be sent at once after a pause; by default, those of a minute.",
+    )
+
+    @model_validator(mode="after")
+    def _has_rate(self) -> Self:
+        if self.burst is not None and self.requests_per_minute is None:
+            raise ValueError("burst requires requests_per_minute")
+        return self
+
+
+class AddressLimitSettings(RateSettings):
+    """Limits of each client address, before a request is authenticated. IPv6 is counted by its /64."""
+
+
+class RecipientLimitSettings(RateSettings):
+    """Limits of each recipient, unless the shares file contains its own."""
+
+    files_per_day: _Count | None = Field(
+        default=None,
+        description="Data files whose URLs a recipient gets in a day (UTC). Unlimited if not set.",
+    )
+    bytes_per_day: _Bytes | None = Field(
+        default=None, description="Bytes of these data files in a day (UTC). Unlimited if not set."
+    )
+
+
 class LimitSettings(SettingsModel):
-    """Limits of request bodies and of tables' metadata."""
+    """Limits of request bodies, of tables' metadata, of recipients, and of client addresses."""
 
     request_body: RequestBodySettings = Field(
         default=RequestBodySettings(),
@@ -55,4 +98,11 @@ class LimitSettings(SettingsModel):
     )
     table: TableLimitSettings = Field(
         default=TableLimitSettings(), description="Limits for reading the metadata of one table."
+    )
+    recipient: RecipientLimitSettings = Field(
+        default=RecipientLimitSettings(),
+        description="Limits of each recipient. The shares file can contain others for a recipient.",
+    )
+    address: AddressLimitSettings = Field(
+        default=AddressLimitSettings(), description="Limits of each client address."
     )

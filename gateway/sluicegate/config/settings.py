@@ -244,7 +244,8 @@ class Settings(SettingsModel):
         description="Plugins that restrict the access of granted recipients, called in this order.",
     )
     limits: LimitSettings = Field(
-        default=LimitSettings(), description="Limits of request bodies and of tables' metadata."
+        default=LimitSettings(),
+        description="Limits of request bodies, of tables' metadata, of recipients, and of addresses.",
     )
     delegation: DelegationSettings = Field(
         default=DelegationSettings(),

@@ -116,6 +116,7 @@ recipients = Table(
     Column("created_at", BigInteger, nullable=False),
     Column("revoked_at", BigInteger),
     Column("last_revoked_at", BigInteger),
+    Column("limits", JSON(none_as_null=True)),
 )
 """`last_revoked_at` stays when a recipient is enabled again, so that older vends aren't reused."""
 
@@ -176,6 +177,19 @@ ledger = Table(
 """Issued credentials without secrets. Names are copies, because entries outlive shares and tables.
 
 `asset` is the kind of asset that the columns of the table name; it is null for tables.
+"""
+
+recipient_usage = Table(
+    "recipient_usage",
+    metadata,
+    Column("recipient_id", Text, primary_key=True),
+    Column("day", Integer, primary_key=True, autoincrement=False),
+    Column("files", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+)
+"""Data files offered to recipients with limits, by day (UTC) in days since the epoch.
+
+Rows outlive recipients, so that a gateway can still write what a removed one was offered.
 """
 
 iceberg_field_ids = Table(

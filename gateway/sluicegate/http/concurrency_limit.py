@@ -12,7 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -21,8 +21,23 @@ from sluicegate.api.errors import RateLimited, SluicegateError, Unavailable
 from sluicegate.http.health import HEALTH_PATHS
 from sluicegate.http.limits import ConcurrencyLimits
 from sluicegate.http.responses import error_response, log_error
+from sluicegate.telemetry import count
 
 _SCOPE_KEY = "sluicegate.request_slots"
+
+
+class RecipientGate(Protocol):
+    """Other limits of authenticated senders."""
+
+    def admit(self, recipient: str) -> int | None:
+        """Count a request, by the id of its sender.
+
+        Returns:
+            The maximum number of its concurrent requests, if it has its own.
+
+        Raises:
+            RateLimited: The sender has sent too many requests.
+        """
 
 
 class ConcurrencyLimit:
@@ -31,11 +46,18 @@ class ConcurrencyLimit:
     Args:
         limits: Limits, and the maximum time to wait.
         kind: The term that error messages use for an authenticated sender.
+        gate: Other limits of these.
     """
 
-    def __init__(self, limits: ConcurrencyLimits, kind: str = "recipient") -> None:
+    def __init__(
+        self,
+        limits: ConcurrencyLimits,
+        kind: str = "recipient",
+        gate: RecipientGate | None = None,
+    ) -> None:
         self._limits = limits
         self._kind = kind
+        self._gate = gate
         self._all = Slots(limits.max_requests)
         self._of_recipient: dict[str, Slots] = {}
         self._of_address: dict[str, int] = {}
@@ -48,7 +70,7 @@ class ConcurrencyLimit:
         """
         arrived = self._of_address.get(address, 0)
         if arrived >= self._limits.max_requests_per_address:
-            raise RateLimited(_too_many("your address", arrived))
+            raise _too_many("your address", arrived, "address_concurrent_requests")
         self._of_address[address] = arrived + 1
 
     def leave_address(self, address: str) -> None:
@@ -58,6 +80,16 @@ class ConcurrencyLimit:
             self._of_address[address] = left
         else:
             del self._of_address[address]
+
+    def admit(self, recipient: str) -> None:
+        """Apply the gate to a request of a recipient.
+
+        Raises:
+            RateLimited: The recipient has sent too many requests.
+        """
+        if self._gate is not None:
+            own = self._gate.admit(recipient)
+            self._slots(recipient).size = own or self._limits.max_requests_per_recipient
 
     def enter_now(self, recipient: str) -> tuple[Slots, ...]:
         """Take a slot of the recipient and a global slot if both are free, otherwise none."""
@@ -76,8 +108,7 @@ class ConcurrencyLimit:
         """
         slots = self._slots(recipient)
         if not await slots.enter(self._limits.queue_timeout):
-            number = self._limits.max_requests_per_recipient
-            raise RateLimited(_too_many(f"this {self._kind}", number))
+            raise _too_many(f"this {self._kind}", slots.size, "concurrent_requests")
         return slots
 
     async def enter_all(self) -> Slots:
@@ -154,11 +185,16 @@ class RequestSlots:
         self._recipient: str | None = None  # who has entered
 
     def enter_now(self, recipient: str) -> bool:
-        """Count the request for a recipient from now on, if a slot is free without waiting."""
+        """Count the request for a recipient from now on, if a slot is free without waiting.
+
+        Raises:
+            RateLimited: The recipient has sent too many requests.
+        """
         self._leave_address()
         if self._recipient == recipient:
             return True  # a plugin's wrapper has authenticated the request before
         self._leave_taken()
+        self._limit.admit(recipient)
         self._taken = self._limit.enter_now(recipient)
         self._recipient = recipient if self._taken else None
         return bool(self._taken)
@@ -181,6 +217,14 @@ class RequestSlots:
         common = await self._limit.enter_all()
         self._taken += (common,)
         self._recipient = recipient or self._recipient
+
+    def name(self, recipient: str) -> None:
+        """Apply the gate of the recipient of a signed link. The request still counts for its address.
+
+        Raises:
+            RateLimited: The recipient has sent too many requests.
+        """
+        self._limit.admit(recipient)
 
     def leave(self) -> None:
         """Release all slots. Calling it again has no effect."""
@@ -229,7 +273,7 @@ class Slots:
 
     def leave(self) -> None:
         """Release a slot."""
-        if self.waiting:
+        if self.waiting and self.inside <= self.size:  # `size` can have been lowered
             self.waiting.popleft().set_result(None)  # the waiting request takes this slot
         else:
             self.inside -= 1
@@ -242,5 +286,8 @@ class Slots:
             self.waiting.remove(turn)
 
 
-def _too_many(whose: str, number: int) -> str:
-    return f"{whose} has {number} concurrent requests already; wait until some complete, then try again"
+def _too_many(whose: str, number: int, limit: str) -> RateLimited:
+    count("sluicegate.limits.refused", limit=limit)
+    return RateLimited(
+        f"{whose} has {number} concurrent requests already; wait until some complete, then try again"
+    )

@@ -15,6 +15,7 @@ from sluicegate.api.errors import (
     MethodNotAllowed,
     NotAuthenticated,
     NotFound,
+    RateLimited,
     SluicegateError,
     Unauthenticated,
     Unavailable,
@@ -59,7 +60,8 @@ def error_response(
     elif isinstance(error, MethodNotAllowed):
         headers["Allow"] = error.allowed
     elif error.status in (429, 503):
-        headers["Retry-After"] = RETRY_AFTER_SECONDS
+        seconds = error.retry_after if isinstance(error, RateLimited) else None
+        headers["Retry-After"] = RETRY_AFTER_SECONDS if seconds is None else str(seconds)
     return json_response(body(error), error.status, headers)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ class RequestInfo:
 
     id: str
     recipient: str | None = None
+    headers: Callable[[], list[tuple[bytes, bytes]]] | None = None
 
 
 _current: ContextVar[RequestInfo | None] = ContextVar("sluicegate_request", default=None)
@@ -38,3 +40,14 @@ def name_recipient(name: str) -> None:
     request = _current.get()
     if request is not None:
         request.recipient = name
+
+
+def add_response_headers(headers: Callable[[], list[tuple[bytes, bytes]]]) -> None:
+    """Add headers to the response to the current request, whichever part of the gateway sends it.
+
+    Args:
+        headers: Called when the response starts. Replaces the function of an earlier call.
+    """
+    request = _current.get()
+    if request is not None:
+        request.headers = headers

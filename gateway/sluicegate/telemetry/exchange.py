@@ -77,11 +77,12 @@ class Exchange:
         return message
 
     async def send(self, message: Message) -> None:
-        """Pass a message of the response to the server, with the request's id in its headers."""
+        """Pass a message of the response to the server, with the request's headers."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             header = (b"x-request-id", self.request.id.encode())
-            message = {**message, "headers": [*message.get("headers", ()), header]}
+            more = () if self.request.headers is None else self.request.headers()
+            message = {**message, "headers": [*message.get("headers", ()), header, *more]}
         try:
             await self._send(message)
         except OSError:  # ASGI: the connection is closed

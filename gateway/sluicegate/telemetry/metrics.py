@@ -16,6 +16,7 @@ CounterName = Literal[
     "sluicegate.catalog.requests",
     "sluicegate.credentials.issued",
     "sluicegate.files.signed",
+    "sluicegate.limits.refused",
     "sluicegate.snapshots",
     "sluicegate.tasks.attempts",
 ]
@@ -40,6 +41,7 @@ _COUNTERS: dict[CounterName, tuple[str, str]] = {
         "Temporary credentials issued to recipients, by outcome: vended or reused.",
     ),
     "sluicegate.files.signed": ("{file}", "Files whose signed URLs were sent to recipients."),
+    "sluicegate.limits.refused": ("{request}", "Requests refused with 429, by limit."),
     "sluicegate.snapshots": ("{snapshot}", "Snapshots served, by outcome: loaded, advanced or cached."),
     "sluicegate.tasks.attempts": (
         "{attempt}",

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.authentication.recipient_checks import check_current
 from sluicegate.access.grants import Grants
+from sluicegate.access.limits.recipients import RecipientLimiter
 from sluicegate.api import (
     CatalogTable,
     CredentialVendor,
@@ -42,10 +43,12 @@ class Vending:
         notify: Sends events to plugins.
         lifetime: Lifetime of credentials, in seconds.
         now: Epoch milliseconds.
+        limiter: Counts the files that recipients are offered, if they have limits.
 
     Attributes:
         vendors: Finds the vendor of a location.
         ledger: Records issued credentials.
+        limiter: Counts offered files. `None` if nothing does.
     """
 
     def __init__(
@@ -57,6 +60,7 @@ class Vending:
         *,
         lifetime: int,
         now: Callable[[], int] = epoch_ms,
+        limiter: RecipientLimiter | None = None,
     ) -> None:
         self.vendors = vendors
         self._grants = grants
@@ -64,6 +68,7 @@ class Vending:
         self._notify = notify
         self._lifetime = lifetime
         self._now = now
+        self.limiter = limiter
         self._cache = CredentialCache(now)
 
     async def issue(

@@ -143,6 +143,8 @@ def _as_written(kind: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any
     for name, value in values.items():
         if name == "source":
             yield from ((f"from.{key}", each) for key, each in (value or {}).items())
+        elif name == "limits":
+            yield from ((f"limits.{key}", each) for key, each in (value or {}).items())
         else:
             yield kind if name == "identifier" else name, value
 

@@ -77,7 +77,7 @@ _COLUMNS: dict[Kind, tuple[str, ...]] = {
         "tags",
     ),
     **dict.fromkeys(ASSET_KINDS, _ASSET),
-    "recipient": ("comment", "token_lifetime", "allow_from", "properties"),
+    "recipient": ("comment", "token_lifetime", "allow_from", "properties", "limits"),
     "grant": (),
 }
 # Rows of assets contain their kind.
@@ -144,7 +144,8 @@ def _declared_shares(declared: Mapping[str, ShareEntry]) -> Iterator[Entry]:
 def _declared_recipients(declared: Mapping[str, RecipientEntry]) -> Iterator[Entry]:
     for recipient, entry in declared.items():
         values = entry.model_dump(include=set(_COLUMNS["recipient"]))
-        yield Entry("recipient", (recipient,), values | {"allow_from": list(entry.allow_from)})
+        values |= {"allow_from": list(entry.allow_from), "limits": entry.limits.stored()}
+        yield Entry("recipient", (recipient,), values)
         for share in entry.shares:
             yield Entry("grant", (recipient, share), {})
 

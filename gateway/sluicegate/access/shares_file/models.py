@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sluicegate.access.directory_access import options_obstacle, ref_obstacle
+from sluicegate.access.limits.models import LimitsEntry
 from sluicegate.access.shares_file.values import (
     MAX_VERSION,
     AccessModes,
@@ -259,6 +260,7 @@ class RecipientEntry(_Entry):
         description="Networks that it can connect from, such as 203.0.113.0/24; all if empty.",
     )
     properties: Properties = Field(default_factory=dict, description="Texts for filters and policies.")
+    limits: LimitsEntry = Field(default=LimitsEntry(), description="Instead of the gateway's limits.")
 
 
 class Declaration(_Entry):

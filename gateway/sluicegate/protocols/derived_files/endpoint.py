@@ -65,6 +65,8 @@ class DerivedFileEndpoint:
         address = request.client and request.client.host
         principal = await link_recipient(self._grants, link.recipient, link.recipient_id, address)
         name_recipient(principal.name)
+        if ticket is not None:
+            ticket.name(principal.id)
         shared = await self._resolver.table(principal, link.share, link.schema, link.table)
         table = await self._resolver.open(principal, shared)
         content = await self._reader.derived(table.source, table.directory, link.file)

@@ -18,7 +18,7 @@ from sluicegate.plugins import Instances
 from sluicegate.protocols.common.location_policy import LocationPolicy
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.derived_files.links import DerivedLinks
-from sluicegate.protocols.presigning.issued_urls import IssuedUrls
+from sluicegate.protocols.presigning.issued_urls import IssuedUrls, Offered
 from sluicegate.tables.derived_files import DerivedFile
 from sluicegate.telemetry import count, span
 from sluicegate.vending import Vending
@@ -59,6 +59,20 @@ class Signer:
             issued_at: When they were signed, epoch milliseconds, if it was for an earlier response.
         """
         return self._vending.record_urls(table.principal, table.shared, table.source, issued_at)
+
+    def limits_offers(self, table: OpenTable) -> bool:
+        """Whether the table's recipient has a limit of files or bytes that it is offered in a day."""
+        limiter = self._vending.limiter
+        return limiter is not None and limiter.counts_offers(table.principal.id)
+
+    def offer(self, table: OpenTable, offered: Offered) -> None:
+        """Count data files, before their URLs are signed or sent again.
+
+        Raises:
+            RateLimited: The recipient would get more than it is allowed to get in a day.
+        """
+        if self._vending.limiter is not None:
+            self._vending.limiter.offer(table.principal.id, offered.files, offered.size)
 
     def record_again(self, table: OpenTable, issued: IssuedUrls, issued_at: int) -> None:
         """Record the URLs of an earlier response that are sent again.

@@ -94,6 +94,7 @@ def refusal_response(error: OAuthError) -> Response:
     if error.status == 401:
         headers["WWW-Authenticate"] = 'Basic realm="sluicegate"'
     elif error.status == 429:
-        headers["Retry-After"] = _RETRY_SECONDS
+        seconds = error.retry_after
+        headers["Retry-After"] = _RETRY_SECONDS if seconds is None else str(seconds)
     body = {"error": error.code, "error_description": error.description}
     return json_response(body, error.status, headers)

@@ -26,13 +26,17 @@ class OAuthError(Exception):
         code: An error code of this section.
         description: Message for the recipient: ASCII without quotes and backslashes.
         status: HTTP status.
+        retry_after: Seconds, for the header `Retry-After` of status 429. There is a default.
     """
 
-    def __init__(self, code: str, description: str, status: int = 400) -> None:
+    def __init__(
+        self, code: str, description: str, status: int = 400, retry_after: int | None = None
+    ) -> None:
         super().__init__(description)
         self.code = code
         self.description = description
         self.status = status
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 
 import anyio
+import pyarrow.compute as pc
 
 from sluicegate.protocols.common.column_values import texts
 from sluicegate.protocols.delta_sharing.changes import lines as change_lines
@@ -13,6 +14,7 @@ from sluicegate.protocols.delta_sharing.changes.rows import RowGroup, SharedRows
 from sluicegate.protocols.delta_sharing.changes.version_range import Position
 from sluicegate.protocols.delta_sharing.changes.view import ChangeView
 from sluicegate.protocols.delta_sharing.query.prune import BATCH_ROWS, FIRST_BATCH_ROWS
+from sluicegate.protocols.presigning.issued_urls import Offered
 from sluicegate.protocols.presigning.response_urls import Urls
 from sluicegate.protocols.presigning.signer import Signer
 
@@ -26,6 +28,7 @@ class ChangeStream:
 
     def __init__(self, view: ChangeView, signer: Signer, position: Position) -> None:
         self.rest: Position | None = None
+        self._signer = signer
         self._view = view
         self._urls = Urls(signer, view.table)
         self._position = position
@@ -42,6 +45,7 @@ class ChangeStream:
 
         Raises:
             StorageError: The store cannot sign now.
+            RateLimited: The recipient would get more than it is allowed to get in a day.
             TableUnreadable: A deletion vector's descriptor is malformed.
             Unavailable: The log was cleaned up in the meantime.
         """
@@ -84,6 +88,7 @@ class ChangeStream:
         if not group.at:
             return b""
         rows, view = group.table(), self._view
+        self._signer.offer(view.table, Offered(rows.num_rows, pc.sum(rows.column("size")).as_py() or 0))
         presigned = await self._urls.of_each(texts(rows.column("path")))
         if view.agreement.response_format == "parquet":
             return change_lines.parquet(

@@ -101,7 +101,8 @@ class TableQueries:
         with span("prune"):
             files = await pruned(view.files, view.snapshot.metadata, request)
             selection = select(files, request, start)
-        lines = FileLines(self._signer, view)
+        total = selection.total() if self._signer.limits_offers(view.table) else None
+        lines = FileLines(self._signer, view, total)
         first = next(selection.batches, None)
         head = view.head() + (b"" if first is None else await lines.encode(first))
         coding = None if keys is None else form.content_coding
@@ -115,7 +116,7 @@ class TableQueries:
 
         parts = recording.record(
             _encoded(head, lines, selection.batches, encoder),
-            lambda: EncodedFiles(encoder.end, lines.issued, next_page()),
+            lambda: EncodedFiles(encoder.end, lines.issued, next_page(), lines.offered),
         )
         body = ended(parts, last if _has_last(view, request) else None, encoder.finish)
         headers = view.headers(form) | ({} if keys is None else coded_headers(coding))
@@ -126,6 +127,7 @@ class TableQueries:
     ) -> SharingResponse:
         """A cached response, recorded in the ledger as a new one would be, with new tokens."""
         outcome = cached.outcome
+        self._signer.offer(view.table, outcome.offered)
         self._signer.record_again(view.table, outcome.issued, cached.issued_at)
         tail = b""
         if _has_last(view, request):

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sluicegate.protocols.delta_sharing.query.file_pages import page
 from sluicegate.protocols.delta_sharing.query.prune import BATCH_ROWS, FIRST_BATCH_ROWS, RowLimit
 from sluicegate.protocols.delta_sharing.query.tokens import Continuation
 from sluicegate.protocols.delta_sharing.request import QueryRequest
+from sluicegate.protocols.presigning.issued_urls import Offered
 from sluicegate.tables.snapshot import FileSet
 
 
@@ -22,11 +24,21 @@ class FileSelection:
         batches: The files, in batches.
         limit: Counts the rows of the batches that were taken.
         last_path: Set if there are more files after this page.
+        source: What the batches are taken from.
     """
 
     batches: Iterator[pa.Table]
     limit: RowLimit
     last_path: str | None = None
+    source: FileSet | pa.Table | None = None
+
+    def total(self) -> Offered | None:
+        """All files of the batches. `None` if a `limitHint` decides how many there are."""
+        if self.limit.left is not None or self.source is None:
+            return None
+        if isinstance(self.source, FileSet):
+            return Offered(len(self.source), self.source.size)
+        return Offered(self.source.num_rows, pc.sum(self.source.column("size")).as_py() or 0)
 
     def next_page(self, version: int) -> Continuation | None:
         """Where the next page starts, if there is one. Call this after the last batch was taken."""
@@ -39,8 +51,9 @@ def select(files: FileSet, request: QueryRequest, start: Continuation) -> FileSe
     """The files that a request returns, if it starts at a position."""
     limit = RowLimit(request.limit if start.rows_left is None else start.rows_left)
     if request.max_files is None and start.after is None:
-        return FileSelection(limit.cut(files.batches(BATCH_ROWS, first=FIRST_BATCH_ROWS)), limit)
+        batches = files.batches(BATCH_ROWS, first=FIRST_BATCH_ROWS)
+        return FileSelection(limit.cut(batches), limit, source=files)
     rows, more = page(files, start.after, request.max_files or len(files))
     last_path = rows.column("path")[-1].as_py() if more else None
     batches = (rows.slice(start, BATCH_ROWS) for start in range(0, rows.num_rows, BATCH_ROWS))
-    return FileSelection(limit.cut(batches), limit, last_path)
+    return FileSelection(limit.cut(batches), limit, last_path, rows)

@@ -71,6 +71,7 @@ class GeneratedFileEndpoint:
         Raises:
             PermissionDenied: The link is not valid, or the recipient no longer has access.
             NotFound: The table or the file no longer exists.
+            RateLimited: The recipient has sent too many requests.
         """
         path = request.path_params["link"]
         verify(self._keys, SPACE, path, request.url.query, self._clock())
@@ -81,6 +82,8 @@ class GeneratedFileEndpoint:
         address = request.client and request.client.host
         principal = await link_recipient(self._grants, link.recipient, link.recipient_id, address)
         name_recipient(principal.name)
+        if slots is not None:
+            slots.name(principal.id)
         file = await self._file(principal, link)
         validators = Validators(f'"{file.digest}"')
         return respond_bytes(file.content, validators, request.method, request.headers)

@@ -18,7 +18,7 @@ from sluicegate.protocols.delta_sharing.query.response_cache.key import (
 from sluicegate.protocols.delta_sharing.query.tokens import Continuation
 from sluicegate.protocols.delta_sharing.request import QueryRequest
 from sluicegate.protocols.delta_sharing.view import View
-from sluicegate.protocols.presigning.issued_urls import IssuedUrls
+from sluicegate.protocols.presigning.issued_urls import NO_FILES, IssuedUrls, Offered
 from sluicegate.tables.snapshot import Snapshot
 from sluicegate.telemetry import count
 from sluicegate.telemetry.metrics import gauge
@@ -39,11 +39,13 @@ class EncodedFiles:
         end: Encodes the last line.
         issued: The URLs.
         next_page: Where the next page starts, if there is one.
+        offered: The data files.
     """
 
     end: BodyEnd
     issued: IssuedUrls
     next_page: Continuation | None
+    offered: Offered = NO_FILES
 
 
 @dataclass(frozen=True, slots=True)

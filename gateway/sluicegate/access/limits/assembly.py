@@ -1,0 +1,56 @@
+"""Assembles the limits of recipients and addresses of a gateway."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from sluicegate.access.grants import Grants
+from sluicegate.access.limits.addresses import AddressRateLimit
+from sluicegate.access.limits.bucket import Rate
+from sluicegate.access.limits.recipients import RecipientLimiter
+from sluicegate.access.limits.sync import LimitSync
+from sluicegate.api.errors import SluicegateError
+from sluicegate.config import Settings
+from sluicegate.database import Store
+
+
+@asynccontextmanager
+async def recipient_limits(
+    settings: Settings, store: Store, grants: Grants
+) -> AsyncIterator[RecipientLimiter]:
+    """The limits of recipients, which are kept current until the block ends.
+
+    Args:
+        settings: The gateway's settings.
+        store: The open database.
+        grants: Notices changes of the shares file.
+
+    Raises:
+        Unavailable: The database does not respond.
+    """
+    limiter = RecipientLimiter(settings.limits.recipient)
+    sync = LimitSync(store, limiter)
+    grants.on_change(sync.changed)
+    async with sync.running():
+        yield limiter
+
+
+def limit_addresses(
+    app: ASGIApp, settings: Settings, refuse: Callable[[str, SluicegateError], Response]
+) -> ASGIApp:
+    """The application, with the limits of addresses if there are any.
+
+    Args:
+        app: The application.
+        settings: The gateway's settings.
+        refuse: Builds the error response for a path.
+    """
+    limits = settings.limits.address
+    if limits.requests_per_minute is None:
+        return app
+    rate = Rate(limits.requests_per_minute, limits.burst or limits.requests_per_minute)
+    return AddressRateLimit(app, rate, refuse)

@@ -1,0 +1,48 @@
+"""Lists the limits of recipients, and what they were offered on a day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from sluicegate.access.limits.daily_use import NOTHING, Amount
+from sluicegate.access.limits.models import RecipientLimits
+from sluicegate.access.limits.rows import load_use
+from sluicegate.config.limits import RecipientLimitSettings
+from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.tables import recipients
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientUse:
+    """What a recipient is allowed, and what it was offered on a day."""
+
+    id: str
+    name: str
+    limits: RecipientLimits
+    offered: Amount
+
+
+async def list_use(
+    connection: AsyncConnection, defaults: RecipientLimitSettings, day: int
+) -> list[RecipientUse]:
+    """The limits and the use of all recipients, sorted by casefolded name.
+
+    Args:
+        connection: A transaction.
+        defaults: The limits of recipients that have none in the shares file.
+        day: Days since the epoch.
+    """
+    use = await load_use(connection, day)
+    # The databases collate differently.
+    found = sorted(await connection.execute(select(recipients)), key=lambda row: str(row.key))
+    return [
+        RecipientUse(
+            row.id,
+            row.name,
+            RecipientLimits.of(defaults, row.limits or {}),
+            use.get(row.id, NOTHING),
+        )
+        for row in found
+    ]

@@ -1,0 +1,157 @@
+"""Applies the limits of recipients: rates to each request, and quotas of a day to each response."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from sluicegate.access.limits.bucket import TokenBuckets
+from sluicegate.access.limits.daily_use import Amount, DailyUse
+from sluicegate.access.limits.headers import Quota, rate_limit_headers
+from sluicegate.access.limits.models import RecipientLimits
+from sluicegate.access.limits.refusals import (
+    DAY_SECONDS,
+    day_of,
+    seconds_left,
+    too_many_requests,
+    too_much_of_day,
+)
+from sluicegate.config.limits import RecipientLimitSettings
+from sluicegate.telemetry.context import add_response_headers
+
+_BUCKETS = 20_000
+_NO_LIMITS = RecipientLimits()
+
+
+class RecipientLimiter:
+    """Counts the requests of recipients, and what they are offered.
+
+    Nothing is counted for recipients without limits. A request never waits for the database: see
+    `LimitSync`.
+
+    Args:
+        defaults: The limits of recipients that have none in the shares file.
+        clock: Monotonic seconds.
+        wall_clock: Seconds since the epoch.
+
+    Attributes:
+        use: What recipients were offered.
+        active: Ids of recipients with quotas of a day that have sent requests. `LimitSync` clears it.
+        on_active: Called when a recipient is added to it.
+    """
+
+    def __init__(
+        self,
+        defaults: RecipientLimitSettings,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.use = DailyUse()
+        self.active: set[str] = set()
+        self.on_active: Callable[[], None] = lambda: None
+        self._settings = defaults
+        self._default = _or_none(RecipientLimits.default(defaults))
+        self._own: dict[str, RecipientLimits | None] = {}
+        self._buckets: TokenBuckets[str] = TokenBuckets(_BUCKETS, clock)
+        self._wall_clock = wall_clock
+
+    @property
+    def today(self) -> int:
+        """The day, in days since the epoch."""
+        return day_of(self._wall_clock())
+
+    def adopt(self, own: Mapping[str, Mapping[str, Any]]) -> None:
+        """Apply the limits of the shares file from now on, by the recipients' ids."""
+        self._own = {
+            recipient: _or_none(RecipientLimits.of(self._settings, limits))
+            for recipient, limits in own.items()
+        }
+
+    @property
+    def has_quotas(self) -> bool:
+        """Whether a recipient has quotas of a day."""
+        return any(limits and limits.daily for limits in (self._default, *self._own.values()))
+
+    def admit(self, recipient: str) -> int | None:
+        """Count a request of a recipient. Its response says what is left.
+
+        Args:
+            recipient: Id of the recipient.
+
+        Returns:
+            Its own maximum of concurrent requests; `None` if it has none.
+
+        Raises:
+            RateLimited: The recipient has sent too many requests.
+        """
+        limits = self._own.get(recipient, self._default)
+        if limits is None:
+            return None
+        add_response_headers(partial(self._headers, recipient, limits))
+        if limits.daily:
+            self._mark_active(recipient)
+        rate = limits.rate
+        if rate is not None and (seconds := self._buckets.take(recipient, rate)):
+            raise too_many_requests("this recipient", "requests", rate, seconds)
+        return limits.concurrent_requests
+
+    def counts_offers(self, recipient: str) -> bool:
+        """Whether the recipient has quotas of a day."""
+        limits = self._own.get(recipient, self._default)
+        return limits is not None and limits.daily
+
+    def offer(self, recipient: str, files: int, size: int) -> None:
+        """Count data files before their URLs are signed or sent again.
+
+        Args:
+            recipient: Id of the recipient.
+            files: Number of data files.
+            size: Their bytes.
+
+        Raises:
+            RateLimited: The recipient would get more than a day's quota. Nothing is counted.
+        """
+        limits = self._own.get(recipient, self._default)
+        if limits is None or not limits.daily:
+            return
+        now = self._wall_clock()
+        day = day_of(now)
+        used = self.use.of(recipient, day)
+        for what, limit, before, more in (
+            ("files", limits.files_per_day, used.files, files),
+            ("bytes", limits.bytes_per_day, used.bytes, size),
+        ):
+            if limit is not None and more and before + more > limit:
+                raise too_much_of_day(what, limit, before, more, now)
+        self.use.add(recipient, day, Amount(files, size))
+        self._mark_active(recipient)
+
+    def _mark_active(self, recipient: str) -> None:
+        if recipient not in self.active:
+            self.active.add(recipient)
+            self.on_active()
+
+    def _headers(self, recipient: str, limits: RecipientLimits) -> list[tuple[bytes, bytes]]:
+        return rate_limit_headers(self._quotas(recipient, limits))
+
+    def _quotas(self, recipient: str, limits: RecipientLimits) -> Iterator[Quota]:
+        if (rate := limits.rate) is not None:
+            left, resets = self._buckets.left(recipient, rate)
+            yield Quota("requests", rate.burst, rate.window, left, resets)
+        if not limits.daily:
+            return
+        now = self._wall_clock()
+        used, resets = self.use.of(recipient, day_of(now)), seconds_left(now)
+        for name, limit, amount in (
+            ("files", limits.files_per_day, used.files),
+            ("bytes", limits.bytes_per_day, used.bytes),
+        ):
+            if limit is not None:
+                yield Quota(name, limit, DAY_SECONDS, max(limit - amount, 0), resets)
+
+
+def _or_none(limits: RecipientLimits) -> RecipientLimits | None:
+    return None if limits == _NO_LIMITS else limits

@@ -1,0 +1,70 @@
+"""The errors of exceeded limits. Each is counted, and says when it would pass."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+
+from sluicegate.access.limits.bucket import Rate
+from sluicegate.api.errors import RateLimited
+from sluicegate.telemetry import count
+
+DAY_SECONDS = 86_400
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def too_many_requests(whose: str, limit: str, rate: Rate, seconds: float) -> RateLimited:
+    """The error for a request that comes too early.
+
+    Args:
+        whose: Who has the limit: `this recipient`, `your address`.
+        limit: The limit, for metrics.
+        rate: The rate.
+        seconds: When the next request can be sent.
+    """
+    wait = max(math.ceil(seconds), 1)
+    message = (
+        f"{whose} can send {rate.per_minute:,} requests per minute, and {rate.burst:,} at once; "
+        f"try again in {wait} s"
+    )
+    return _refused(message, limit, wait)
+
+
+def too_much_of_day(what: str, limit: int, used: int, more: int, now: float) -> RateLimited:
+    """The error for a response that exceeds what a recipient is offered in a day.
+
+    Args:
+        what: `files` or `bytes`.
+        limit: The limit of a day.
+        used: What was offered today.
+        more: What this response would offer.
+        now: Seconds since the epoch.
+    """
+    wait = seconds_left(now)
+    if more > limit:
+        message = (
+            f"this response has {more:,} {what}, but a recipient gets at most {limit:,} per day: "
+            "request less, with filters or a limit, or ask the provider for a higher limit"
+        )
+    else:
+        until = (_EPOCH + timedelta(days=day_of(now) + 1)).strftime("%Y-%m-%dT%H:%MZ")
+        message = (
+            f"this recipient gets at most {limit:,} {what} per day: it got {used:,} today, and this "
+            f"response has {more:,}; try again at {until}"
+        )
+    return _refused(message, what, wait)
+
+
+def day_of(now: float) -> int:
+    """The day (UTC) of a time in seconds since the epoch, in days since the epoch."""
+    return int(now // DAY_SECONDS)
+
+
+def seconds_left(now: float) -> int:
+    """Seconds until the next day (UTC), rounded up, at a time in seconds since the epoch."""
+    return max(math.ceil((day_of(now) + 1) * DAY_SECONDS - now), 1)
+
+
+def _refused(message: str, limit: str, wait: int) -> RateLimited:
+    count("sluicegate.limits.refused", limit=limit)
+    return RateLimited(message, retry_after=wait)
