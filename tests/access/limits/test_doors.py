@@ -9,7 +9,15 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from support.gateways.limited_lake import FILES, QUERY, SCHEMA, SHARE, TABLE, LimitedLake, limited_lake
+from support.gateways.limited_lake import (
+    FILES,
+    QUERY,
+    SCHEMA,
+    SHARE,
+    TABLE,
+    LimitedLake,
+    limited_lake,
+)
 
 TABLE_PATH = QUERY.removesuffix("/query")
 ICEBERG_TABLE = f"/iceberg/v1/shares/{SHARE}/namespaces/{SCHEMA}/tables/{TABLE}"
@@ -25,7 +33,6 @@ RECIPIENTS: dict[str, dict[str, Any]] = {
     "hot": {"files_per_day": 2 * FILES + 1},
     "small": {"files_per_day": FILES - 1},
     "changes": {"files_per_day": FILES},
-    "planner": {"files_per_day": FILES + 1},
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,19 +90,8 @@ def limited_lake(
     settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> Iterator[LimitedLake]:
     """Serve the lake until the block ends; see `write_lake`."""
-    folder.mkdir(exist_ok=True)
     sizes = write_lake(folder, recipients, settings)
-    database = str(settings.get("database", f"sqlite:///{folder}/sluicegate.db"))
-    tokens = asyncio.run(_tokens(database, recipients))
-    with served_lake(folder, tokens, sizes) as lake:
-        yield lake
-
-
-@contextmanager
-def served_lake(
-    folder: Path, tokens: Mapping[str, str], sizes: tuple[int, ...]
-) -> Iterator[LimitedLake]:
-    """Serve a lake that was written before, perhaps by another process at the same time."""
+    tokens = new_tokens(f"sqlite:///{folder}/sluicegate.db", recipients)
     with running_gateway(folder) as gateway, ExitStack() as stack:
         clients = {
             name: stack.enter_context(
@@ -116,7 +105,12 @@ def served_lake(
         assert "Traceback" not in gateway.log
 
 
-async def _tokens(database: str, recipients: Mapping[str, object]) -> dict[str, str]:
+def new_tokens(database: str, recipients: Iterable[str]) -> dict[str, str]:
+    """Bearer tokens of recipients, by their names."""
+    return asyncio.run(_tokens(database, recipients))
+
+
+async def _tokens(database: str, recipients: Iterable[str]) -> dict[str, str]:
     store = await Store.open(database)
     try:
         service = Recipients(store, token_lifetime=3600, rotation_grace=0)

@@ -28,13 +28,15 @@ class LimitSync:
     Args:
         store: The open database.
         limiter: Applies the limits.
-        interval: Seconds between two exchanges.
+        interval: Seconds between two exchanges; by default, `INTERVAL`.
     """
 
-    def __init__(self, store: Store, limiter: RecipientLimiter, *, interval: float = INTERVAL) -> None:
+    def __init__(
+        self, store: Store, limiter: RecipientLimiter, *, interval: float | None = None
+    ) -> None:
         self._store = store
         self._limiter = limiter
-        self._interval = interval
+        self._interval = INTERVAL if interval is None else interval
         self._changed = asyncio.Event()
         self._active = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -53,6 +55,7 @@ class LimitSync:
             Unavailable: The database does not respond.
         """
         await self._reload()
+        await self._read_use()
         tasks = [
             asyncio.create_task(self._when(self._changed, 0.0, self._reload)),
             asyncio.create_task(self._when(self._active, self._interval, self.exchange)),
@@ -98,10 +101,13 @@ class LimitSync:
                 limiter.active |= active
 
     async def _reload(self) -> None:
-        limiter = self._limiter
         async with self._store.read() as connection:
-            limiter.adopt(await load_limits(connection))
-            if limiter.has_quotas:
+            self._limiter.adopt(await load_limits(connection))
+
+    async def _read_use(self) -> None:
+        limiter = self._limiter
+        if limiter.has_quotas:
+            async with self._store.read() as connection:
                 limiter.use.learn(limiter.today, await load_use(connection, limiter.today))
 
     async def _when(
