@@ -33,6 +33,7 @@ RECIPIENTS: dict[str, dict[str, Any]] = {
     "hot": {"files_per_day": 2 * FILES + 1},
     "small": {"files_per_day": FILES - 1},
     "changes": {"files_per_day": FILES},
+    "ranges": {"files_per_day": FILES - 1},
 }
 
 
@@ -147,6 +148,22 @@ def test_change_feeds_count(lake: LimitedLake) -> None:
     feed = f"{TABLE_PATH}/changes?startingVersion=0"
     assert client.get(feed).status_code == 200
     assert f"it got {FILES} today" in refused(client.get(feed))
+
+
+def test_files_of_iceberg_clients_count_when_they_are_signed(lake: LimitedLake) -> None:
+    client = lake.clients["ranges"]
+    config = client.get(ICEBERG_TABLE).json()["config"]
+    plan = client.post(f"{ICEBERG_TABLE}/plan", json={})
+    paths = [task["data-file"]["file-path"] for task in plan.json()["file-scan-tasks"]]
+    assert len(paths) == FILES
+
+    def sign(path: str) -> httpx.Response:
+        uri = config["s3.endpoint"] + path.removeprefix("s3:/")
+        body = {"method": "GET", "uri": uri, "region": "us-east-1", "headers": {}, "provider": "s3"}
+        return client.post(f"{ICEBERG_TABLE}/sign", json=body)
+
+    assert [sign(path).status_code for path in (paths[0], *paths)] == [200] * FILES + [429]
+    assert '"files";r=0;' in sign(paths[0]).headers["ratelimit"]
 
 
 def test_addresses_are_limited_before_authentication(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -23,6 +23,7 @@ from sluicegate.protocols.iceberg_rest.file_access.generated_endpoint import Gen
 from sluicegate.protocols.iceberg_rest.file_access.generated_files import GeneratedFiles
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import GeneratedLinks
 from sluicegate.protocols.iceberg_rest.file_access.sign_request import store_endpoint
+from sluicegate.protocols.iceberg_rest.file_access.signed_files import SignedFiles
 from sluicegate.protocols.iceberg_rest.file_access.signing import RequestSigner
 from sluicegate.protocols.iceberg_rest.manifests.files import ManifestFiles
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
@@ -90,7 +91,7 @@ def file_by_file(
         metadata=metadata,
         planner=ScanPlanner(reader, tokens, blobs),
         tokens=tokens,
-        signer=RequestSigner(paths, signer, links, endpoint),
+        signer=RequestSigner(paths, signer, links, endpoint, files=SignedFiles(signer, reader)),
         generated=generated,
         catalog_uri=public_url.rstrip("/") + ICEBERG_PATH,
         store_endpoint=endpoint,

@@ -48,6 +48,11 @@ class SignRequest:
     key: str
     object_request: ObjectRequest
 
+    @property
+    def reads_content(self) -> bool:
+        """Whether the request reads the object, and not only its size."""
+        return self.object_request.method == "GET"
+
     @classmethod
     def parse(cls, body: Mapping[str, Any], endpoint: str) -> Self:
         """Parse the body of a request to sign.

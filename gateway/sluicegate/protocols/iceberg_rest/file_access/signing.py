@@ -17,6 +17,7 @@ from sluicegate.protocols.iceberg_rest.file_access.generated_links import Genera
 from sluicegate.protocols.iceberg_rest.file_access.generated_names import is_generated
 from sluicegate.protocols.iceberg_rest.file_access.recent_records import RecentRecords
 from sluicegate.protocols.iceberg_rest.file_access.sign_request import SignRequest
+from sluicegate.protocols.iceberg_rest.file_access.signed_files import SignedFiles
 from sluicegate.protocols.presigning.signer import Signer
 
 # Java clients use a signature that is `private`, and nothing else, again for 30 seconds. The rest is
@@ -55,6 +56,7 @@ class RequestSigner:
         links: Signs links to generated files.
         endpoint: The address that clients take for an object store; see `store_endpoint`.
         clock: Seconds since the epoch.
+        files: Counts data files, if recipients can have a limit of them.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class RequestSigner:
         links: GeneratedLinks,
         endpoint: str,
         clock: Callable[[], float] = time.time,
+        files: SignedFiles | None = None,
     ) -> None:
         self._paths = paths
         self._signer = signer
@@ -71,6 +74,7 @@ class RequestSigner:
         self._endpoint = endpoint
         self._records = RecentRecords(signer.record, clock)
         self._clock = clock
+        self._files = files
 
     async def sign(self, table: OpenTable, body: Mapping[str, Any]) -> SignedRequest:
         """The URL for a request.
@@ -84,9 +88,12 @@ class RequestSigner:
             PermissionDenied: The recipient is not allowed to send this request to the store.
             UnsupportedOperation: The file is at a location that the table is not allowed to use.
             StorageError: The store cannot sign now.
+            RateLimited: The recipient would get more than it is allowed to get in a day.
         """
         request = SignRequest.parse(body, self._endpoint)
         file = self._paths.verify(table.principal, table.shared, table.source, request.key)
+        if self._files is not None and request.reads_content and not is_generated(file.path):
+            await self._files.count(table, file, request.key)
         signed = await self._signed(table, request, file)
         self._records.of(table).add(1, signed.expires_at)
         reusable = signed.expires_at / 1000 - self._clock() >= _REUSABLE_FROM
