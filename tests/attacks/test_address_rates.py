@@ -7,7 +7,7 @@ from ipaddress import IPv4Address
 
 from starlette.types import Message, Receive, Scope, Send
 
-from sluicegate.access.limits.addresses import ADDRESSES, AddressRateLimit
+from sluicegate.access.limits.addresses import ADDRESSES, AddressLimit
 from sluicegate.access.limits.bucket import Rate
 from sluicegate.http.responses import error_response
 
@@ -30,7 +30,7 @@ async def test_a_hundred_thousand_addresses_keep_memory_bounded() -> None:
         if "status" in message:
             statuses.append(message["status"])
 
-    limited = AddressRateLimit(app, Rate(1, 1), lambda _, error: error_response(error))
+    limited = AddressLimit(app, lambda _, error: error_response(error), rate=Rate(1, 1))
 
     async def request(client: str) -> None:
         scope = {

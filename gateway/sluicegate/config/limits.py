@@ -73,19 +73,29 @@ class RateSettings(SettingsModel):
         return self
 
 
-class AddressLimitSettings(RateSettings):
-    """Limits of each client address, before a request is authenticated. IPv6 is counted by its /64."""
-
-
-class RecipientLimitSettings(RateSettings):
-    """Limits of each recipient, unless the shares file contains its own."""
+class QuotaSettings(RateSettings):
+    """A rate of requests, and what can be offered in a day."""
 
     files_per_day: _Count | None = Field(
         default=None,
-        description="Data files whose URLs a recipient gets in a day (UTC). Unlimited if not set.",
+        description="Data files whose URLs are sent in a day (UTC). Unlimited if not set.",
     )
     bytes_per_day: _Bytes | None = Field(
         default=None, description="Bytes of these data files in a day (UTC). Unlimited if not set."
+    )
+
+
+class RecipientLimitSettings(QuotaSettings):
+    """Limits of each recipient, unless the shares file contains its own."""
+
+
+class AddressLimitSettings(QuotaSettings):
+    """Limits of each client address, for all of its recipients. IPv6 is counted by its /64."""
+
+    concurrent_requests: _Count | None = Field(
+        default=None,
+        description="Requests in progress, authenticated or not, for each process. Unlimited if not "
+        "set.",
     )
 
 

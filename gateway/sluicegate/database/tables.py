@@ -179,17 +179,19 @@ ledger = Table(
 `asset` is the kind of asset that the columns of the table name; it is null for tables.
 """
 
-recipient_usage = Table(
-    "recipient_usage",
+daily_usage = Table(
+    "daily_usage",
     metadata,
-    Column("recipient_id", Text, primary_key=True),
     Column("day", Integer, primary_key=True, autoincrement=False),
+    Column("subject", Text, primary_key=True),
     Column("files", BigInteger, nullable=False),
     Column("bytes", BigInteger, nullable=False),
+    Column("written_at", BigInteger, nullable=False),
 )
-"""Data files offered to recipients with limits, by day (UTC) in days since the epoch.
+"""Data files offered to recipients and addresses with limits, by day (UTC) in days since the epoch.
 
-Rows outlive recipients, so that a gateway can still write what a removed one was offered.
+A subject is the id of a recipient, or an address. Rows outlive recipients, so that a gateway can still
+write what a removed one was offered.
 """
 
 iceberg_field_ids = Table(

@@ -168,7 +168,7 @@ def test_files_of_iceberg_clients_count_when_they_are_signed(lake: LimitedLake) 
 
 def test_addresses_are_limited_before_authentication(tmp_path_factory: pytest.TempPathFactory) -> None:
     settings = {
-        "limits": {"address": {"requests_per_minute": 1, "burst": 3}},
+        "limits": {"address": {"requests_per_minute": 1, "burst": 3, "files_per_day": FILES}},
         "server": {"forwarded_allow_ips": ["127.0.0.1"]},
     }
     with limited_lake(tmp_path_factory.mktemp("addresses"), {"acme": {}}, settings) as lake:
@@ -191,3 +191,5 @@ def test_addresses_are_limited_before_authentication(tmp_path_factory: pytest.Te
         assert get("/livez", "2001:db8::1").status_code == 200
         assert get("/delta-sharing/shares", "192.0.2.1").status_code == 401
         assert acme.get("/delta-sharing/shares").status_code == 200
+        assert len(urls(acme.post(QUERY, json={}))) == FILES
+        assert f"your address gets at most {FILES} files" in refused(acme.post(QUERY, json={}))

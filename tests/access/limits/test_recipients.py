@@ -12,7 +12,7 @@ from support.process.clock import Clock
 from sluicegate.access.limits.models import LimitsEntry, RecipientLimits
 from sluicegate.access.limits.recipients import RecipientLimiter
 from sluicegate.api.errors import RateLimited
-from sluicegate.config.limits import RecipientLimitSettings
+from sluicegate.config.limits import AddressLimitSettings, RecipientLimitSettings
 from sluicegate.telemetry.context import RequestInfo, enter_request
 
 DAY = 86_400
@@ -61,14 +61,13 @@ def test_too_many_requests_are_refused_until_the_time_that_is_told(clock: Clock)
 def test_nothing_is_counted_and_told_without_limits(clock: Clock) -> None:
     made = limiter(clock)
     assert headers_after(made) == {}
-    made.offer("acme", 10**9, 10**15)
+    made.offer("acme", None, 10**9, 10**15)
     assert made.use.of("acme", made.today).files == 0
-    assert not made.active
 
 
 def test_the_response_tells_limits_and_what_is_left(clock: Clock) -> None:
     made = limiter(clock, requests_per_minute=100, files_per_day=10, bytes_per_day=10**15 - 1)
-    made.offer("acme", 4, 700)
+    made.offer("acme", None, 4, 700)
     assert headers_after(made) == {
         "ratelimit-policy": '"requests";q=100;w=60, "files";q=10;w=86400, '
         '"bytes";q=999999999999999;w=86400',
@@ -89,13 +88,13 @@ def test_a_response_beyond_the_days_quota_is_refused_and_not_counted(
     clock: Clock, limits: dict[str, Any], what: str
 ) -> None:
     made = limiter(clock, **limits)
-    made.offer("acme", 3, 300)
+    made.offer("acme", None, 3, 300)
     with pytest.raises(RateLimited, match=f"at most {what} per day: it got 3") as refusal:
-        made.offer("acme", 3, 300)
+        made.offer("acme", None, 3, 300)
     assert "2024-10-05T00:00Z" in refusal.value.message
     assert refusal.value.retry_after == HALF_A_DAY
-    made.offer("acme", 2, 200)
-    made.offer("rival", 5, 500)
+    made.offer("acme", None, 2, 200)
+    made.offer("rival", None, 5, 500)
 
 
 def test_a_response_larger_than_the_quota_is_told_to_be_smaller(clock: Clock) -> None:
@@ -103,38 +102,51 @@ def test_a_response_larger_than_the_quota_is_told_to_be_smaller(clock: Clock) ->
     with pytest.raises(
         RateLimited, match=r"this response has 1,000 files, .* at most 5 per day: request"
     ):
-        made.offer("acme", 1_000, 1)
+        made.offer("acme", None, 1_000, 1)
 
 
 def test_responses_without_files_pass_when_the_quota_is_used_up(clock: Clock) -> None:
     made = limiter(clock, files_per_day=5, bytes_per_day=500)
-    made.offer("acme", 5, 500)
-    made.offer("acme", 0, 0)
+    made.offer("acme", None, 5, 500)
+    made.offer("acme", None, 0, 0)
+
+
+def test_an_address_has_a_quota_for_all_of_its_recipients(clock: Clock) -> None:
+    of_address = AddressLimitSettings(files_per_day=5)
+    made = RecipientLimiter(RecipientLimitSettings(files_per_day=4), of_address, wall_clock=clock)
+    assert made.has_quotas
+    made.offer("acme", "2001:db8::1", 3, 1)
+    with pytest.raises(RateLimited, match="your address gets at most 5 files per day: it got 3"):
+        made.offer("rival", "2001:db8::2", 3, 1)
+    with pytest.raises(RateLimited, match="this recipient gets at most 4 files per day: it got 3"):
+        made.offer("acme", "192.0.2.1", 3, 1)
+    made.offer("rival", "192.0.2.1", 3, 1)
+    made.offer("rival", None, 1, 1)
 
 
 def test_a_new_day_begins_at_midnight_in_utc(clock: Clock) -> None:
     made = limiter(clock, files_per_day=5)
-    made.offer("acme", 5, 1)
+    made.offer("acme", None, 5, 1)
     clock.advance(HALF_A_DAY - 0.5)
     with pytest.raises(RateLimited) as refusal:
-        made.offer("acme", 5, 1)
+        made.offer("acme", None, 5, 1)
     assert refusal.value.retry_after == 1
     clock.advance(0.5)
-    made.offer("acme", 5, 1)
+    made.offer("acme", None, 5, 1)
 
 
 def test_a_clock_that_goes_back_to_the_day_before_continues_that_day(clock: Clock) -> None:
     made = limiter(clock, files_per_day=5)
     clock.advance(HALF_A_DAY - 1)
-    made.offer("acme", 3, 1)
+    made.offer("acme", None, 3, 1)
     clock.advance(2)
-    made.offer("acme", 5, 1)
+    made.offer("acme", None, 5, 1)
     clock.advance(-2)
     with pytest.raises(RateLimited, match="it got 3 today"):
-        made.offer("acme", 3, 1)
+        made.offer("acme", None, 3, 1)
     clock.advance(2)
     with pytest.raises(RateLimited, match="it got 5 today"):
-        made.offer("acme", 1, 1)
+        made.offer("acme", None, 1, 1)
 
 
 def test_a_recipients_own_limits_replace_the_defaults(clock: Clock) -> None:
@@ -142,12 +154,12 @@ def test_a_recipients_own_limits_replace_the_defaults(clock: Clock) -> None:
     made = limiter(clock, own, requests_per_minute=1, files_per_day=1, bytes_per_day=10)
     for _ in range(100):
         assert made.admit("acme") == 3
-    made.offer("acme", 7, 10)
+    made.offer("acme", None, 7, 10)
     with pytest.raises(RateLimited, match="10 bytes"):
-        made.offer("acme", 0, 1)
+        made.offer("acme", None, 0, 1)
     made.adopt({})
     with pytest.raises(RateLimited, match="1 files"):
-        made.offer("acme", 1, 0)
+        made.offer("acme", None, 1, 0)
 
 
 @pytest.mark.parametrize(

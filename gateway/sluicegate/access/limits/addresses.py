@@ -1,7 +1,8 @@
-"""Limits the request rate of client addresses, before a request is authenticated."""
+"""Limits the requests of client addresses, before they are authenticated."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 
@@ -9,8 +10,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sluicegate.access.limits.bucket import Rate, TokenBuckets
-from sluicegate.access.limits.refusals import too_many_requests
-from sluicegate.api.errors import SluicegateError
+from sluicegate.access.limits.refusals import too_many_at_once, too_many_requests
+from sluicegate.api.errors import RateLimited, SluicegateError
 from sluicegate.http.connections import network_of
 from sluicegate.http.health import HEALTH_PATHS
 from sluicegate.http.responses import log_error
@@ -19,15 +20,16 @@ from sluicegate.http.responses import log_error
 ADDRESSES = 20_000
 
 
-class AddressRateLimit:
+class AddressLimit:
     """ASGI middleware that refuses the requests of an address that sends too many.
 
     IPv6 addresses are counted by their /64. Health checks are always served.
 
     Args:
         app: The wrapped application.
-        rate: The rate of each address.
         refuse: Builds the error response for a path, in the error format of that path's protocol.
+        rate: The rate of each address. `None` for no limit.
+        concurrent: Maximum number of concurrent requests of each address. `None` for no limit.
         clock: Monotonic seconds.
 
     Attributes:
@@ -37,29 +39,55 @@ class AddressRateLimit:
     def __init__(
         self,
         app: ASGIApp,
-        rate: Rate,
         refuse: Callable[[str, SluicegateError], Response],
+        *,
+        rate: Rate | None = None,
+        concurrent: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app = app
-        self._rate = rate
         self._refuse = refuse
+        self._rate = rate
+        self._concurrent = sys.maxsize if concurrent is None else concurrent
+        self._inside: dict[str, int] = {}
         self.buckets: TokenBuckets[str] = TokenBuckets(ADDRESSES, clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a scope; only HTTP requests are counted."""
-        if scope["type"] == "http" and scope["path"] not in HEALTH_PATHS:
-            client = scope.get("client")
-            seconds = self.buckets.take(_network(client[0] if client else ""), self._rate)
-            if seconds:
-                error = too_many_requests("your address", "address_requests", self._rate, seconds)
-                log_error(error)
-                await self._refuse(scope["path"], error)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+        if scope["type"] != "http" or scope["path"] in HEALTH_PATHS:
+            await self._app(scope, receive, send)
+            return
+        client = scope.get("client")
+        address = address_key(client[0] if client else "")
+        try:
+            self._enter(address)
+        except RateLimited as error:
+            log_error(error)
+            await self._refuse(scope["path"], error)(scope, receive, send)
+            return
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._leave(address)
+
+    def _enter(self, address: str) -> None:
+        inside = self._inside.get(address, 0)
+        if inside >= self._concurrent:
+            raise too_many_at_once(inside)
+        if self._rate is not None and (seconds := self.buckets.take(address, self._rate)):
+            raise too_many_requests("your address", self._rate, seconds)
+        self._inside[address] = inside + 1
+
+    def _leave(self, address: str) -> None:
+        left = self._inside[address] - 1
+        if left:
+            self._inside[address] = left
+        else:
+            del self._inside[address]
 
 
-def _network(host: str) -> str:
+def address_key(host: str) -> str:
+    """What counts as one address: an IPv4 address, or the /64 of an IPv6 address."""
     try:
         return network_of(host)
     except ValueError:  # the peer of a Unix socket, or what a proxy has forwarded

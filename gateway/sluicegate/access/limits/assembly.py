@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from sluicegate.access.grants import Grants
-from sluicegate.access.limits.addresses import AddressRateLimit
+from sluicegate.access.limits.addresses import AddressLimit
 from sluicegate.access.limits.bucket import Rate
 from sluicegate.access.limits.recipients import RecipientLimiter
 from sluicegate.access.limits.sync import LimitSync
@@ -32,7 +32,7 @@ async def recipient_limits(
     Raises:
         Unavailable: The database does not respond.
     """
-    limiter = RecipientLimiter(settings.limits.recipient)
+    limiter = RecipientLimiter(settings.limits.recipient, settings.limits.address)
     sync = LimitSync(store, limiter)
     grants.on_change(sync.changed)
     async with sync.running():
@@ -50,7 +50,8 @@ def limit_addresses(
         refuse: Builds the error response for a path.
     """
     limits = settings.limits.address
-    if limits.requests_per_minute is None:
+    per_minute, concurrent = limits.requests_per_minute, limits.concurrent_requests
+    if per_minute is None and concurrent is None:
         return app
-    rate = Rate(limits.requests_per_minute, limits.burst or limits.requests_per_minute)
-    return AddressRateLimit(app, rate, refuse)
+    rate = None if per_minute is None else Rate(per_minute, limits.burst or per_minute)
+    return AddressLimit(app, refuse, rate=rate, concurrent=concurrent)

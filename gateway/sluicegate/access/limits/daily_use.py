@@ -1,4 +1,4 @@
-"""What recipients were offered today, by this process and, as far as it is known, by others."""
+"""What recipients and addresses were offered today, by this process and, as far as known, by others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sluicegate._util.lru import LRU
 
-_RECIPIENTS = 100_000
+_SUBJECTS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Amount:
 NOTHING = Amount()
 
 UseKey = tuple[str, int]
-"""The id of a recipient, and a day in days since the epoch."""
+"""The id of a recipient or an address, and a day in days since the epoch."""
 
 
 class DailyUse:
@@ -35,19 +35,19 @@ class DailyUse:
     """
 
     def __init__(self) -> None:
-        self._stored: LRU[UseKey, Amount] = LRU(_RECIPIENTS)
+        self._stored: LRU[UseKey, Amount] = LRU(_SUBJECTS)
         self._pending: dict[UseKey, Amount] = {}
         self._writing: dict[UseKey, Amount] = {}
 
-    def of(self, recipient: str, day: int) -> Amount:
-        """What a recipient was offered on a day."""
-        key = recipient, day
+    def of(self, subject: str, day: int) -> Amount:
+        """What a recipient or address was offered on a day."""
+        key = subject, day
         stored = self._stored.get(key) or NOTHING
         return stored + self._writing.get(key, NOTHING) + self._pending.get(key, NOTHING)
 
-    def add(self, recipient: str, day: int, amount: Amount) -> None:
-        """Count what a recipient is offered."""
-        key = recipient, day
+    def add(self, subject: str, day: int, amount: Amount) -> None:
+        """Count what a recipient or address is offered."""
+        key = subject, day
         self._pending[key] = self._pending.get(key, NOTHING) + amount
 
     def begin_write(self) -> Mapping[UseKey, Amount]:
@@ -63,11 +63,16 @@ class DailyUse:
 
     def not_written(self) -> None:
         """They are not, and are written again."""
-        for (recipient, day), amount in self._writing.items():
-            self.add(recipient, day, amount)
+        for (subject, day), amount in self._writing.items():
+            self.add(subject, day, amount)
         self._writing = {}
 
     def learn(self, day: int, stored: Mapping[str, Amount]) -> None:
-        """Adopt what the database contains, by recipient. It includes what this process has written."""
-        for recipient, amount in stored.items():
-            self._stored.put((recipient, day), amount)
+        """Adopt what the database contains. It includes what this process has written.
+
+        Args:
+            day: Days since the epoch.
+            stored: What recipients and addresses were offered on that day.
+        """
+        for subject, amount in stored.items():
+            self._stored.put((subject, day), amount)

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from sluicegate._util.units import ByteSize
 from sluicegate.access.limits.bucket import Rate
-from sluicegate.config.limits import LARGEST_LIMIT, RecipientLimitSettings
+from sluicegate.config.limits import LARGEST_LIMIT, QuotaSettings
 from sluicegate.config.model import SettingsModel
 
 UNLIMITED = "unlimited"
@@ -69,12 +69,12 @@ class RecipientLimits:
         return self.files_per_day is not None or self.bytes_per_day is not None
 
     @classmethod
-    def default(cls, settings: RecipientLimitSettings) -> RecipientLimits:
-        """The limits of recipients that have none in the shares file."""
+    def default(cls, settings: QuotaSettings) -> RecipientLimits:
+        """The limits of recipients that have none in the shares file, or of an address."""
         return cls.of(settings, {})
 
     @classmethod
-    def of(cls, settings: RecipientLimitSettings, own: Mapping[str, Any]) -> RecipientLimits:
+    def of(cls, settings: QuotaSettings, own: Mapping[str, Any]) -> RecipientLimits:
         """The limits of a recipient.
 
         Args:

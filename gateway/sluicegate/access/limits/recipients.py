@@ -7,18 +7,20 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from sluicegate.access.limits.addresses import address_key
 from sluicegate.access.limits.bucket import TokenBuckets
 from sluicegate.access.limits.daily_use import Amount, DailyUse
 from sluicegate.access.limits.headers import Quota, rate_limit_headers
 from sluicegate.access.limits.models import RecipientLimits
 from sluicegate.access.limits.refusals import (
     DAY_SECONDS,
+    Whose,
     day_of,
     seconds_left,
     too_many_requests,
     too_much_of_day,
 )
-from sluicegate.config.limits import RecipientLimitSettings
+from sluicegate.config.limits import AddressLimitSettings, RecipientLimitSettings
 from sluicegate.telemetry.context import add_response_headers
 
 _BUCKETS = 20_000
@@ -33,27 +35,27 @@ class RecipientLimiter:
 
     Args:
         defaults: The limits of recipients that have none in the shares file.
+        addresses: The limits of addresses, of which those for a day apply here.
         clock: Monotonic seconds.
         wall_clock: Seconds since the epoch.
 
     Attributes:
-        use: What recipients were offered.
-        active: Ids of recipients with quotas of a day that have sent requests. `LimitSync` clears it.
-        on_active: Called when a recipient is added to it.
+        use: What recipients and addresses were offered.
     """
 
     def __init__(
         self,
         defaults: RecipientLimitSettings,
+        addresses: AddressLimitSettings | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self.use = DailyUse()
-        self.active: set[str] = set()
-        self.on_active: Callable[[], None] = lambda: None
         self._settings = defaults
         self._default = _or_none(RecipientLimits.default(defaults))
+        of_address = RecipientLimits.default(addresses or AddressLimitSettings())
+        self._of_address = of_address if of_address.daily else None
         self._own: dict[str, RecipientLimits | None] = {}
         self._buckets: TokenBuckets[str] = TokenBuckets(_BUCKETS, clock)
         self._wall_clock = wall_clock
@@ -72,8 +74,9 @@ class RecipientLimiter:
 
     @property
     def has_quotas(self) -> bool:
-        """Whether a recipient has quotas of a day."""
-        return any(limits and limits.daily for limits in (self._default, *self._own.values()))
+        """Whether a recipient or an address has quotas of a day."""
+        everybody = (self._default, self._of_address, *self._own.values())
+        return any(limits and limits.daily for limits in everybody)
 
     def admit(self, recipient: str) -> int | None:
         """Count a request of a recipient. Its response says what is left.
@@ -91,48 +94,50 @@ class RecipientLimiter:
         if limits is None:
             return None
         add_response_headers(partial(self._headers, recipient, limits))
-        if limits.daily:
-            self._mark_active(recipient)
         rate = limits.rate
         if rate is not None and (seconds := self._buckets.take(recipient, rate)):
-            raise too_many_requests("this recipient", "requests", rate, seconds)
+            raise too_many_requests("this recipient", rate, seconds)
         return limits.concurrent_requests
 
     def counts_offers(self, recipient: str) -> bool:
-        """Whether the recipient has quotas of a day."""
+        """Whether the recipient or its address has quotas of a day."""
         limits = self._own.get(recipient, self._default)
-        return limits is not None and limits.daily
+        return self._of_address is not None or (limits is not None and limits.daily)
 
-    def offer(self, recipient: str, files: int, size: int) -> None:
+    def offer(self, recipient: str, address: str | None, files: int, size: int) -> None:
         """Count data files before their URLs are signed or sent again.
 
         Args:
             recipient: Id of the recipient.
+            address: Its IP address, if it is known.
             files: Number of data files.
             size: Their bytes.
 
         Raises:
-            RateLimited: The recipient would get more than a day's quota. Nothing is counted.
+            RateLimited: The recipient or the address would get more than a day's quota. Nothing is
+                counted.
         """
-        limits = self._own.get(recipient, self._default)
-        if limits is None or not limits.daily:
-            return
-        now = self._wall_clock()
-        day = day_of(now)
-        used = self.use.of(recipient, day)
-        for what, limit, before, more in (
-            ("files", limits.files_per_day, used.files, files),
-            ("bytes", limits.bytes_per_day, used.bytes, size),
-        ):
-            if limit is not None and more and before + more > limit:
-                raise too_much_of_day(what, limit, before, more, now)
-        self.use.add(recipient, day, Amount(files, size))
-        self._mark_active(recipient)
+        now, amount = self._wall_clock(), Amount(files, size)
+        limits, subjects = self._own.get(recipient, self._default), []
+        if limits is not None and limits.daily:
+            self._check("this recipient", recipient, limits, amount, now)
+            subjects.append(recipient)
+        if self._of_address is not None and address is not None:
+            subjects.append(address_key(address))
+            self._check("your address", subjects[-1], self._of_address, amount, now)
+        for subject in subjects:
+            self.use.add(subject, day_of(now), amount)
 
-    def _mark_active(self, recipient: str) -> None:
-        if recipient not in self.active:
-            self.active.add(recipient)
-            self.on_active()
+    def _check(
+        self, whose: Whose, subject: str, limits: RecipientLimits, more: Amount, now: float
+    ) -> None:
+        used = self.use.of(subject, day_of(now))
+        for what, limit, before, added in (
+            ("files", limits.files_per_day, used.files, more.files),
+            ("bytes", limits.bytes_per_day, used.bytes, more.bytes),
+        ):
+            if limit is not None and added and before + added > limit:
+                raise too_much_of_day(whose, what, limit, before, added, now)
 
     def _headers(self, recipient: str, limits: RecipientLimits) -> list[tuple[bytes, bytes]]:
         return rate_limit_headers(self._quotas(recipient, limits))

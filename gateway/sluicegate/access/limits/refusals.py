@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 from sluicegate.access.limits.bucket import Rate
 from sluicegate.api.errors import RateLimited
 from sluicegate.telemetry import count
 
+Whose = Literal["this recipient", "your address"]
+
 DAY_SECONDS = 86_400
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def too_many_requests(whose: str, limit: str, rate: Rate, seconds: float) -> RateLimited:
+def too_many_requests(whose: Whose, rate: Rate, seconds: float) -> RateLimited:
     """The error for a request that comes too early.
 
     Args:
-        whose: Who has the limit: `this recipient`, `your address`.
-        limit: The limit, for metrics.
+        whose: Who has the limit.
         rate: The rate.
         seconds: When the next request can be sent.
     """
@@ -27,13 +29,25 @@ def too_many_requests(whose: str, limit: str, rate: Rate, seconds: float) -> Rat
         f"{whose} can send {rate.per_minute:,} requests per minute, and {rate.burst:,} at once; "
         f"try again in {wait} s"
     )
-    return _refused(message, limit, wait)
+    return _refused(message, _limit_of(whose, "requests"), wait)
 
 
-def too_much_of_day(what: str, limit: int, used: int, more: int, now: float) -> RateLimited:
-    """The error for a response that exceeds what a recipient is offered in a day.
+def too_many_at_once(number: int) -> RateLimited:
+    """The error for an address with this number of concurrent requests."""
+    count("sluicegate.limits.refused", limit="address_concurrent_requests")
+    return RateLimited(
+        f"your address has {number:,} concurrent requests already; wait until some complete, then try "
+        "again"
+    )
+
+
+def too_much_of_day(
+    whose: Whose, what: str, limit: int, used: int, more: int, now: float
+) -> RateLimited:
+    """The error for a response that exceeds what a recipient or an address is offered in a day.
 
     Args:
+        whose: Who has the limit.
         what: `files` or `bytes`.
         limit: The limit of a day.
         used: What was offered today.
@@ -43,16 +57,16 @@ def too_much_of_day(what: str, limit: int, used: int, more: int, now: float) -> 
     wait = seconds_left(now)
     if more > limit:
         message = (
-            f"this response has {more:,} {what}, but a recipient gets at most {limit:,} per day: "
+            f"this response has {more:,} {what}, but {whose} gets at most {limit:,} per day: "
             "request less, with filters or a limit, or ask the provider for a higher limit"
         )
     else:
         until = (_EPOCH + timedelta(days=day_of(now) + 1)).strftime("%Y-%m-%dT%H:%MZ")
         message = (
-            f"this recipient gets at most {limit:,} {what} per day: it got {used:,} today, and this "
+            f"{whose} gets at most {limit:,} {what} per day: it got {used:,} today, and this "
             f"response has {more:,}; try again at {until}"
         )
-    return _refused(message, what, wait)
+    return _refused(message, _limit_of(whose, what), wait)
 
 
 def day_of(now: float) -> int:
@@ -63,6 +77,11 @@ def day_of(now: float) -> int:
 def seconds_left(now: float) -> int:
     """Seconds until the next day (UTC), rounded up, at a time in seconds since the epoch."""
     return max(math.ceil((day_of(now) + 1) * DAY_SECONDS - now), 1)
+
+
+def _limit_of(whose: Whose, what: str) -> str:
+    """The name of a limit in metrics."""
+    return what if whose == "this recipient" else f"address_{what}"
 
 
 def _refused(message: str, limit: str, wait: int) -> RateLimited:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, select
 
 from sluicegate.access.limits.daily_use import Amount, UseKey
 from sluicegate.database.async_engine import AsyncConnection
-from sluicegate.database.tables import recipient_usage, recipients
+from sluicegate.database.clock import NOW
+from sluicegate.database.tables import daily_usage, recipients
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
 
 RETENTION_DAYS = 400
 _BATCH = 500
+# Most transactions have committed this long after they wrote a row.
+_COMMIT_SECONDS = 60
 
 
 async def load_limits(connection: AsyncConnection) -> dict[str, Mapping[str, Any]]:
@@ -25,35 +28,29 @@ async def load_limits(connection: AsyncConnection) -> dict[str, Mapping[str, Any
 
 
 async def load_use(
-    connection: AsyncConnection, day: int, among: Collection[str] | None = None
+    connection: AsyncConnection, day: int, seconds: float | None = None
 ) -> dict[str, Amount]:
-    """What recipients were offered on a day, by their ids.
+    """What recipients and addresses were offered on a day.
 
     Args:
         connection: A transaction.
         day: Days since the epoch.
-        among: Ids of the recipients. `None` for all.
+        seconds: Only rows that may have been written in this time. `None` for all.
     """
-    query = select(recipient_usage).where(recipient_usage.c.day == day)
-    if among is None:
-        queries = [query]
-    else:
-        ids = sorted(among)
-        parts = (ids[start : start + _BATCH] for start in range(0, len(ids), _BATCH))
-        queries = [query.where(recipient_usage.c.recipient_id.in_(part)) for part in parts]
-    return {
-        row.recipient_id: Amount(row.files, row.bytes)
-        for each in queries
-        for row in await connection.execute(each)
-    }
+    columns = daily_usage.c
+    query = select(columns.subject, columns.files, columns.bytes).where(columns.day == day)
+    if seconds is not None:
+        query = query.where(columns.written_at >= NOW - int((seconds + _COMMIT_SECONDS) * 1000))
+    rows = await connection.execute(query)
+    return {row.subject: Amount(row.files, row.bytes) for row in rows}
 
 
 async def add_use(connection: AsyncConnection, use: Mapping[UseKey, Amount]) -> None:
-    """Add to what recipients were offered."""
+    """Add to what recipients and addresses were offered."""
     # In one order, so that gateways that write at the same time wait, and never for each other.
     rows = [
-        {"recipient_id": recipient, "day": day, "files": amount.files, "bytes": amount.bytes}
-        for (recipient, day), amount in sorted(use.items())
+        {"subject": subject, "day": day, "files": amount.files, "bytes": amount.bytes}
+        for (subject, day), amount in sorted(use.items())
     ]
     for start in range(0, len(rows), _BATCH):
         await _upsert(connection, rows[start : start + _BATCH])
@@ -62,15 +59,16 @@ async def add_use(connection: AsyncConnection, use: Mapping[UseKey, Amount]) -> 
 async def delete_old_use(connection: AsyncConnection, day: int) -> None:
     """Delete what is older than `RETENTION_DAYS` on a day."""
     oldest = day - RETENTION_DAYS
-    await connection.execute(delete(recipient_usage).where(recipient_usage.c.day < oldest))
+    await connection.execute(delete(daily_usage).where(daily_usage.c.day < oldest))
 
 
 async def _upsert(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
-    statement = _insert(connection.dialect.name)
-    columns = recipient_usage.c
+    statement = _insert(connection.dialect.name).values(written_at=NOW)
+    columns = daily_usage.c
     added = {name: columns[name] + statement.excluded[name] for name in ("files", "bytes")}
-    keys = ["recipient_id", "day"]
-    await connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=added), rows)
+    changed = added | {"written_at": NOW}
+    keys = ["day", "subject"]
+    await connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed), rows)
 
 
 def _insert(dialect: str) -> postgresql.Insert | sqlite.Insert:
@@ -78,7 +76,7 @@ def _insert(dialect: str) -> postgresql.Insert | sqlite.Insert:
     if dialect == "postgresql":
         from sqlalchemy.dialects import postgresql
 
-        return postgresql.insert(recipient_usage)
+        return postgresql.insert(daily_usage)
     from sqlalchemy.dialects import sqlite
 
-    return sqlite.insert(recipient_usage)
+    return sqlite.insert(daily_usage)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
@@ -14,34 +15,44 @@ from sluicegate.database import Store
 
 log = logging.getLogger(__name__)
 
-# Seconds: between two exchanges of what recipients were offered, and before a failed one is repeated.
+# Seconds: between two exchanges of what recipients were offered, before a failed one is repeated, and
+# until all of a day is read again, also what transactions have written that took long to commit.
 INTERVAL = 2.0
 _RETRY = 5.0
+_READ_ALL = 600.0
 
 
 class LimitSync:
     """Reads the limits of the shares file when it changes, and exchanges the use of recipients.
 
-    Only while recipients with quotas of a day send requests, what this gateway offers them is written
-    every `interval` seconds, and what all gateways offered them is read.
+    While there are quotas of a day, what this gateway offered is written every `interval` seconds, and
+    what others offered since the last time is read.
 
     Args:
         store: The open database.
         limiter: Applies the limits.
         interval: Seconds between two exchanges; by default, `INTERVAL`.
+        clock: Monotonic seconds.
     """
 
     def __init__(
-        self, store: Store, limiter: RecipientLimiter, *, interval: float | None = None
+        self,
+        store: Store,
+        limiter: RecipientLimiter,
+        *,
+        interval: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
+        self._clock = clock
         self._limiter = limiter
         self._interval = INTERVAL if interval is None else interval
         self._changed = asyncio.Event()
-        self._active = asyncio.Event()
+        self._due = asyncio.Event()
         self._stopping = asyncio.Event()
         self._cleaned = -1  # the day on which old rows were deleted
-        limiter.on_active = self._active.set
+        # The day that was read completely, and when; and when rows that had changed were read.
+        self._complete, self._complete_at, self._read_at = -1, 0.0, 0.0
 
     def changed(self) -> None:
         """The shares, grants or recipients in the database have changed."""
@@ -55,10 +66,11 @@ class LimitSync:
             Unavailable: The database does not respond.
         """
         await self._reload()
-        await self._read_use()
+        if self._limiter.has_quotas:
+            await self.exchange()
         tasks = [
             asyncio.create_task(self._when(self._changed, 0.0, self._reload)),
-            asyncio.create_task(self._when(self._active, self._interval, self.exchange)),
+            asyncio.create_task(self._when(self._due, self._interval, self._exchange_again)),
         ]
         try:
             yield
@@ -67,48 +79,50 @@ class LimitSync:
             self._stopping.set()
             await asyncio.gather(*tasks)
             try:
-                await self.exchange()
+                if self._limiter.has_quotas:
+                    await self.exchange()
             except Unavailable as error:
                 log.error("what recipients were offered last cannot be counted: %s", error.message)
 
     async def exchange(self) -> None:
-        """Write what this gateway offered, and read what all gateways offered to active recipients.
+        """Write what this gateway offered, and read what others did.
 
         Raises:
             Unavailable: The database does not respond.
         """
-        limiter = self._limiter
-        use, today = limiter.use, limiter.today
-        writing = use.begin_write()
-        active, limiter.active = limiter.active, set()
-        if not writing and not active:
-            return
-        complete = False
+        use, today, now = self._limiter.use, self._limiter.today, self._clock()
+        whole = self._complete != today or now - self._complete_at > _READ_ALL
+        seconds = None if whole else now - self._read_at
+        writing, done = use.begin_write(), False
         try:
-            async with self._store.append() as connection:
-                await add_use(connection, writing)
-                if self._cleaned != today:
-                    await delete_old_use(connection, today)
-                stored = await load_use(connection, today, active)
-            complete = True
+            async with self._store.append() if writing else self._store.read() as connection:
+                if writing:
+                    await add_use(connection, writing)
+                    if self._cleaned != today:
+                        await delete_old_use(connection, today)
+                        self._cleaned = today
+                stored = await load_use(connection, today, seconds)
+            done = True
         finally:
-            if complete:
+            if done:
                 use.written()
-                self._cleaned = today
-                use.learn(today, stored)
             else:
                 use.not_written()
-                limiter.active |= active
+        use.learn(today, stored)
+        self._read_at = now
+        if whole:
+            self._complete, self._complete_at = today, now
+
+    async def _exchange_again(self) -> None:
+        await self.exchange()
+        if self._limiter.has_quotas:
+            self._due.set()
 
     async def _reload(self) -> None:
         async with self._store.read() as connection:
             self._limiter.adopt(await load_limits(connection))
-
-    async def _read_use(self) -> None:
-        limiter = self._limiter
-        if limiter.has_quotas:
-            async with self._store.read() as connection:
-                limiter.use.learn(limiter.today, await load_use(connection, limiter.today))
+        if self._limiter.has_quotas:
+            self._due.set()
 
     async def _when(
         self, event: asyncio.Event, pause: float, step: Callable[[], Awaitable[None]]

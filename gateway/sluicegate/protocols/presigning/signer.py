@@ -61,7 +61,7 @@ class Signer:
         return self._vending.record_urls(table.principal, table.shared, table.source, issued_at)
 
     def limits_offers(self, table: OpenTable) -> bool:
-        """Whether the table's recipient has a limit of files or bytes that it is offered in a day."""
+        """Whether there is a limit of files or bytes that the recipient is offered in a day."""
         limiter = self._vending.limiter
         return limiter is not None and limiter.counts_offers(table.principal.id)
 
@@ -72,7 +72,8 @@ class Signer:
             RateLimited: The recipient would get more than it is allowed to get in a day.
         """
         if self._vending.limiter is not None:
-            self._vending.limiter.offer(table.principal.id, offered.files, offered.size)
+            principal = table.principal
+            self._vending.limiter.offer(principal.id, principal.address, offered.files, offered.size)
 
     def record_again(self, table: OpenTable, issued: IssuedUrls, issued_at: int) -> None:
         """Record the URLs of an earlier response that are sent again.
