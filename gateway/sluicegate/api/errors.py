@@ -146,7 +146,7 @@ class PayloadTooLarge(SluicegateError):
 
 
 class RateLimited(SluicegateError):
-    """A recipient or address sent too many requests, and must wait before the next attempt.
+    """A recipient or address sent too many requests or got too much, and must wait.
 
     Args:
         message: Which limit is exceeded, and when the request can be repeated.

@@ -127,7 +127,7 @@ class GatewayServices(Protocol):
             Unauthenticated: No recipient is authenticated. If a route doesn't handle this error, the
                 response is 401 with the challenges of all authenticators.
             PermissionDenied: The recipient is not allowed to connect from this address.
-            RateLimited: The recipient has too many requests in progress.
+            RateLimited: The recipient has too many requests in progress, or has sent too many.
             Unavailable: The database or an authenticator does not respond.
         """
 

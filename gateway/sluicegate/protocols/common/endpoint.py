@@ -61,7 +61,7 @@ async def admit_sender(scope: MutableMapping[str, Any], authentication: Authenti
     Raises:
         Unauthenticated: The request has no valid credentials.
         PermissionDenied: The recipient is not allowed to call from this address.
-        RateLimited: The recipient has too many concurrent requests.
+        RateLimited: The recipient has too many concurrent requests, or has sent too many.
         Unavailable: The server has too many concurrent requests, or the credentials cannot be verified
             now.
     """

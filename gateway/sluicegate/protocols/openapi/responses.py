@@ -29,9 +29,13 @@ _ERRORS: dict[str, tuple[type[errors.SluicegateError], ...]] = {
     "500": (errors.SluicegateError,),
     "503": (errors.Unavailable,),
 }
-_ERROR_HEADERS = {
+_ERROR_HEADERS: dict[str, Schema] = {
     "401": {"WWW-Authenticate": {"required": True, "schema": text("`Bearer`.")}},
-    "429": {"Retry-After": {"required": True, "schema": whole("Seconds.")}},
+    "429": {
+        "Retry-After": {"required": True, "schema": whole("Seconds.")},
+        "RateLimit": {"required": False, "schema": text("What is left of the recipient's limits.")},
+        "RateLimit-Policy": {"required": False, "schema": text("The recipient's limits.")},
+    },
     "503": {"Retry-After": {"required": True, "schema": whole("Seconds.")}},
 }
 

@@ -16,7 +16,7 @@ _REFUSED = {
     "403": "The recipient is not allowed to do this: the catalog is read-only.",
     "404": "It does not exist, was not granted, or this catalog does not offer it.",
     "413": "The body is larger than the gateway accepts.",
-    "429": "The recipient has too many concurrent requests.",
+    "429": "The recipient has sent too many requests, or was offered too much in a day.",
     "500": "An internal error.",
     "503": "A catalog or store does not respond now, or there are too many concurrent requests.",
 }
