@@ -31,7 +31,7 @@ def run(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["sluicegate.database", "sluicegate.server", "sluicegate.delegation.service"]
+    "module", ["sluicegate.database", "sluicegate.server.serve", "sluicegate.delegation.service"]
 )
 def test_the_orm_is_not_loaded(module: str) -> None:
     run(WITHOUT.format(module=module))

@@ -46,7 +46,7 @@ _TESTS = {
         "tests/protocols/iceberg_rest",
         "tests/unit/protocols/iceberg_rest",
     ),
-    f"{_CORE}/server.py": ("tests/http", "tests/cli"),
+    f"{_CORE}/server": ("tests/server", "tests/http", "tests/cli"),
     f"{_CORE}/signing": (
         "tests/unit/protocols/presigning/test_signer.py",
         "tests/protocols/common",

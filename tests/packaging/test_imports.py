@@ -65,19 +65,19 @@ def test_the_core_imports_no_cloud_sdk_no_spark_and_no_iceberg_library() -> None
 
 
 def test_serving_needs_nothing_that_only_the_demo_and_tests_need() -> None:
-    assert loaded_by("sluicegate.server") & {"pytest", "pandas", "deltalake", "delta_sharing"} == set()
+    assert loaded_by("sluicegate.server.serve") & {"pytest", "pandas", "deltalake", "delta_sharing"} == set()
 
 
 def test_a_gateway_at_rest_has_not_loaded_arrow() -> None:
     assert (
-        loaded_by("sluicegate.server", "sluicegate_s3.plugin") & {"pyarrow", "numpy", "botocore"}
+        loaded_by("sluicegate.server.serve", "sluicegate_s3.plugin") & {"pyarrow", "numpy", "botocore"}
         == set()
     )
 
 
 def test_the_warm_up_loads_nothing_that_only_rare_requests_need() -> None:
     warm = (
-        "sluicegate.server",
+        "sluicegate.server.serve",
         "sluicegate.protocols.delta_sharing.rehearsal.queries",
         "sluicegate.protocols.iceberg_rest.by_file.pipeline",
     )
@@ -92,7 +92,7 @@ def test_the_warm_up_loads_nothing_that_only_rare_requests_need() -> None:
 
 
 def test_serving_loads_what_verifies_web_tokens_only_when_one_comes() -> None:
-    assert loaded_by("sluicegate.server") & {"jwt", "cryptography", "aiohttp"} == set()
+    assert loaded_by("sluicegate.server.serve") & {"jwt", "cryptography", "aiohttp"} == set()
 
 
 @pytest.mark.parametrize("module", ["sluicegate.testing.fakes", "sluicegate.testing.shape"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from ipaddress import ip_network
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -71,6 +71,11 @@ class ServerSettings(SettingsModel):
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(
         default=8080, ge=0, le=65_535, description="Port to listen on; 0 selects a free port."
+    )
+    reload: Literal["signal", "on_change"] = Field(
+        default="signal",
+        description="When the gateway applies changes of this file, and of the files of secrets, keys "
+        "and certificates: at SIGHUP, or within seconds after a change, too.",
     )
     compression: bool = Field(
         default=True,

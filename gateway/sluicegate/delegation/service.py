@@ -170,7 +170,7 @@ async def serve_delegation(
         ConfigurationError: The service can't start, or the address can't be bound.
     """
     delegation = settings.delegation
-    tls = None if delegation.tls is None else Tls(**delegation.tls.model_dump())
+    tls = None if delegation.tls is None else Tls(**delegation.tls.model_dump()).context()
     listener = bind(delegation.host, delegation.port)
     try:
         async with AsyncExitStack() as stack:

@@ -16,6 +16,7 @@ from typing import cast
 
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.config import SSL_PROTOCOL_VERSION, create_ssl_context
 
 from sluicegate._util.tasks import cancel_all
 from sluicegate.api.errors import ConfigurationError
@@ -46,6 +47,38 @@ class Tls:
     client_ca: str | None = None
     optional: bool = False
 
+    def context(self) -> ssl.SSLContext:
+        """Load the files.
+
+        Raises:
+            ConfigurationError: They cannot be used.
+        """
+        verified = ssl.CERT_NONE
+        if self.client_ca is not None:
+            verified = ssl.CERT_OPTIONAL if self.optional else ssl.CERT_REQUIRED
+        try:
+            return create_ssl_context(
+                self.certificate,
+                self.key,
+                None,
+                SSL_PROTOCOL_VERSION,
+                verified,
+                self.client_ca,
+                "TLSv1",  # uvicorn's default
+            )
+        except OSError as error:  # ssl.SSLError is a subclass
+            raise ConfigurationError(f"the certificates cannot be used: {error.strerror}") from error
+
+
+def renew(context: ssl.SSLContext, tls: Tls) -> None:
+    """Use another certificate and key for new connections.
+
+    Raises:
+        ConfigurationError: The files cannot be used. The previous certificate stays in use.
+    """
+    tls.context()  # a failure in the other context could leave a certificate without its key
+    context.load_cert_chain(tls.certificate, tls.key)
+
 
 async def serve_app(
     app: ASGIApp,
@@ -54,7 +87,7 @@ async def serve_app(
     shutdown_grace_period: int,
     limits: HttpLimits | None = None,
     forwarded_allow_ips: Sequence[str] = (),
-    tls: Tls | None = None,
+    tls: ssl.SSLContext | None = None,
     on_ready: Callable[[str], None] = lambda address: None,
     on_stop: Callable[[], None] = lambda: None,
     stop: asyncio.Event | None = None,
@@ -68,21 +101,19 @@ async def serve_app(
         shutdown_grace_period: Seconds that running responses can take to complete after the signal.
         limits: Limits for clients. Default: `HttpLimits()`.
         forwarded_allow_ips: Proxies whose forwarding headers are trusted.
-        tls: Certificates. Without them, the server speaks plain HTTP.
+        tls: The certificates; see `Tls.context`. Without them, the server speaks plain HTTP.
         on_ready: Called with the address once connections are accepted.
         on_stop: Called at the start of the shutdown, before running responses are awaited.
         stop: Setting this event stops the server as a signal does. With a shared listener, idle
             connections then stay open until their next response, at most 5 seconds.
         share: The share of this process, if others accept connections from the same socket.
-
-    Raises:
-        ConfigurationError: The certificates cannot be used.
     """
     limits = limits or HttpLimits()
     config = uvicorn.Config(
         app,
         loop="none",  # the loop is running already
         http=LimitedHttpProtocol,
+        interface="asgi3",
         ws="none",
         lifespan="off",  # the surrounding code is the lifespan: its errors prevent startup
         access_log=False,
@@ -92,8 +123,8 @@ async def serve_app(
         server_header=False,
         timeout_graceful_shutdown=shutdown_grace_period,
     )
-    if tls is not None:
-        _use_tls(config, tls)
+    config.load()
+    config.ssl = tls
     ready = partial(on_ready, address_of(listener, secure=tls is not None))
     connections = Connections(connections_within_files(limits), forwarded_allow_ips, time.monotonic)
     await _Server(config, connections, ready, on_stop, stop, share).serve(sockets=[listener])
@@ -124,17 +155,6 @@ def address_of(listener: socket.socket, *, secure: bool = False) -> str:
     scheme = "https" if secure else "http"
     host, port = listener.getsockname()[:2]
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
-
-
-def _use_tls(config: uvicorn.Config, tls: Tls) -> None:
-    config.ssl_certfile, config.ssl_keyfile = tls.certificate, tls.key
-    if tls.client_ca is not None:
-        config.ssl_ca_certs = tls.client_ca
-        config.ssl_cert_reqs = ssl.CERT_OPTIONAL if tls.optional else ssl.CERT_REQUIRED
-    try:
-        config.load()
-    except OSError as error:  # ssl.SSLError is a subclass
-        raise ConfigurationError(f"the certificates cannot be used: {error.strerror}") from error
 
 
 class _Server(uvicorn.Server):

@@ -96,7 +96,7 @@ async def test_a_client_certificate_is_an_identity(desk: Desk, tmp_path: Path) -
                 app,
                 listener,
                 shutdown_grace_period=5,
-                tls=tls,
+                tls=tls.context(),
                 on_ready=lambda _: ready.set(),
                 stop=stop,
             )

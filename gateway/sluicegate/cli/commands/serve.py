@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +47,8 @@ def serve(
 ) -> None:
     """Serve the configured shares until SIGTERM or Ctrl-C. Requests in progress complete first.
 
+    SIGHUP applies changes of the configuration without interrupting service.
+
     \b
     Examples:
       sluicegate serve
@@ -54,23 +58,35 @@ def serve(
     with paused_collection():  # this imports the models of the settings
         settings = load_settings(ctx, warn=worker is None)
     given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
-    settings = settings.model_copy(update={"server": settings.server.model_copy(update=given)})
+    settings = _with(settings, given)
     if worker is None and processes > 1:
         ctx.exit(_supervise(settings, config_path(ctx), processes))
     with paused_collection():
         from sluicegate.cli.processes.worker import serve_as_worker
-        from sluicegate.server import serve_gateway
+        from sluicegate.server.serve import serve_gateway
         from sluicegate.telemetry.setup import configure
 
     process = None if worker is None else os.getpid()
     stop_telemetry = configure(**settings.telemetry.model_dump(), process=process)
     try:
         if worker is None:
-            run_async(serve_gateway(settings, on_ready=_say_ready))
+            load = partial(_load, config_path(ctx), given)
+            run_async(serve_gateway(settings, on_ready=_say_ready, load=load))
         else:
             run_async(serve_as_worker(settings, worker))
     finally:
         stop_telemetry()  # flushes, so the event loop must have ended
+
+
+def _with(settings: Settings, given: Mapping[str, object]) -> Settings:
+    return settings.model_copy(update={"server": settings.server.model_copy(update=given)})
+
+
+def _load(config: Path, given: Mapping[str, object]) -> Settings:
+    """Read the settings again, while the gateway serves."""
+    from sluicegate.config import load_settings
+
+    return _with(load_settings(config), given)
 
 
 def _supervise(settings: Settings, config: Path, processes: int) -> int:

@@ -13,7 +13,7 @@ from sluicegate.cli.demo.folder import RECIPIENT, SCHEMA, SHARE, DemoFolder
 from sluicegate.cli.demo.reading import Recipient, show, verify, verify_latest
 from sluicegate.cli.demo.tables import DemoTable, write_tables
 from sluicegate.config import Settings
-from sluicegate.server import serve_gateway
+from sluicegate.server.serve import serve_gateway
 
 Say = Callable[[str], None]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import sys
 from collections.abc import Callable, Coroutine
@@ -10,13 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.processes.child import Child
 from sluicegate.cli.processes.sockets import WorkerSockets
 from sluicegate.cli.processes.supervisor import Supervisor, WorkerFailed
-from sluicegate.config import Settings
+from sluicegate.config import Settings, load_settings
 from sluicegate.config.served_address import announced
 from sluicegate.http.serving import bind
 from sluicegate.http.shared_listener.process_counts import ProcessCounts
+from sluicegate.server.watch import ConfigurationWatch
+
+log = logging.getLogger(__name__)
 
 
 async def serve_with_workers(
@@ -24,11 +29,11 @@ async def serve_with_workers(
 ) -> int:
     """Serve on one port with several processes until SIGINT or SIGTERM.
 
-    SIGHUP replaces the processes one by one; the new ones read the configuration again. On a terminal,
-    SIGHUP keeps its meaning: the processes stop.
+    SIGHUP, or a change if `server.reload` says so, replaces the processes one by one; the new ones read
+    the configuration again. On a terminal, SIGHUP keeps its meaning: the processes stop.
 
     Args:
-        settings: Host, port, and grace period. The workers read all others themselves.
+        settings: Host, port, grace period, and when to reload. The workers read all others themselves.
         config: The configuration file.
         count: Number of processes.
         on_ready: Called with the address once all processes accept connections.
@@ -45,12 +50,13 @@ async def serve_with_workers(
         start = partial(Child.start, partial(_command, config), listener, counts)
         supervisor = Supervisor(start, count, server.shutdown_grace_period)
         host, port = listener.getsockname()[:2]
-        with _Signals(supervisor) as signals:
+        replacement = _Replacement(supervisor, settings, config)
+        with _Signals(supervisor, replacement.watch.request) as signals:
             try:
                 address = await signals.until_stopped(supervisor.open())
                 with announced(settings, host, port):
                     on_ready(address)
-                    await signals.until_stopped(supervisor.run())
+                    await signals.until_stopped(_run(supervisor, replacement))
             except WorkerFailed as ended:
                 return max(ended.code, 1)  # the worker has printed why
             except asyncio.CancelledError:
@@ -61,20 +67,50 @@ async def serve_with_workers(
     return 0
 
 
+async def _run(supervisor: Supervisor, replacement: _Replacement) -> None:
+    await asyncio.gather(supervisor.run(), replacement.run())
+
+
 def _command(config: Path, sockets: WorkerSockets) -> list[str]:
     # Without `-P`, Python would import modules from the working directory.
     python = [sys.executable, "-P", "-m", "sluicegate.cli"]
     return [*python, "serve", "--config", str(config), "--worker", str(sockets)]
 
 
-class _Signals:
-    """Stops or replaces the workers at signals."""
+class _Replacement:
+    """Replaces the workers when the configuration has to be loaded again."""
 
-    def __init__(self, supervisor: Supervisor) -> None:
+    def __init__(self, supervisor: Supervisor, settings: Settings, config: Path) -> None:
         self._supervisor = supervisor
+        self._config = config
+        self.watch = ConfigurationWatch(settings)
+
+    async def run(self) -> None:
+        """Replace the workers at each request and change, until canceled."""
+        while True:
+            await self.watch.wait()
+            settings = await self._loaded()
+            if settings is not None and await self._supervisor.replace_all():
+                self.watch.applied(settings)
+            else:
+                self.watch.failed()
+
+    async def _loaded(self) -> Settings | None:
+        try:
+            return await asyncio.to_thread(load_settings, self._config)
+        except ConfigurationError as error:
+            log.error("the gateway processes are not replaced: %s", error.message)
+            return None
+
+
+class _Signals:
+    """Stops the workers at signals, or has them replaced."""
+
+    def __init__(self, supervisor: Supervisor, on_hangup: Callable[[], None]) -> None:
+        self._supervisor = supervisor
+        self._on_hangup = on_hangup
         self._loop = asyncio.get_running_loop()
         self._waiting: asyncio.Task[Any] | None = None
-        self._replacing: asyncio.Task[None] | None = None
         self._handled: list[int] = []
         self.stopped = False
 
@@ -82,7 +118,7 @@ class _Signals:
         self._handle(signal.SIGTERM, self._stop)
         self._handle(signal.SIGINT, self._interrupt)
         if not sys.stdin or not sys.stdin.isatty():
-            self._handle(signal.SIGHUP, self._replace)
+            self._handle(signal.SIGHUP, self._on_hangup)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -102,15 +138,10 @@ class _Signals:
 
     def _stop(self) -> None:
         self.stopped = True
-        for task in (self._replacing, self._waiting):
-            if task is not None:
-                task.cancel()
+        if self._waiting is not None:
+            self._waiting.cancel()
 
     def _interrupt(self) -> None:
         if self.stopped:
             self._supervisor.kill()
         self._stop()
-
-    def _replace(self) -> None:
-        if self._replacing is None or self._replacing.done():
-            self._replacing = asyncio.ensure_future(self._supervisor.replace_all())

@@ -69,10 +69,11 @@ class Supervisor:
         """Replace workers that end unexpectedly, until canceled."""
         await asyncio.gather(*(self._keep(slot) for slot in self._slots))
 
-    async def replace_all(self) -> None:
+    async def replace_all(self) -> bool:
         """Replace one worker after the other, each when its successor is ready.
 
-        If a successor can't start, the rest keep running.
+        Returns:
+            Whether all are replaced. If a successor can't start, the rest keep running.
         """
         log.info("replacing %d gateway processes", len(self._slots))
         for slot in self._slots:
@@ -81,11 +82,12 @@ class Supervisor:
                     successor, _ = await self._ready()
                 except WorkerFailed as error:
                     log.error("the gateway processes are not replaced: %s", error)
-                    return
+                    return False
                 slot.child, before = successor, slot.child
             await before.retire(self._timeout)
             self._alive.discard(before)
         log.info("all gateway processes are replaced")
+        return True
 
     async def aclose(self) -> None:
         """Stop all workers. Their running requests complete first."""

@@ -10,7 +10,7 @@ from sluicegate._util.tasks import cancel_all
 from sluicegate.cli.processes.sockets import WorkerSockets
 from sluicegate.config import Settings
 from sluicegate.http.shared_listener.process_counts import ProcessCounts
-from sluicegate.server import serve_on
+from sluicegate.server.serve import serve_on
 
 
 async def serve_as_worker(settings: Settings, sockets: WorkerSockets) -> None:

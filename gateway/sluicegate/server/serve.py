@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import socket
-from collections.abc import Callable
-from contextlib import nullcontext
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from functools import partial
 
+from sluicegate._util.tasks import cancel_all
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
 from sluicegate.config.served_address import announced, served_at
 from sluicegate.http.serving import Tls, bind, serve_app
 from sluicegate.http.shared_listener.process_counts import ListenerShare
+from sluicegate.server.generation import Generation, Generations
+from sluicegate.server.reloader import Reloader
 
 
 async def serve_gateway(
@@ -20,6 +25,7 @@ async def serve_gateway(
     *,
     on_ready: Callable[[str], None] = lambda address: None,
     stop: asyncio.Event | None = None,
+    load: Callable[[], Settings] | None = None,
 ) -> None:
     """Serve until SIGINT or SIGTERM. Then, running responses have `shutdown_grace_period` to complete.
 
@@ -30,12 +36,14 @@ async def serve_gateway(
             bound address.
         on_ready: Called with the address once the gateway is ready.
         stop: When set, stops the server in the same way as a signal.
+        load: Reads the settings again, at SIGHUP or as `server.reload` says. By default, the settings
+            don't change.
 
     Raises:
         ConfigurationError: The gateway can't start, or the address can't be bound.
     """
     with bind(settings.server.host, settings.server.port) as listener:
-        await serve_on(listener, settings, on_ready=on_ready, stop=stop)
+        await serve_on(listener, settings, on_ready=on_ready, stop=stop, load=load)
 
 
 async def serve_on(
@@ -45,6 +53,7 @@ async def serve_on(
     on_ready: Callable[[str], None] = lambda address: None,
     stop: asyncio.Event | None = None,
     share: ListenerShare | None = None,
+    load: Callable[[], Settings] | None = None,
 ) -> None:
     """Serve on a bound socket; see `serve_gateway`.
 
@@ -56,32 +65,60 @@ async def serve_on(
             that no request is lost.
         share: The share of this process, if others serve on the same socket. Their supervisor
             announces the address.
+        load: See `serve_gateway`.
 
     Raises:
         ConfigurationError: The gateway can't start.
     """
     server = settings.server
-    tls = None if server.tls is None else Tls(**server.tls.model_dump(), optional=True)
+    tls = None if server.tls is None else Tls(**server.tls.model_dump(), optional=True).context()
     host, port = listener.getsockname()[:2]
-    async with Gateway.running(served_at(settings, host, port)) as gateway:
-        start = _Start(gateway, on_ready, stop or asyncio.Event())
+    first = await Generation.open(served_at(settings, host, port))
+    async with aclosing(Generations(first)) as generations:
+        start = _Start(first.gateway, on_ready, stop or asyncio.Event())
         if share is not None:
-            await gateway.warm_up()  # the other processes serve meanwhile
+            await first.gateway.warm_up()  # the other processes serve meanwhile
         with nullcontext() if share is not None else announced(settings, host, port):
+            reloader = load and Reloader(load, settings, (host, port), generations, tls)
             try:
-                await serve_app(
-                    gateway.asgi(),
-                    listener,
-                    shutdown_grace_period=server.shutdown_grace_period,
-                    limits=server.limits,
-                    forwarded_allow_ips=server.forwarded_allow_ips,
-                    tls=tls,
-                    on_ready=start.begin if share is None else on_ready,
-                    stop=start.stop,
-                    share=share,
-                )
+                async with _reloading(reloader, start):
+                    await serve_app(
+                        generations,
+                        listener,
+                        shutdown_grace_period=server.shutdown_grace_period,
+                        limits=server.limits,
+                        forwarded_allow_ips=server.forwarded_allow_ips,
+                        tls=tls,
+                        on_ready=start.begin if share is None else on_ready,
+                        stop=start.stop,
+                        share=share,
+                    )
             finally:
                 await start.end()
+
+
+@asynccontextmanager
+async def _reloading(reloader: Reloader | None, start: _Start) -> AsyncIterator[None]:
+    """Reload at SIGHUP and at changes. On a terminal, SIGHUP keeps its meaning: the process ends."""
+    if reloader is None:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    has_terminal = bool(sys.stdin) and sys.stdin.isatty()
+    if not has_terminal:
+        loop.add_signal_handler(signal.SIGHUP, reloader.watch.request)
+
+    async def reload_when_ready() -> None:
+        await start.ready.wait()
+        await reloader.run()
+
+    running = asyncio.create_task(reload_when_ready())
+    try:
+        yield
+    finally:
+        if not has_terminal:
+            loop.remove_signal_handler(signal.SIGHUP)
+        await cancel_all(running)
 
 
 class _Start:
@@ -89,10 +126,12 @@ class _Start:
 
     Attributes:
         stop: Stops the server.
+        ready: Set once the gateway is ready.
     """
 
     def __init__(self, gateway: Gateway, on_ready: Callable[[str], None], stop: asyncio.Event) -> None:
         self.stop = stop
+        self.ready = asyncio.Event()
         self._gateway = gateway
         self._on_ready = on_ready
         self._task: asyncio.Task[None] | None = None
@@ -119,6 +158,7 @@ class _Start:
         try:
             await self._gateway.warm_up()
             on_ready()
+            self.ready.set()
         except Exception:
             self.stop.set()
             raise

@@ -1,0 +1,71 @@
+"""Gateways that follow each other: which requests each one serves, and when it closes."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from sluicegate.api.errors import ConfigurationError
+from sluicegate.config import Settings
+from sluicegate.server.generation import Generation, Generations
+
+
+def settings(folder: Path, **server: Any) -> Settings:
+    return Settings.model_validate({"database": f"sqlite:///{folder}/x.db", "server": server})
+
+
+class Held:
+    """A request whose body has not arrived yet."""
+
+    def __init__(self, generations: Generations) -> None:
+        self._body = asyncio.Event()
+        self._client = httpx.AsyncClient(
+            transport=httpx.ASGITransport(generations), base_url="http://gateway"
+        )
+        self.answer = asyncio.create_task(self._client.post("/oauth/token", content=self._content()))
+
+    async def _content(self) -> Any:
+        yield b"grant_type="
+        await self._body.wait()
+        yield b"none"
+
+    def complete(self) -> None:
+        self._body.set()
+
+
+async def test_a_gateway_closes_after_its_requests(tmp_path: Path) -> None:
+    async with aclosing(Generations(await Generation.open(settings(tmp_path)))) as generations:
+        held = Held(generations)
+        await asyncio.sleep(0.01)
+        first = generations.current
+        generations.switch_to(await Generation.open(settings(tmp_path)))
+        second = Held(generations)
+        second.complete()
+        assert (await second.answer).status_code == 400
+        assert not first._task.done()
+        held.complete()
+        assert (await held.answer).status_code == 400
+        await first._task
+
+
+async def test_a_request_that_takes_longer_than_the_grace_period_is_ended(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = await Generation.open(settings(tmp_path, shutdown_grace_period=0))
+    async with aclosing(Generations(first)) as generations:
+        held = Held(generations)
+        await asyncio.sleep(0.01)
+        generations.switch_to(await Generation.open(settings(tmp_path)))
+        await first._task
+        assert held.answer.cancelled() or held.answer.cancelling()
+    assert "1 requests with the previous configuration were ended" in caplog.text
+
+
+async def test_a_gateway_that_cannot_open_says_why(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="absent"):
+        await Generation.open(settings(tmp_path / "absent"))
