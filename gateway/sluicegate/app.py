@@ -201,8 +201,11 @@ class Gateway:
                 admin=admin,
             )
 
-    async def warm_up(self) -> None:
+    async def warm_up(self, *, is_first: bool = True) -> None:
         """Load what the first query needs. Then, the gateway is ready.
+
+        Args:
+            is_first: Whether this is the first gateway of the process.
 
         Raises:
             ConfigurationError: Something can't be loaded. The gateway never becomes ready.
@@ -214,6 +217,7 @@ class Gateway:
             instances=self.instances,
             grants=self.grants,
             store=self.store,
+            is_first=is_first,
         )
         self.readiness.complete()
         self._warn_of_ending_profiles()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,22 @@ async def test_a_request_that_takes_longer_than_the_grace_period_is_ended(
         await first._task
         assert held.answer.cancelled() or held.answer.cancelling()
     assert "1 requests with the previous configuration were ended" in caplog.text
+
+
+async def test_nothing_remains_of_a_closed_gateway(tmp_path: Path) -> None:
+    async with aclosing(Generations(await Generation.open(settings(tmp_path)))) as generations:
+        second = await Generation.open(settings(tmp_path))
+        await second.gateway.warm_up(is_first=False)
+        generations.switch_to(second)
+        remaining = weakref.ref(second.gateway.vending)
+        del second
+        last = await Generation.open(settings(tmp_path))
+        closing = generations.current._task
+        generations.switch_to(last)
+        await closing
+        del closing
+        await asyncio.sleep(0.01)
+        assert remaining() is None
 
 
 async def test_a_gateway_that_cannot_open_says_why(tmp_path: Path) -> None:

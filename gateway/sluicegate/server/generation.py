@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from typing import Any, cast
 
@@ -113,3 +114,4 @@ class Generations:
         self._closing.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("the previous gateway was not closed completely: %s", type(error).__name__)
+        gc.collect()  # its parts refer to each other, and the collector might not look for hours

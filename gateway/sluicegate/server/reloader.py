@@ -73,7 +73,7 @@ class Reloader:
         """Return a gateway that has loaded everything it needs. No request uses it yet."""
         successor = await Generation.open(served_at(settings, *self._address))
         try:
-            await successor.gateway.warm_up()
+            await successor.gateway.warm_up(is_first=False)
             if self._tls is not None and settings.server.tls is not None:
                 renew(self._tls, Tls(**settings.server.tls.model_dump(), optional=True))
         except BaseException:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -31,6 +31,7 @@ async def warm_up(
     instances: Instances,
     grants: Grants,
     store: Store,
+    is_first: bool = True,
 ) -> None:
     """Load the pipeline and what plugins need, and execute queries of a table in memory.
 
@@ -43,11 +44,13 @@ async def warm_up(
         instances: The configured instances, whose `preload` is called.
         grants: The recipients' grants.
         store: The database.
+        is_first: Whether the process has loaded nothing yet. What a later gateway creates is garbage
+            when that gateway closes, so the garbage collector has to see it.
 
     Raises:
         ConfigurationError: Something can't be loaded, or a query fails. The message names it.
     """
-    with paused_collection():
+    with paused_collection() if is_first else nullcontext():
         with _failures("load what queries need"):
             for pipeline in pipelines:
                 await pipeline.get()
