@@ -65,7 +65,10 @@ def test_the_core_imports_no_cloud_sdk_no_spark_and_no_iceberg_library() -> None
 
 
 def test_serving_needs_nothing_that_only_the_demo_and_tests_need() -> None:
-    assert loaded_by("sluicegate.server.serve") & {"pytest", "pandas", "deltalake", "delta_sharing"} == set()
+    assert (
+        loaded_by("sluicegate.server.serve") & {"pytest", "pandas", "deltalake", "delta_sharing"}
+        == set()
+    )
 
 
 def test_a_gateway_at_rest_has_not_loaded_arrow() -> None:

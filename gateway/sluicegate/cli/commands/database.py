@@ -1,0 +1,104 @@
+"""`sluicegate database`: migrates the database, or backs it up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sluicegate.api.errors import ConfigurationError
+from sluicegate.cli.context import load_settings, run_async
+from sluicegate.cli.database import open_store
+
+if TYPE_CHECKING:
+    from sluicegate.config import Settings
+
+
+def register(cli: click.Group) -> None:
+    """Add the commands."""
+    cli.add_command(database)
+
+
+@click.group()
+def database() -> None:
+    """Migrate the database, or back it up.
+
+    \b
+    Example:
+      sluicegate database backup /var/backups/sluicegate
+    """
+
+
+@database.command()
+@click.pass_context
+def migrate(ctx: click.Context) -> None:
+    """Create or migrate the tables of the database, as the start of the gateway does.
+
+    Run it before the gateways of a new version start, for example as a job of the deployment.
+
+    \b
+    Example:
+      sluicegate database migrate
+    """
+    from sluicegate.database.migrate import HEAD
+
+    run_async(_opened(load_settings(ctx)))
+    click.echo(f"the database has migration {HEAD}")
+
+
+async def _opened(settings: Settings) -> None:
+    async with open_store(settings):
+        pass
+
+
+@database.command()
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.pass_context
+def backup(ctx: click.Context, directory: Path) -> None:
+    """Copy a SQLite database and its key file to DIRECTORY, while gateways use them.
+
+    Only their owner can read the copies. Back up PostgreSQL with pg_dump.
+
+    \b
+    Example:
+      sluicegate database backup /var/backups/sluicegate/2026-11-24
+    """
+    from sluicegate.database.backup import back_up
+
+    source, keys = _files(load_settings(ctx))
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"{directory} cannot be created: {error.strerror}") from error
+    for file in keys:  # first: the database can refer to a key that is created meanwhile
+        _copy_key(file, directory / file.name)
+        click.echo(str(directory / file.name))
+    back_up(source, directory / source.name)
+    click.echo(str(directory / source.name))
+
+
+def _files(settings: Settings) -> tuple[Path, list[Path]]:
+    """The database, and the key file if the gateway has created one.
+
+    Raises:
+        ConfigurationError: The database is PostgreSQL, or does not exist.
+    """
+    from sluicegate.database.urls import DatabaseUrl
+    from sluicegate.signing.load import signing_key_path
+
+    url = DatabaseUrl.parse(settings.database.get_secret_value())
+    if url.dialect != "sqlite":
+        raise ConfigurationError(f"{url.shown} is not SQLite; back it up with pg_dump")
+    source = Path(url.target)
+    if not source.exists():
+        raise ConfigurationError(f"the database {source} does not exist yet")
+    key = signing_key_path(settings)
+    return source, [key] if settings.signing_key is None and key.exists() else []
+
+
+def _copy_key(file: Path, copy: Path) -> None:
+    from sluicegate.config.private_files import new_private_file
+
+    with new_private_file(copy, overwrite=False, remedy="choose another directory") as write:
+        write(file.read_bytes())

@@ -1,0 +1,5 @@
+"""A PostgreSQL server."""
+
+from support.servers.databases import postgres
+
+__all__ = ["postgres"]

@@ -1,0 +1,156 @@
+"""The Dockerfile, the compose file and the Helm chart agree with the repository and the gateway."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+from ruamel.yaml import YAML
+from support.gateways.gateway import sluicegate
+
+from sluicegate.testing.secrets import keep_secret
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE = ROOT / "deploy" / "compose"
+CHART = ROOT / "deploy" / "helm" / "sluicegate"
+# It needs a JDK and jars, so workers have another image.
+NOT_IN_THE_IMAGE = {"plugins/spark"}
+OPTIONS = (
+    *("gateway.autoscaling.enabled", "delegation.enabled", "worker.enabled"),
+    *("ingress.enabled", "networkPolicy.enabled"),
+)
+
+
+def read(path: Path) -> Any:
+    return YAML(typ="safe").load(path)
+
+
+def read_all(text: str) -> list[Any]:
+    return [each for each in YAML(typ="safe").load_all(text) if each]
+
+
+def test_the_image_contains_each_plugin() -> None:
+    text = (ROOT / "deploy" / "docker" / "Dockerfile").read_text()
+    found = {
+        str(file.parent.relative_to(ROOT))
+        for folder in ("plugins", "catalog_adapters")
+        for file in (ROOT / folder).glob("*/pyproject.toml")
+    }
+    installed = {word.removeprefix("./") for word in text.split() if word.startswith("./")}
+    assert installed == found - NOT_IN_THE_IMAGE
+
+
+def test_the_image_is_built_from_files_that_are_not_ignored() -> None:
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    included = {line[1:] for line in lines if line.startswith("!")}
+    assert all((ROOT / name).exists() for name in included)
+    assert included >= {"pyproject.toml", "constraints.txt", "LICENSE", "README.md", "gateway"}
+
+
+@pytest.fixture
+def prepared(tmp_path: Path) -> Path:
+    """The folder of the compose file after `prepare.sh`."""
+    folder = tmp_path / "compose"
+    shutil.copytree(COMPOSE, folder, ignore=shutil.ignore_patterns("secrets"))
+    subprocess.run([folder / "prepare.sh"], check=True, capture_output=True)
+    for file in (folder / "secrets").iterdir():
+        keep_secret(file.read_text())
+    return folder
+
+
+def test_the_gateway_of_the_compose_file_accepts_its_configuration(prepared: Path) -> None:
+    compose = read(COMPOSE / "compose.yaml")
+    for secret in compose["services"]["gateway"]["secrets"]:
+        source = prepared / compose["secrets"][secret["source"]]["file"]
+        target = prepared / "config" / Path(secret["target"]).relative_to("/etc/sluicegate")
+        target.parent.mkdir(exist_ok=True)
+        shutil.copy(source, target)
+    assert sluicegate(prepared / "config", "config", "check") == "gateway.yaml: ok\n"
+
+
+def test_each_secret_of_the_compose_file_is_created_once_and_used(prepared: Path) -> None:
+    compose = read(COMPOSE / "compose.yaml")
+    used = {
+        each if isinstance(each, str) else each["source"]
+        for service in compose["services"].values()
+        for each in service.get("secrets", [])
+    }
+    assert used == set(compose["secrets"])
+    for secret in compose["secrets"].values():
+        file = prepared / secret["file"]
+        assert file.stat().st_mode & 0o077 == 0
+    before = (prepared / "secrets" / "signing-key").read_text()
+    subprocess.run([prepared / "prepare.sh"], check=True, capture_output=True)
+    assert (prepared / "secrets" / "signing-key").read_text() == before
+    json.loads((prepared / "secrets" / "realm.json").read_text())
+    json.loads((prepared / "secrets" / "s3.json").read_text())
+
+
+def schema() -> Any:
+    return json.loads((CHART / "values.schema.json").read_text())
+
+
+def test_the_values_of_the_chart_satisfy_their_schema() -> None:
+    values = read(CHART / "values.yaml")
+    jsonschema.validate(values, schema())
+    assert set(values) == set(schema()["properties"]) - {"global", "nameOverride"}
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"config": {"database": "postgresql://u:p@h/d", "signing_key": {"file": "k"}}},
+        {"config": {"database": {"file": "d"}, "signing_key": {"file": "k"}, "server": {"port": 1}}},
+        {"gatway": {}},
+        {"gateway": {"replica": 3}},
+    ],
+)
+def test_values_with_a_mistake_or_a_secret_are_rejected(changed: dict[str, Any]) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(read(CHART / "values.yaml") | changed, schema())
+
+
+def test_the_gateway_accepts_the_configuration_of_the_chart(tmp_path: Path) -> None:
+    (tmp_path / "gateway.yaml").write_text(json.dumps(read(CHART / "values.yaml")["config"]))
+    secrets = tmp_path / "secrets" / "sluicegate"
+    secrets.mkdir(parents=True)
+    contents = {"database-url": "postgresql://u@db/sluicegate", "signing-key": "k" * 64}
+    for name, content in contents.items():
+        (secrets / name).touch(mode=0o600)
+        (secrets / name).write_text(content)
+    assert sluicegate(tmp_path, "config", "check") == "gateway.yaml: ok\n"
+
+
+@pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not installed")
+@pytest.mark.parametrize("enabled", [(), OPTIONS])
+def test_the_chart_renders_pods_that_need_no_privileges(enabled: tuple[str, ...]) -> None:
+    found = rendered(enabled)
+    kinds = [each["kind"] for each in found]
+    assert {"Deployment", "Service", "ConfigMap", "Job", "PodDisruptionBudget"} <= set(kinds)
+    assert ("HorizontalPodAutoscaler" in kinds) == bool(enabled)
+    pods = [each["spec"]["template"]["spec"] for each in found if each["kind"] in ("Deployment", "Job")]
+    assert len(pods) == (4 if enabled else 2)
+    for pod in pods:
+        assert pod["securityContext"]["runAsNonRoot"]
+        assert not pod["automountServiceAccountToken"]
+        for container in pod["containers"]:
+            assert container["securityContext"]["readOnlyRootFilesystem"]
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def rendered(enabled: tuple[str, ...]) -> list[Any]:
+    helm = shutil.which("helm") or "helm"
+    options = [option for name in enabled for option in ("--set", f"{name}=true")]
+    done = subprocess.run(
+        [helm, "template", "release", str(CHART), "--kube-version", "1.31.0", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return read_all(done.stdout)
