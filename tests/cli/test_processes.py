@@ -210,6 +210,24 @@ def test_sigterm_ends_all_processes(ending_gateway: RunningGateway) -> None:
     assert not (ending_gateway.folder / "sluicegate.address").exists()
 
 
+def test_a_request_in_progress_completes_before_all_processes_end(
+    ending_gateway: RunningGateway,
+) -> None:
+    url = httpx.URL(ending_gateway.address)
+    with socket.create_connection((url.host, url.port or 80), SECONDS) as client:
+        client.sendall(
+            b"POST /oauth/token HTTP/1.1\r\nhost: gateway\r\ncontent-length: 29\r\n"
+            b"content-type: application/x-www-form-urlencoded\r\n\r\n"
+        )
+        wait_until(lambda: sum(established(ending_gateway)) == 1)
+        ending_gateway.process.terminate()
+        wait_until(lambda: ending_gateway.log.count("Shutting down") == 2)
+        client.sendall(b"grant_type=client_credentials")
+        assert client.recv(4096).startswith(b"HTTP/1.1 40")
+    assert ending_gateway.process.wait(SECONDS) == 0
+    assert "unexpected" not in ending_gateway.log
+
+
 def test_processes_do_not_outlive_their_supervisor(ending_gateway: RunningGateway) -> None:
     running = workers(ending_gateway)
     ending_gateway.process.kill()

@@ -170,6 +170,7 @@ class _Server(uvicorn.Server):
         share: ListenerShare | None,
     ) -> None:
         super().__init__(config)
+        self.servers = []  # uvicorn closes them first at its shutdown; an acceptor has none
         self._connections = connections
         self._watching: asyncio.Task[None] | None = None
         self._on_ready = on_ready

@@ -7,6 +7,7 @@ import logging
 import ssl
 from collections.abc import Callable
 
+from sluicegate._util.service_manager import notify_ready, notify_reloading
 from sluicegate.api.errors import SluicegateError
 from sluicegate.config import Settings
 from sluicegate.config.served_address import served_at
@@ -53,6 +54,13 @@ class Reloader:
 
     async def reload(self) -> None:
         """Load the configuration and serve with it. If that fails, the log says why."""
+        notify_reloading()
+        try:
+            await self._reload()
+        finally:
+            notify_ready()
+
+    async def _reload(self) -> None:
         try:
             settings = await asyncio.to_thread(self._load)
             successor = await self._ready(settings)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, nullcontext
 from functools import partial
 
+from sluicegate._util.service_manager import notify_stopping
 from sluicegate._util.tasks import cancel_all
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
@@ -90,11 +91,16 @@ async def serve_on(
                         forwarded_allow_ips=server.forwarded_allow_ips,
                         tls=tls,
                         on_ready=start.begin if share is None else on_ready,
+                        on_stop=notify_stopping if share is None else _nothing,
                         stop=start.stop,
                         share=share,
                     )
             finally:
                 await start.end()
+
+
+def _nothing() -> None:
+    pass
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sluicegate._util.service_manager import notify_ready
 from sluicegate.cli.context import load_settings, run_async
 
 if TYPE_CHECKING:
@@ -93,8 +94,10 @@ def _end(*, is_left: bool) -> None:
 
 def _say_ready(address: str) -> None:
     click.echo(f"serving delegated tasks at {address}/delegation-service/api", err=True)
+    notify_ready()
 
 
 def _say_working(worker: Worker) -> None:
     operations = ", ".join(sorted(worker.operations))
     click.echo(f"worker {worker.name} runs tasks (stop with Ctrl-C): {operations}", err=True)
+    notify_ready()

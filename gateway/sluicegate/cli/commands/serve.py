@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sluicegate._util.garbage_collection import paused_collection
+from sluicegate._util.service_manager import notify_ready
 from sluicegate.cli.context import config_path, load_settings, run_async
 from sluicegate.cli.processes.count import ProcessCount
 from sluicegate.cli.processes.sockets import WorkerOption, WorkerSockets
@@ -104,3 +105,4 @@ def _supervise(settings: Settings, config: Path, processes: int) -> int:
 
 def _say_ready(address: str) -> None:
     click.echo(f"serving Delta Sharing at {address}/delta-sharing (stop with Ctrl-C)", err=True)
+    notify_ready()

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from sluicegate._util.service_manager import notify_ready, notify_reloading, notify_stopping
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.processes.child import Child
 from sluicegate.cli.processes.sockets import WorkerSockets
@@ -89,11 +90,13 @@ class _Replacement:
         """Replace the workers at each request and change, until canceled."""
         while True:
             await self.watch.wait()
+            notify_reloading()
             settings = await self._loaded()
             if settings is not None and await self._supervisor.replace_all():
                 self.watch.applied(settings)
             else:
                 self.watch.failed()
+            notify_ready()
 
     async def _loaded(self) -> Settings | None:
         try:
@@ -137,6 +140,7 @@ class _Signals:
         self._handled.append(number)
 
     def _stop(self) -> None:
+        notify_stopping()
         self.stopped = True
         if self._waiting is not None:
             self._waiting.cancel()
