@@ -10,7 +10,13 @@ from sqlalchemy import Table, and_, delete, insert, update
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.shares_file.diff import ORDER, Change, Difference, compare
-from sluicegate.access.shares_file.entries import Entries, Entry, declared_entries, stored_entries
+from sluicegate.access.shares_file.entries import (
+    Entries,
+    Entry,
+    column_values,
+    declared_entries,
+    stored_entries,
+)
 from sluicegate.access.shares_file.read import SharesFile
 from sluicegate.api.assets.models import ASSET_KINDS
 from sluicegate.api.errors import ConfigurationError
@@ -176,7 +182,7 @@ class _Writer:
         if entry.kind == "grant":
             return self._grant_ids(entry)
         self._ids[entry.key] = new_id = entry.id or str(uuid4())
-        row = {"id": new_id, "key": entry.key[1][-1], "name": entry.names[-1], **entry.values}
+        row = {"id": new_id, "key": entry.key[1][-1], "name": entry.names[-1], **column_values(entry)}
         return (
             row | self._parent(entry) | ({"created_at": self._now} if entry.kind == "recipient" else {})
         )
@@ -200,7 +206,7 @@ class _Writer:
 
     async def _update(self, entry: Entry) -> None:
         table = _TABLES[entry.kind]
-        values = {"name": entry.names[-1], **entry.values}
+        values = {"name": entry.names[-1], **column_values(entry)}
         await self._connection.execute(
             update(table).where(table.c.id == self._ids[entry.key]).values(values)
         )

@@ -96,6 +96,19 @@ _SOURCES: dict[Kind, type[CatalogSourceEntry] | type[SchemaSourceEntry]] = {
 }
 
 
+def column_values(entry: Entry) -> dict[str, Any]:
+    """The values of an entry's columns in the database.
+
+    A source of only tables is stored without `kinds`, because version 0.1.0, whose processes can still
+    serve during an upgrade, rejects this key.
+    """
+    values = dict(entry.values)
+    source = values.get("source")
+    if source is not None and source["kinds"] == ["tables"]:
+        values["source"] = {name: value for name, value in source.items() if name != "kinds"}
+    return values
+
+
 def declared_entries(declaration: Declaration) -> Entries:
     """The entries that a shares file declares."""
     entries = [*_declared_shares(declaration.shares), *_declared_recipients(declaration.recipients)]
