@@ -11,9 +11,11 @@ from support.process.clock import Clock
 from sluicegate.access.recipients import ending_warnings
 from sluicegate.access.recipients.ending import EndingCredentials, ending
 from sluicegate.access.recipients.ending_warnings import ProfileWarnings
+from sluicegate.access.recipients.imported_tokens import import_token
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.api import Event, Principal
 from sluicegate.database import Store
+from sluicegate.testing.secrets import keep_secret
 
 WITHIN = 50
 
@@ -76,6 +78,20 @@ async def test_a_new_credential_is_reported_again(
     await recipients.rotate("acme", token_lifetime=40)
     [second] = await credentials.claim(await credentials.find())
     assert first.id != second.id
+
+
+async def test_an_imported_token_with_a_new_expiry_is_reported_again(
+    recipients: Recipients, credentials: EndingCredentials, store: Store, clock: Clock
+) -> None:
+    await recipients.create("acme", token_lifetime=1)
+    clock.advance(2_000)
+    secret = "imported-" + "0123456789abcdef" * 2
+    keep_secret(secret)
+    for lifetime in (20, 40):
+        async with store.write() as connection:
+            await import_token(connection, "acme", secret, lifetime, clock())
+        [claimed] = await credentials.claim(await credentials.find())
+        assert claimed.expires_at == clock() + lifetime * 1000
 
 
 async def test_a_check_sets_the_metric_and_reports_once(

@@ -89,5 +89,7 @@ async def import_token(
         raise InvalidRequest("the token belongs to another recipient; select it with --recipient")
     if stored.revoked_at is not None:
         raise InvalidRequest("the token was revoked; rotate the recipient to issue a new one")
-    await connection.execute(update(tokens).where(mine).values(expires_at=expires_at))
+    # A token with a new expiry is reported again before that.
+    renewed = update(tokens).where(mine).values(expires_at=expires_at, warned_at=None)
+    await connection.execute(renewed)
     return ImportedToken(holder.name, expires_at, known=True)
