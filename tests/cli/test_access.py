@@ -140,3 +140,16 @@ def test_a_policy_that_fails_is_named_without_a_traceback(command: Command, tmp_
     assert "unavailable" in step
     assert "broken-1: RuntimeError" in step
     assert errors == ""
+
+
+def test_control_characters_of_catalogs_are_not_printed(command: Command, tmp_path: Path) -> None:
+    lake = f"file://{tmp_path}/lake"
+    bell = {"catalog": "raw", "table": f"{lake}/\x1b]0;title\x07"}
+    shares = {"shares": {"sales": {"schemas": {"eu": {"tables": {"bell": bell}}}}}}
+    (tmp_path / "shares.yaml").write_text(json.dumps(shares))
+    assert run(["apply", "shares.yaml", "--offline"]) == 0
+    code, shown, _ = command("explain", "acme", "sales.eu.bell")
+    assert code == 1
+    explained = shown[shown.index("acme cannot") :]
+    assert "?]0;title?" in explained
+    assert "\x1b" not in explained

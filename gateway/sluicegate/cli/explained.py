@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from sluicegate.cli.printable import printable
 from sluicegate.cli.tabular import columns
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ _ACTIONS = {
 
 def explanation_lines(found: Explanation) -> Iterator[str]:
     """An explanation for people: the answer, the steps, the ways, and the listings."""
+    return map(printable, _explanation(found))
+
+
+def _explanation(found: Explanation) -> Iterator[str]:
     can = "can" if found.allowed else "cannot"
     yield f"{found.recipient} {can} {_ACTIONS[found.action]} {found.kind} {found.path}"
     yield ""
@@ -53,6 +58,10 @@ def explanation_json(found: Explanation) -> dict[str, Any]:
 
 def readers_lines(found: Readers) -> Iterator[str]:
     """The recipients of a table for people."""
+    return map(printable, _readers(found))
+
+
+def _readers(found: Readers) -> Iterator[str]:
     able = sum(reader.allowed for reader in found.readers)
     total = len(found.readers)
     yield f"{able} of {total} recipients of the share can read {found.kind} {found.path}"
