@@ -39,7 +39,7 @@ class HeldCredential:
 
 @dataclass(frozen=True, slots=True)
 class KnownRecipient:
-    """A recipient, its newest credentials (the one that lasts longest first), and its shares."""
+    """A recipient, its last credentials (the newest first), and the ids of its shares."""
 
     record: RecipientRecord
     credentials: tuple[HeldCredential, ...]
@@ -72,7 +72,7 @@ class Lookups:
             held = (
                 select(tokens)
                 .where(tokens.c.recipient_id == record.id)
-                .order_by(tokens.c.revoked_at.is_not(None), tokens.c.expires_at.desc())
+                .order_by(tokens.c.created_at.desc(), tokens.c.expires_at.desc())
                 .limit(_MOST_CREDENTIALS)
             )
             granted = select(grants.c.share_id).where(grants.c.recipient_id == record.id)
@@ -112,11 +112,7 @@ async def _credentials_of(
     connection: AsyncConnection, rows: list[Row[Any]], which: Any
 ) -> dict[str, list[HeldCredential]]:
     records = {row.id: recipient_of(row) for row in rows}
-    query = (
-        select(tokens)
-        .where(which)
-        .order_by(tokens.c.revoked_at.is_not(None), tokens.c.expires_at.desc())
-    )
+    query = select(tokens).where(which).order_by(tokens.c.created_at.desc(), tokens.c.expires_at.desc())
     held: dict[str, list[HeldCredential]] = {}
     for row in await connection.execute(query):
         mine = held.setdefault(row.recipient_id, [])
