@@ -115,24 +115,34 @@ def one_source(entry: dict[str, Any]) -> dict[str, Any]:
 tables = of(
     models.TableEntry,
     {"catalog": catalogs, "table": required},
-    {**TABLE_OPTIONS, "ref": required, "id": st.uuids()},
+    {**TABLE_OPTIONS, "ref": required, "id": st.uuids(), "tags": properties},
 ).map(enforceable)
-volumes = of(models.VolumeEntry, {"catalog": catalogs, "volume": required}, {"comment": comments})
+volumes = of(
+    models.VolumeEntry,
+    {"catalog": catalogs, "volume": required},
+    {"comment": comments, "tags": properties},
+)
 model_entries = of(
     models.ModelEntry,
     {"catalog": catalogs, "model": required},
     {
         "comment": comments,
+        "tags": properties,
         "versions": st.lists(versions, max_size=3),
         "aliases": st.dictionaries(names, versions, max_size=3),
     },
 ).map(with_shared_versions)
-skill_entries = of(models.SkillEntry, {"catalog": catalogs, "skill": required}, {"comment": comments})
+skill_entries = of(
+    models.SkillEntry,
+    {"catalog": catalogs, "skill": required},
+    {"comment": comments, "tags": properties},
+)
 schemas = of(
     models.SchemaEntry,
     {},
     {
         "comment": comments,
+        "tags": properties,
         "tables": unique(names, tables),
         "from": of(
             models.SchemaSourceEntry, {"catalog": catalogs, "schema": required}, SOURCE_OPTIONS
@@ -148,6 +158,7 @@ shares = of(
     {
         "display_name": required,
         "comment": comments,
+        "tags": properties,
         "properties": properties,
         "schemas": unique(names, schemas),
         "from": of(models.CatalogSourceEntry, {"catalog": catalogs}, SOURCE_OPTIONS).map(enforceable),
