@@ -173,7 +173,7 @@ def test_a_catalog_that_hangs_delays_no_other(site: Site, folder: Path, capsys: 
     assert slow_one == ("failed", "no result within 1 s")
     assert good_one[0] == "ok"
     assert good_one[1].startswith("schemas: 1; tables in 'eu': 1 (")
-    assert odd_one[1].startswith("schemas: 1; tables in '?[2J'")
+    assert odd_one[1].startswith("schemas: 1; tables in '\\x1b[2J'")
 
 
 def test_a_database_that_does_not_respond_is_found(folder: Path, capsys: Capture) -> None:

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from sluicegate._util.printable import printable
 from sluicegate.cli.doctor.failures import failure_text
-from sluicegate.cli.printable import printable
 
 Status = Literal["ok", "warning", "failed", "skipped"]
 

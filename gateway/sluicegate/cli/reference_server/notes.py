@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sluicegate.cli.printable import printable
+from sluicegate._util.printable import printable
 from sluicegate.config.yaml import Document, Location
 
 Outcome = Literal["translated", "changed", "dropped", "untranslatable", "warning"]

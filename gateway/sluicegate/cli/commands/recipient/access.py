@@ -8,12 +8,17 @@ import click
 
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.cli.commands.recipient.service import read_details, run_service
+from sluicegate.cli.commands.recipient.sessions import (
+    are_complete,
+    end_all_sessions,
+    outcomes_as_json,
+    print_outcomes,
+)
 from sluicegate.cli.completion import complete_names
 from sluicegate.cli.confirmation import can_prompt, confirm, yes_option
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
 from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.sessions import are_complete, end_all_sessions, outcomes_as_json, print_outcomes
 
 if TYPE_CHECKING:
     from sluicegate.access.recipients.details import RecipientDetails

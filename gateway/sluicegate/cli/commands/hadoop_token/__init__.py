@@ -95,8 +95,8 @@ def issue(
       sluicegate hadoop-token issue --profile acme.share sales.eu.orders -o token.hdts
       sluicegate hadoop-token issue --profile acme.share sales.eu.visits -o token.hdts --append
     """
-    from sluicegate.cli.hadoop_settings import describe_issued, issued_as_json
-    from sluicegate.cli.profile_client import ProfileClient
+    from sluicegate.cli.commands.hadoop_token.client import ProfileClient
+    from sluicegate.cli.commands.hadoop_token.settings import describe_issued, issued_as_json
     from sluicegate.config.private_files import new_private_file
     from sluicegate.vending.hadoop.token_file import TokenFile
 
