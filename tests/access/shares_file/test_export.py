@@ -57,6 +57,7 @@ patterns = st.lists(required, max_size=3)
 aliases = st.from_regex(r"[A-Za-z0-9_~-]{1,16}", fullmatch=True)
 modes = st.sampled_from([["url"], ["dir"], ["dir", "url"]])
 kinds = st.lists(st.sampled_from(["tables", "volumes", "models", "skills"]), min_size=1, max_size=4)
+counts = st.one_of(st.integers(1, 10**9), st.just("unlimited"))
 filters = st.sampled_from(["land = recipient.country", "a = 'b'", "a = 'it''s' AND b = recipient.c"])
 
 TABLE_OPTIONS: dict[str, Strategy] = {
@@ -172,6 +173,16 @@ recipients_without_grants = of(
         "token_lifetime": st.integers(1, 365 * 86_400),
         "allow_from": st.lists(st.sampled_from(["203.0.113.0/24", "2001:db8::/32"]), max_size=2),
         "properties": properties,
+        "limits": st.fixed_dictionaries(
+            {},
+            optional={
+                "requests_per_minute": counts,
+                "burst": st.integers(1, 10**9),
+                "concurrent_requests": st.integers(1, 10**9),
+                "files_per_day": counts,
+                "bytes_per_day": st.one_of(counts, st.just("10GB")),
+            },
+        ),
     },
 )
 

@@ -184,6 +184,8 @@ def _options(entry: Entry, *, complete: bool = False) -> dict[str, Any]:
         values["from"] = None
     if "identifier" in values:
         values[entry.kind] = values.pop("identifier")
+    if entry.kind == "recipient" and values["limits"] is None:  # how no limits are stored
+        del values["limits"]
     return _written(_MODELS[entry.kind], values, complete=complete)
 
 
