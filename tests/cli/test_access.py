@@ -151,5 +151,5 @@ def test_control_characters_of_catalogs_are_not_printed(command: Command, tmp_pa
     code, shown, _ = command("explain", "acme", "sales.eu.bell")
     assert code == 1
     explained = shown[shown.index("acme cannot") :]
-    assert "?]0;title?" in explained
+    assert r"\x1b]0;title\x07" in explained
     assert "\x1b" not in explained

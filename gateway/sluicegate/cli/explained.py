@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from sluicegate.cli.printable import printable
+from sluicegate._util.printable import printable
 from sluicegate.cli.tabular import columns
 
 if TYPE_CHECKING:
