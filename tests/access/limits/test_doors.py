@@ -29,7 +29,7 @@ RECIPIENTS: dict[str, dict[str, Any]] = {
     "hadoop": SLOW,
     "assets": SLOW,
     "links": SLOW | {"burst": 2},
-    "shown": {"requests_per_minute": 600, "burst": 1000, "files_per_day": 100, "bytes_per_day": "1GB"},
+    "shown": SLOW | {"burst": 1000, "files_per_day": 100, "bytes_per_day": "1GB"},
     "hot": {"files_per_day": 2 * FILES + 1},
     "small": {"files_per_day": FILES - 1},
     "changes": {"files_per_day": FILES},
@@ -110,7 +110,7 @@ def test_every_answer_tells_the_limits(lake: LimitedLake) -> None:
     client = lake.clients["shown"]
     before = client.get("/delta-sharing/shares")
     assert before.headers["ratelimit-policy"] == (
-        '"requests";q=1000;w=100, "files";q=100;w=86400, "bytes";q=1000000000;w=86400'
+        '"requests";q=1000;w=60000, "files";q=100;w=86400, "bytes";q=1000000000;w=86400'
     )
     after = client.post(QUERY, json={})
     left = dict(part.split(";")[:2] for part in after.headers["ratelimit"].split(", "))
