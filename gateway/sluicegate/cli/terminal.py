@@ -17,7 +17,7 @@ _CLEAR_LINE = "\r\x1b[K"
 def color_choice() -> bool | None:
     """Whether to print colours, or `None` to print them in terminals.
 
-    Sources: no-color.org for `NO_COLOR`, force-color.org for `FORCE_COLOR`.
+    Sources: NO_COLOR; FORCE_COLOR.
     """
     if os.environ.get("NO_COLOR"):
         return False

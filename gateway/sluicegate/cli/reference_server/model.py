@@ -1,6 +1,6 @@
 """Models of `delta-sharing-server.yaml`.
 
-Source: delta-io/delta-sharing, `ServerConfig.scala` (version 1 of the file), and `cdfEnabled` of its
+Source: reference server of Delta Sharing, `ServerConfig.scala` (version 1 of the file), and `cdfEnabled` of its
 earlier versions. The server ignores unknown keys.
 """
 

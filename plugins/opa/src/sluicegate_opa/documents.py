@@ -1,6 +1,6 @@
 """The input document of a request, and the decision in a response.
 
-Source: Open Policy Agent, REST API, "Get a Document (with Input)".
+Source: Open Policy Agent, "Get a Document (with Input)" of its REST API.
 """
 
 from __future__ import annotations
