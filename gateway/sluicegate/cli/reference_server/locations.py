@@ -1,6 +1,7 @@
 """Translates locations of Hadoop file systems to those of the gateway's storages.
 
-Source: Hadoop documentation of the connectors S3A, ABFS, WASB and GCS. Hadoop collapses repeated slashes in paths.
+Source: Hadoop documentation of the connectors S3A, ABFS, WASB and GCS. Hadoop collapses
+repeated slashes in paths.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Models of `delta-sharing-server.yaml`.
 
-Source: reference server of Delta Sharing, `ServerConfig.scala` (version 1 of the file), and `cdfEnabled` of its
-earlier versions. The server ignores unknown keys.
+Source: reference server of Delta Sharing, `ServerConfig.scala` (version 1 of the file), and
+`cdfEnabled` of its earlier versions. The server ignores unknown keys.
 """
 
 from __future__ import annotations
