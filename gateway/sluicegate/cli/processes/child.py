@@ -89,6 +89,7 @@ class Child:
     async def ended(self) -> int:
         """Wait until the process ends, and return its exit code; negative for a signal's number."""
         code = await self._process.wait()
+        self._writer.close()
         on_end, self._on_end = self._on_end, lambda: None
         on_end()
         return code

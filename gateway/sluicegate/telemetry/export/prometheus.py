@@ -8,6 +8,8 @@ from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from prometheus_client import CollectorRegistry, Metric
 from prometheus_client.exposition import choose_encoder
 
+_OPENMETRICS = "application/openmetrics-text; version=1.0.0"
+
 
 class PrometheusMetrics:
     """The metrics of this process, with the names of Prometheus (OpenTelemetry, "Prometheus").
@@ -38,10 +40,9 @@ def exposition(families: Iterable[Metric], accept: str | None) -> tuple[bytes, s
     Returns:
         The body, and its `Content-Type`.
     """
-    try:
-        encode, content_type = choose_encoder(accept or "")
-    except ValueError:  # a version that is not a number
-        encode, content_type = choose_encoder("")
+    # The library fails at versions that it does not expect, so it gets no header of a client.
+    is_openmetrics = "application/openmetrics-text" in (accept or "")
+    encode, content_type = choose_encoder(_OPENMETRICS if is_openmetrics else "")
     return encode(_Collected(families)), content_type
 
 
