@@ -275,6 +275,21 @@ def test_prometheus_reads_the_metrics_that_the_gateway_exports(scraped: Scraped)
         assert {label for sample in family.samples for label in sample.labels} <= labels, name
 
 
+@pytest.mark.parametrize("file", ["alerts.yaml", "dashboard.json"])
+def test_the_rules_and_the_dashboard_use_metrics_that_exist(file: str) -> None:
+    text = (ROOT / "deploy" / "prometheus" / file).read_text()
+    used = set(re.findall(r"\b(?:sluicegate|http|process|db)_\w+(?=[{)\[, ])", text))
+    used -= {"http_route", "http_response_status_code"}
+    suffixes = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}
+    known = {
+        prometheus_name(name, each.unit) + suffix
+        for name, each in documented_metrics().items()
+        for suffix in suffixes.get(each.kind, ("",))
+    }
+    assert used
+    assert used <= known
+
+
 def prometheus_name(name: str, unit: str) -> str:
     """The name of a family (OpenTelemetry, "Prometheus and OpenMetrics Compatibility")."""
     suffix = {"s": "_seconds", "By": "_bytes"}.get(unit, "")
