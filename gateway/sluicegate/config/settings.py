@@ -164,8 +164,8 @@ class PrometheusSettings(SettingsModel):
 
     host: str = Field(
         default="127.0.0.1",
-        description="Address to listen on. Whoever can connect can read the metrics, so use an address "
-        "of an internal network.",
+        description="Address to listen on. Every client that can connect can read the metrics, so "
+        "use an address of an internal network.",
     )
     port: int = Field(
         default=9464, ge=0, le=65_535, description="Port to listen on; 0 selects a free port."

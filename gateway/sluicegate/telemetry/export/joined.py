@@ -47,7 +47,7 @@ def decode(data: bytes) -> list[Metric]:
 
 
 class JoinedFamilies:
-    """Joins the metrics of processes, and remembers the sums of those that have ended."""
+    """Joins the metrics of processes, and keeps the sums of those that have ended."""
 
     def __init__(self) -> None:
         self._families: dict[str, Metric] = {}
