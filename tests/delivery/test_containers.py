@@ -153,7 +153,7 @@ def test_metrics_have_a_port_of_each_pod_and_of_no_service() -> None:
         (container,) = pod["containers"]
         assert {"name": "metrics", "containerPort": 9464} in container["ports"]
     configurations = [each["data"]["gateway.yaml"] for each in found if each["kind"] == "ConfigMap"]
-    listener = {"host": "0.0.0.0", "port": 9464}
+    listener = {"host": "0.0.0.0", "port": 9464}  # noqa: S104  (of a pod)
     assert all(read_all(each)[0]["telemetry"]["prometheus"] == listener for each in configurations)
     (policy,) = (each["spec"]["ingress"] for each in found if each["kind"] == "NetworkPolicy")
     assert [port for rule in policy for port in rule["ports"]] == [{"port": 8080}, {"port": 8182}]
