@@ -38,7 +38,8 @@ def histogram(*buckets: tuple[str, float], **labels: str) -> Metric:
 def samples(families: list[Metric]) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
     """The samples after a client has parsed them, which rejects repeated and disordered ones."""
     text = exposition(families, OPENMETRICS)[0].decode()
-    parsed = [each for family in text_string_to_metric_families(text) for each in family.samples]
+    parsed_families: list[Metric] = list(text_string_to_metric_families(text))  # type: ignore[no-untyped-call]
+    parsed = [each for family in parsed_families for each in family.samples]
     found = {(each.name, tuple(sorted(each.labels.items()))): each.value for each in parsed}
     assert len(found) == len(parsed)
     return found
