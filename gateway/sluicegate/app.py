@@ -54,6 +54,7 @@ from sluicegate.protocols.openapi.route import openapi_route
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.load import load_keys
 from sluicegate.tables.reading.reader import TableReader
+from sluicegate.telemetry.metrics import instruments
 from sluicegate.telemetry.middleware import RequestTelemetry
 from sluicegate.vending import Ledger, Vending
 from sluicegate.vending.hadoop.bindings import TokenBindings
@@ -220,6 +221,8 @@ class Gateway:
             is_first=is_first,
         )
         self.readiness.complete()
+        if instruments() is not None:
+            self.background.start(self.readiness.measure())
         self._warn_of_ending_profiles()
 
     def _warn_of_ending_profiles(self) -> None:

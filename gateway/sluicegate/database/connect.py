@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, event
@@ -9,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from sluicegate.database.async_engine import AsyncEngine, create_async_engine
 from sluicegate.database.urls import DatabaseUrl
+from sluicegate.telemetry.metrics import count_connection, instruments
 
 if TYPE_CHECKING:
     from asyncpg import Connection as AsyncpgConnection
@@ -21,7 +23,29 @@ _POOL: dict[str, Any] = {"pool_size": 2, "max_overflow": 6, "pool_timeout": _BUS
 
 def create_engine(database: DatabaseUrl) -> AsyncEngine:
     """Return an engine that isn't connected yet. Its errors never contain statement parameters."""
-    return _sqlite(database) if database.dialect == "sqlite" else _postgresql(database)
+    engine = _sqlite(database) if database.dialect == "sqlite" else _postgresql(database)
+    if instruments() is not None:
+        _count_connections(engine)
+    return engine
+
+
+def _count_connections(engine: AsyncEngine) -> None:
+    """Count idle and used connections. One that is closed counts as idle before."""
+
+    def move(idle: int, used: int) -> Callable[..., None]:
+        def listener(*_: object) -> None:
+            count_connection("idle", idle)
+            count_connection("used", used)
+
+        return listener
+
+    for name, idle, used in (
+        ("connect", 1, 0),
+        ("checkout", -1, 1),
+        ("checkin", 1, -1),
+        ("close", -1, 0),
+    ):
+        event.listen(engine.sync_engine, name, move(idle, used))
 
 
 async def read_beside_writes(engine: AsyncEngine) -> None:

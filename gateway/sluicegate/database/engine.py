@@ -20,6 +20,7 @@ from sluicegate.database.private_files import keep_private
 from sluicegate.database.refusals import StatementRefused, is_refusal
 from sluicegate.database.tables import revision
 from sluicegate.database.urls import DatabaseUrl
+from sluicegate.telemetry import inner_span
 
 _READ_TIMEOUT = 10.0
 
@@ -76,7 +77,7 @@ class Store:
             Unavailable: The database does not respond.
             StatementRefused: It refuses a value.
         """
-        with _translated():
+        with inner_span("db.read"), _translated():
             async with (
                 self._to_its_end(),
                 loop_timeout(timeout),
@@ -111,7 +112,7 @@ class Store:
             Unavailable: The database does not respond.
             StatementRefused: It refuses a value.
         """
-        with _translated():
+        with inner_span("db.write"), _translated():
             async with self._to_its_end(), self._writer.begin() as connection:
                 yield connection
 

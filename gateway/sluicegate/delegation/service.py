@@ -41,6 +41,7 @@ from sluicegate.delegation.worker.executor_thread import ExecutorThread
 from sluicegate.delegation.worker.worker import Worker
 from sluicegate.http.concurrency_limit import ConcurrencyLimit, ConcurrencyLimitMiddleware
 from sluicegate.http.health import health_routes
+from sluicegate.http.readiness import Readiness
 from sluicegate.http.responses import json_response
 from sluicegate.http.serving import Tls, bind, serve_app
 from sluicegate.plugins import ConfiguredInstances, Registry, configure
@@ -118,11 +119,12 @@ class Base:
         tokens = ServiceTokens(delegation, load_keys(self.settings), max_body=max_body.oauth)
         callers = Callers(delegation, lambda: tokens)
         watcher = Watcher(self.queue)
+        readiness = Readiness(self.store.ping)
         operations = self.configured.operations
         routes = TaskRoutes(callers, self.queue, watcher, operations, self.grants, max_body.delegation)
         app = Starlette(
             routes=[
-                *health_routes(self.store.ping),
+                *health_routes(readiness.check),
                 Route(responses.TOKEN_PATH, tokens.endpoint, methods=["POST"]),
                 Route(f"{responses.PREFIX}/openapi.json", _openapi, methods=["GET"]),
                 *routes.routes(),
@@ -136,7 +138,7 @@ class Base:
             gauges = QueueGauges(self.store, operations)
             retention = Retention(self.store, delegation.retention)
             async with AsyncExitStack() as stack:
-                for run in (watcher.run, gauges.run, retention.run):
+                for run in (watcher.run, gauges.run, retention.run, readiness.measure):
                     await stack.enter_async_context(_background(run))
                 limit = ConcurrencyLimit(self.settings.server.concurrency, "client")
                 yield RequestTelemetry(ConcurrencyLimitMiddleware(app, limit, responses.refused_early))

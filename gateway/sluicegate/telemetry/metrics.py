@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import time
 from typing import Literal
 
 from opentelemetry.metrics import Counter, Histogram, Meter, UpDownCounter
@@ -14,15 +15,21 @@ from sluicegate.telemetry.silence import is_silent
 CounterName = Literal[
     "sluicegate.answers",
     "sluicegate.catalog.requests",
+    "sluicegate.config.reloads",
     "sluicegate.credentials.issued",
     "sluicegate.files.signed",
     "sluicegate.limits.refused",
+    "sluicegate.processes.failed",
     "sluicegate.snapshots",
     "sluicegate.tasks.attempts",
 ]
 GaugeName = Literal[
     "sluicegate.answers.memory",
+    "sluicegate.certificate.expiry",
+    "sluicegate.config.applied",
     "sluicegate.profiles.ending",
+    "sluicegate.ready",
+    "sluicegate.snapshots.memory",
     "sluicegate.tasks.waiting",
     "sluicegate.tasks.oldest",
 ]
@@ -36,12 +43,20 @@ _COUNTERS: dict[CounterName, tuple[str, str]] = {
         "{request}",
         "Requests to catalogs, by outcome: answered, refused or failed.",
     ),
+    "sluicegate.config.reloads": (
+        "{reload}",
+        "Reloads of the configuration, by outcome: applied or failed.",
+    ),
     "sluicegate.credentials.issued": (
         "{credential}",
         "Temporary credentials issued to recipients, by outcome: vended or reused.",
     ),
     "sluicegate.files.signed": ("{file}", "Files whose signed URLs were sent to recipients."),
     "sluicegate.limits.refused": ("{request}", "Requests refused with 429, by limit."),
+    "sluicegate.processes.failed": (
+        "{process}",
+        "Gateway processes that ended unexpectedly and were replaced.",
+    ),
     "sluicegate.snapshots": ("{snapshot}", "Snapshots served, by outcome: loaded, advanced or cached."),
     "sluicegate.tasks.attempts": (
         "{attempt}",
@@ -50,7 +65,11 @@ _COUNTERS: dict[CounterName, tuple[str, str]] = {
 }
 _GAUGES: dict[GaugeName, tuple[str, str]] = {
     "sluicegate.answers.memory": ("By", "Memory for cached answers to queries."),
+    "sluicegate.certificate.expiry": ("s", "Expiry of the server's certificate, since the epoch."),
+    "sluicegate.config.applied": ("s", "When the configuration was last applied, since the epoch."),
     "sluicegate.profiles.ending": ("{recipient}", "Recipients whose last valid profile ends soon."),
+    "sluicegate.ready": ("{process}", "Whether the process is ready to serve: 1 or 0."),
+    "sluicegate.snapshots.memory": ("By", "Memory for cached snapshots of tables."),
     "sluicegate.tasks.waiting": ("{task}", "Delegated tasks that are due, by operation."),
     "sluicegate.tasks.oldest": ("s", "Time since the oldest delegated task became due, by operation."),
 }
@@ -74,6 +93,8 @@ class Instruments:
     active_requests: UpDownCounter
     response_bytes: Histogram
     task_seconds: Histogram
+    loop_delay: Histogram
+    connections: UpDownCounter
     gauges: dict[GaugeName, Gauge]
     meter: Meter
     of_plugins: dict[str, Counter] = field(default_factory=dict)
@@ -118,6 +139,17 @@ def enable(meter: Meter) -> None:
             unit="s",
             description="Duration of attempts at delegated tasks, by operation and outcome.",
             explicit_bucket_boundaries_advisory=_TASK_SECONDS,
+        ),
+        loop_delay=meter.create_histogram(
+            "sluicegate.event_loop.delay",
+            unit="s",
+            description="How much later than scheduled the event loop runs.",
+            explicit_bucket_boundaries_advisory=_STEP_SECONDS,
+        ),
+        connections=meter.create_up_down_counter(
+            "db.client.connection.count",
+            unit="{connection}",
+            description="Connections to the gateway's database, by state: idle or used.",
         ),
         gauges={
             name: meter.create_gauge(name, unit=unit, description=description)
@@ -169,3 +201,14 @@ def gauge(name: GaugeName, value: float, **attributes: AttributeValue) -> None:
     """Set a gauge. Use few attributes with few values."""
     if _instruments is not None and not is_silent():
         _instruments.gauges[name].set(value, attributes)
+
+
+def config_applied() -> None:
+    """Record that the configuration was applied now: at the start, or when it was reloaded."""
+    gauge("sluicegate.config.applied", time())
+
+
+def count_connection(state: str, n: int) -> None:
+    """Add to the number of connections to the database, which are idle or used."""
+    if _instruments is not None:
+        _instruments.connections.add(n, {"state": state})

@@ -31,6 +31,7 @@ from sluicegate.delegation.queue.statements import (
 )
 from sluicegate.delegation.queue.states import LEASED
 from sluicegate.delegation.queue.transitions import move
+from sluicegate.telemetry import inner_span
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +73,10 @@ class Leases:
         Raises:
             Unavailable: The database doesn't respond.
         """
+        with inner_span("task.lease"):
+            return await self._acquire(worker, operations)
+
+    async def _acquire(self, worker: str, operations: Collection[str]) -> TaskRecord | None:
         found = await self._most_urgent(worker, operations)
         if found != "full":
             return found

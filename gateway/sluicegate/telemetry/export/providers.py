@@ -1,56 +1,67 @@
-"""Exports traces and metrics by OTLP over HTTP. Imported lazily: it requires `sluicegate[otel]`."""
+"""The providers of OpenTelemetry for this process, which record for one or several exporters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from threading import Thread
 from time import monotonic
 from uuid import uuid4
 
 from opentelemetry import trace
-from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-from opentelemetry.metrics import set_meter_provider
+from opentelemetry.metrics import get_meter_provider, set_meter_provider
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.export import MetricReader
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 
 from sluicegate.telemetry import metrics, spans
+from sluicegate.telemetry.export.process import observe_process
 
 FLUSH_SECONDS = 5.0
 _INSTANCE = "service.instance.id"
+_SCOPE = "sluicegate"
 
 
-def install(endpoint: str, service_name: str, process: int | None = None) -> Callable[[], None]:
-    """Start the export, and return a function that flushes and stops it.
+def install(
+    service_name: str,
+    process: int | None,
+    readers: Sequence[MetricReader],
+    span_processor: SpanProcessor | None = None,
+) -> Callable[[], None]:
+    """Start to record, and return a function that flushes and stops it.
 
     Args:
-        endpoint: Base URL of the collector; `/v1/traces` and `/v1/metrics` are appended (OTLP
-            specification, "OTLP/HTTP Request").
         service_name: `service.name` of the resource, unless the environment names another.
         process: Id of this process, if several have the same environment. It is appended to an instance
             id that the environment sets.
+        readers: Exporters of metrics.
+        span_processor: Exporter of spans. Without one, no spans are created, and steps are only
+            measured.
     """
-    base = endpoint.rstrip("/")
     resource = _resource(service_name, process)
-    tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
-    tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint=f"{base}/v1/traces")))
-    reader = PeriodicExportingMetricReader(OTLPMetricExporter(endpoint=f"{base}/v1/metrics"))
-    meters = MeterProvider([reader], resource=resource, shutdown_on_exit=False)
+    meters = MeterProvider(readers, resource=resource, shutdown_on_exit=False)
     # An external instrumentation of the process has set its providers already, and keeps them.
-    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        trace.set_tracer_provider(tracers)
+    if not isinstance(get_meter_provider(), MeterProvider):
         set_meter_provider(meters)
-    spans.enable(tracers.get_tracer("sluicegate"))
-    metrics.enable(meters.get_meter("sluicegate"))
+    meter = meters.get_meter(_SCOPE)
+    metrics.enable(meter)
+    observe_process(meter)
+    flushes: list[Callable[[], None]] = [meters.shutdown]
+    if span_processor is None:
+        spans.enable(None)
+    else:
+        tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
+        tracers.add_span_processor(span_processor)
+        if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+            trace.set_tracer_provider(tracers)
+        spans.enable(tracers.get_tracer(_SCOPE))
+        flushes.append(tracers.shutdown)
 
     def stop() -> None:
         spans.disable()
         metrics.disable()
-        _run_at_most(FLUSH_SECONDS, tracers.shutdown, meters.shutdown)
+        _run_at_most(FLUSH_SECONDS, *flushes)
 
     return stop
 
