@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-ActorKind = Literal["recipient", "admin", "command", "anonymous"]
-"""`command`: a command on the operator's machine. `anonymous`: a request that was not authenticated."""
+ActorKind = Literal["recipient", "admin", "command", "anonymous", "gateway"]
+"""`command`: a command on the operator's machine. `anonymous`: a request that was not authenticated.
+`gateway`: the gateway itself, in records about the audit log."""
 Outcome = Literal["allowed", "refused", "failed"]
 """`failed`: no decision was possible, for example because a catalog did not respond."""
 
@@ -31,6 +32,8 @@ class AuditRecord:
         rule: What decided: the grant, the policy, the filter, the network, the limit, and so on.
         issued: What was issued: kind, files, expiry, id of the ledger entry. No secrets.
         changes: What an administrator or command changed, one line for each.
+        share: Name of the share that the resource is in. Administrators of some shares see only the
+            records of their shares, and names of shares can contain periods, as `resource` does.
     """
 
     at: int
@@ -47,6 +50,7 @@ class AuditRecord:
     rule: str | None
     issued: Mapping[str, object] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
+    share: str | None = None
 
 
 class AuditLog(Protocol):
