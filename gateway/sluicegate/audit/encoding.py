@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -26,7 +26,7 @@ def encode(record: AuditRecord) -> bytes:
     try:
         body = orjson.dumps(record)
     except TypeError:  # half of a surrogate pair, a number of more than 64 bits, or another mapping
-        body = orjson.dumps(_plain(asdict(record)))
+        body = orjson.dumps(_plain(values_of(record)))
     return body if len(body) <= MAX_BODY else _shortened(record)
 
 
@@ -52,10 +52,15 @@ def record_of(values: dict[str, Any]) -> AuditRecord:
         raise ValueError(str(error)) from None
 
 
+def values_of(record: AuditRecord) -> dict[str, Any]:
+    """Return the values of a record, by name. Nested values aren't copied."""
+    return {name: getattr(record, name) for name in AuditRecord.__slots__}
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
-    if isinstance(value, dict):
+    if isinstance(value, Mapping):
         return {_plain(str(key)): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
@@ -67,8 +72,7 @@ def _plain(value: Any) -> Any:
 def _shortened(record: AuditRecord) -> bytes:
     values = {
         name: _cut(value) if isinstance(value, str) else value
-        for name in AuditRecord.__slots__
-        for value in (getattr(record, name),)
+        for name, value in values_of(record).items()
     }
     changes = [_cut(each) for each in record.changes[:_MAX_ENTRIES]]
     if len(record.changes) > _MAX_ENTRIES:

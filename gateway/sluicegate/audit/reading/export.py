@@ -12,13 +12,14 @@ import orjson
 from sluicegate._util.clock import iso_utc
 from sluicegate.audit.blocks import unpack
 from sluicegate.audit.chain import START, Position, parse_line
+from sluicegate.audit.encoding import values_of
 from sluicegate.audit.reading.database import blocks_from, start_since
 from sluicegate.audit.reading.query import StoredRecord, stored_record
 from sluicegate.audit.records import AuditRecord
 from sluicegate.audit.verification.files import AFTER
 from sluicegate.database import Store
 
-CSV_HEADER = ("seq", *(name for name in AuditRecord.__slots__), "mac")
+_HEADER = ("seq", *AuditRecord.__slots__, "mac")
 
 # Spreadsheets take what starts with these characters for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -66,13 +67,13 @@ async def export_lines(
 
 def csv_header() -> str:
     """The first line of a CSV file."""
-    return _csv_line(CSV_HEADER)
+    return _csv_line(_HEADER)
 
 
 def csv_line(stored: StoredRecord) -> str:
     """A record as a line of a CSV file, without formulas."""
     record = stored.record
-    values = {name: getattr(record, name) for name in AuditRecord.__slots__} | {
+    values = values_of(record) | {
         "at": iso_utc(record.at),
         "issued": orjson.dumps(record.issued).decode() if record.issued else None,
         "changes": "\n".join(record.changes),

@@ -93,7 +93,7 @@ class ChainVerifier:
             head: The head, or `None` if it is missing or not authentic.
             has_head: Whether the chain must have a head. Exports don't have one.
         """
-        if self._suspicion is not None:
+        if self._finding is None and self._suspicion is not None:
             self._finding = self._suspicion.finding
         found = [each for each in (self._break, self._finding) if each is not None]
         finding = min(found, key=lambda each: each.seq, default=None)

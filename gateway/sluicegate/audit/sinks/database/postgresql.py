@@ -42,9 +42,9 @@ class PostgresqlTransactions:
         timeout: Seconds that a transaction can take.
     """
 
-    def __init__(self, database: DatabaseUrl, *, timeout: float = _TIMEOUT) -> None:
+    def __init__(self, database: DatabaseUrl, *, timeout: float | None = None) -> None:
         self._database = database
-        self._timeout = timeout
+        self._timeout = _TIMEOUT if timeout is None else timeout
         self._connection: Connection | None = None
 
     async def change(self, changing: Changing) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -133,7 +132,9 @@ async def _find_in_database(
 
 
 def _as_json(stored: StoredRecord) -> dict[str, Any]:
-    shown = asdict(stored.record) | {"at": iso_utc(stored.record.at)}
+    from sluicegate.audit.encoding import values_of
+
+    shown = values_of(stored.record) | {"at": iso_utc(stored.record.at)}
     return {"seq": stored.seq, **shown, "mac": stored.mac}
 
 
