@@ -74,7 +74,8 @@ class AuditSettings(SettingsModel):
     )
     sinks: Annotated[tuple[SinkSettings, ...], AfterValidator(_sinks)] = Field(
         default=(DatabaseSinkSettings(type="database"),),
-        description="Where records are stored. Each sink has its own hash chain.",
+        description="Where records are stored: by default, in the database. Each sink has its own "
+        "hash chain.",
     )
     former_keys: tuple[SigningKey, ...] = Field(
         default=(),

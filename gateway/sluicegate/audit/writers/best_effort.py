@@ -82,7 +82,8 @@ class BestEffortWriter:
 
     async def _pause(self) -> None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._closing.wait(), self._retry)
+            async with asyncio.timeout(self._retry):
+                await self._closing.wait()
 
     async def _step(self) -> bool:
         """Write the next entries, and return whether this succeeded."""

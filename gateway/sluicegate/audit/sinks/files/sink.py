@@ -101,7 +101,9 @@ class FileSink:
         """Run work on the thread. After a timeout, what has not begun is not run any more."""
         begun = asyncio.get_running_loop().run_in_executor(self._thread, work)
         try:
-            await asyncio.wait_for(begun, _TIMEOUT)
+            # Not `wait_for`: before Python 3.12, it can swallow a cancellation.
+            async with asyncio.timeout(_TIMEOUT):
+                await begun
         except TimeoutError:
             reason = f"no response within {_TIMEOUT:g} seconds"
         except OSError as error:
