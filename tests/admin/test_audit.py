@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -28,28 +27,33 @@ async def _write(site: Site) -> None:
         await log.write(numbered(7, share=None, resource=None, outcome="refused"))
 
 
-async def _ids(site: Site, more: Mapping[str, str], **sender: Any) -> list[str]:
+async def _ids(site: Site, more: dict[str, str], **sender: Any) -> list[str]:
     answer = await site.ask("GET", f"/audit?{urlencode(_LATER | more)}", **sender)
     assert answer.status == 200
     return [each["request_id"] for each in answer.json["items"]]
 
 
+@pytest.mark.parametrize("most_blocks", [1000, 1])
 async def test_records_are_listed_in_pages_newest_first(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site, monkeypatch: pytest.MonkeyPatch, most_blocks: int
 ) -> None:
     await _write(site)
-    for most_blocks in (1000, 1):
-        monkeypatch.setattr("sluicegate.admin.resources.audit._MAX_BLOCKS", most_blocks)
-        found, more = [], {}
-        while True:
-            target = f"/audit?{urlencode(_LATER | more | {'maxResults': '3', 'share': 'sales'})}"
-            answer = (await site.ask("GET", target)).json
-            assert len(answer["items"]) <= 3
-            found += [each["request_id"] for each in answer["items"]]
-            if "nextPageToken" not in answer:
-                break
-            more = {"pageToken": answer["nextPageToken"]}
-        assert found == ["r4", "r3", "r2", "r1", "r0"]
+    monkeypatch.setattr("sluicegate.admin.resources.audit._MAX_BLOCKS", most_blocks)
+    found: list[str] = []
+    more: dict[str, str] = {}
+    while True:
+        target = f"/audit?{urlencode(_LATER | more | {'maxResults': '3', 'share': 'sales'})}"
+        answer = (await site.ask("GET", target)).json
+        assert len(answer["items"]) <= 3
+        found += [each["request_id"] for each in answer["items"]]
+        if "nextPageToken" not in answer:
+            break
+        more = {"pageToken": answer["nextPageToken"]}
+    assert found == ["r4", "r3", "r2", "r1", "r0"]
+
+
+async def test_records_are_selected(site: Site) -> None:
+    await _write(site)
     assert await _ids(site, {"outcome": "refused"}) == ["r7"]
     assert await _ids(site, {"requestId": "r3"}) == ["r3"]
     assert await _ids(site, {"until": "2100-01-01T00:00:00.001Z"}) == ["r0"]
@@ -68,10 +72,9 @@ async def test_an_administrator_of_some_shares_sees_only_their_records(site: Sit
 async def test_a_page_token_is_not_valid_for_other_filters_or_administrators(site: Site) -> None:
     await _write(site)
     token = (await site.ask("GET", "/audit?maxResults=1")).json["nextPageToken"]
-    for more in ({}, {"share": "sales"}):
-        query = urlencode({"maxResults": "1", "pageToken": token} | more)
-        other = {"role": "admin"} if not more else {}
-        assert (await site.ask("GET", f"/audit?{query}", **other)).status == 400
+    query = urlencode({"maxResults": "1", "pageToken": token})
+    assert (await site.ask("GET", f"/audit?{query}", role="admin")).status == 400
+    assert (await site.ask("GET", f"/audit?{query}&share=sales")).status == 400
 
 
 async def test_the_head_is_that_of_the_database(site: Site) -> None:
