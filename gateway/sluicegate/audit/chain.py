@@ -17,6 +17,9 @@ from sluicegate.signing.keyring import KeyRing, derive
 GENESIS = bytes(32)
 """What stands for the MAC before the first line."""
 
+AFTER = "after"
+"""The key of the first line of an export that does not start at the first record: a position."""
+
 _PURPOSE = "audit log"
 _ID = "audit log key id"
 _HASH = "sha256"

@@ -11,12 +11,11 @@ import orjson
 
 from sluicegate._util.clock import iso_utc
 from sluicegate.audit.blocks import unpack
-from sluicegate.audit.chain import START, Position, parse_line
+from sluicegate.audit.chain import AFTER, START, Position, parse_line
 from sluicegate.audit.encoding import values_of
 from sluicegate.audit.reading.database import blocks_from, start_since
 from sluicegate.audit.reading.query import StoredRecord, stored_record
 from sluicegate.audit.records import AuditRecord
-from sluicegate.audit.verification.files import AFTER
 from sluicegate.database import Store
 
 _HEADER = ("seq", *AuditRecord.__slots__, "mac")

@@ -8,14 +8,11 @@ from pathlib import Path
 import orjson
 
 from sluicegate.api.errors import ConfigurationError
-from sluicegate.audit.chain import START, ChainKeys, Head, Position
+from sluicegate.audit.chain import AFTER, START, ChainKeys, Head, Position
 from sluicegate.audit.sinks.files.directory import chain_name, lines, segments, slots
 from sluicegate.audit.sinks.files.head_file import read_head
 from sluicegate.audit.verification.findings import Finding, Verified
 from sluicegate.audit.verification.verifier import ChainVerifier
-
-AFTER = "after"
-"""The key of the first line of an export that does not start at the first record: a position."""
 
 # Attempts if the gateway deletes or writes a file meanwhile.
 _ATTEMPTS = 3
