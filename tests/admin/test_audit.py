@@ -11,7 +11,7 @@ from support.audit.records import ignore, numbered
 
 from sluicegate.audit.assembly import audit_log, chain_keys
 from sluicegate.audit.reading.database import read_head
-from sluicegate.config.audit import AuditSettings
+from sluicegate.config.audit.settings import AuditSettings
 
 _LATER = {"since": "2100-01-01T00:00:00Z"}  # without the records of these requests
 

@@ -61,6 +61,6 @@ async def _all_done(submitted: Sequence[asyncio.Future[None]]) -> None:
             await done
     finally:
         for done in submitted:
-            # Without this, asyncio logs the exceptions of those that nobody waits for any more.
+            # Without this, asyncio logs the exceptions of those that no request waits for.
             if not done.cancel() and not done.cancelled():
                 done.exception()

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, StringConst
 
 from sluicegate._util.units import ByteSize, Duration
 from sluicegate.config.admin.settings import AdminSettings
-from sluicegate.config.audit import AuditSection, AuditSettings
+from sluicegate.config.audit.settings import AuditSection, AuditSettings
 from sluicegate.config.authentication import AuthenticationSettings
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.config.limits import LimitSettings

@@ -1,4 +1,4 @@
-"""Verifies the lines of a chain, one after the other, with bounded memory."""
+"""Verifies the lines of a chain in order, with bounded memory."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _TIMEOUT = 5.0
 _INSERT_HEAD = INSERT_HEAD.format(mac="decode(repeat('00', 32), 'hex')", seal="''")
 _LOCK = f"{SELECT_HEAD} FOR UPDATE"
-# One statement, so that the server is asked only once.
+# One statement, so that one round trip suffices.
 _WRITE = (
     "WITH moved AS (UPDATE audit_head SET seq = $1, mac = $2, checkpoint_seq = $3,"
     " checkpoint_mac = $4, seal = $5 WHERE id = 1 RETURNING id)"

@@ -64,7 +64,7 @@ Changing = Callable[[StoredHead], Change | None]
 
 
 class Transactions(Protocol):
-    """Runs transactions that lock the head, one after the other, in all processes."""
+    """Runs transactions that lock the head, each after the previous one, in all processes."""
 
     async def change(self, changing: Changing) -> None:
         """Lock the head, and write what `changing` returns for it.

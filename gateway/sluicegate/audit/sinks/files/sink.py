@@ -14,12 +14,12 @@ from sluicegate.audit.own_records import Entry
 from sluicegate.audit.sinks.files.chain_files import ChainFiles
 from sluicegate.audit.sinks.files.directory import slots
 from sluicegate.audit.sinks.files.head_file import HeadFile
-from sluicegate.config.audit import FileSinkSettings
+from sluicegate.config.audit.settings import FileSinkSettings
 
 # Seconds that a write can take.
 _TIMEOUT = 10.0
 _MOST_CHAINS = 1000
-# Files are deleted as a whole, so that records are stored for up to a tenth longer than configured.
+# Only entire files are deleted, so that records are stored for up to a tenth longer than configured.
 _FILES_IN_RETENTION = 10
 
 
@@ -98,7 +98,7 @@ class FileSink:
             self._thread.shutdown(wait=False)
 
     async def _run(self, work: Callable[[], None]) -> None:
-        """Run work on the thread. After a timeout, what has not begun is not run any more."""
+        """Run work on the thread. After a timeout, what has not begun is never run."""
         begun = asyncio.get_running_loop().run_in_executor(self._thread, work)
         try:
             # Not `wait_for`: before Python 3.12, it can swallow a cancellation.
