@@ -15,6 +15,7 @@ from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import PREFIX, AdminRoute, starlette_routes
 from sluicegate.admin.resources.admins import AdminsResource
 from sluicegate.admin.resources.applying import ApplyResource
+from sluicegate.admin.resources.audit import AuditResource
 from sluicegate.admin.resources.catalogs import CatalogsResource
 from sluicegate.admin.resources.credentials import CredentialsResource
 from sluicegate.admin.resources.ledger import LedgerResource
@@ -70,6 +71,7 @@ class AdminApi:
             *CredentialsResource(editor, self._store, self._settings).routes(),
             *CatalogsResource(self._catalogs, types, pages).routes(),
             *LedgerResource(self._store, pages).routes(),
+            *AuditResource(self._settings, self._keys, self._store, pages).routes(),
             *TasksResource(self._store, self._settings, pages).routes(),
             *AdminsResource(self._tokens).routes(),
         ]

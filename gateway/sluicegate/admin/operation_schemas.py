@@ -1,9 +1,32 @@
-"""Schemas of the responses about catalogs, the ledger, and tasks."""
+"""Schemas of the responses about catalogs, the ledger, the audit log, and tasks."""
 
 from __future__ import annotations
 
-from sluicegate.protocols.openapi.schemas import Schema, choice, instant, many, mapping, record, text
+from typing import get_args
+
+from sluicegate.audit.records import ActorKind, Outcome
+from sluicegate.protocols.openapi.schemas import (
+    Schema,
+    choice,
+    instant,
+    many,
+    mapping,
+    record,
+    text,
+    whole,
+)
 from sluicegate.vending.entries import KINDS
+
+_OF_RECORDS = {
+    "request_id": "Id of the request.",
+    "actor": "Name of the sender.",
+    "actor_id": "Id of the sender.",
+    "method": "How the sender authenticated.",
+    "address": "IP address of the sender.",
+    "resource": "Name of what was requested.",
+    "share": "Name of the share that contains it.",
+    "rule": "What decided.",
+}
 
 
 def operations() -> dict[str, Schema]:
@@ -38,6 +61,30 @@ def operations() -> dict[str, Schema]:
                 {"expires_at": {"type": ["string", "null"], "description": "When it expires."}},
             )
         ),
+        "Audit": listing(
+            record(
+                "A decision, without secrets.",
+                {
+                    "seq": whole("Its number in the hash chain."),
+                    "at": instant("When it was made."),
+                    "actor_kind": choice("What kind of sender the request had.", *get_args(ActorKind)),
+                    "action": text("The operation."),
+                    "outcome": choice("The decision.", *get_args(Outcome)),
+                    "issued": mapping({}, "What was issued: kind, files, expiry."),
+                    "changes": many(text("A line."), "What was changed."),
+                    "mac": text("Its MAC in the hash chain, hexadecimal."),
+                },
+                {name: or_null("string", about) for name, about in _OF_RECORDS.items()}
+                | {"status": or_null("integer", "Status of the response.")},
+            )
+        ),
+        "AuditHead": record(
+            "Where the hash chain of the audit log starts and ends, each as `SEQ:MAC`.",
+            {
+                "head": text("The last record. Pass it to `sluicegate audit verify --expect`."),
+                "checkpoint": text("The last record that was deleted because of its age."),
+            },
+        ),
         "Tasks": listing({"$ref": "#/components/schemas/Task"}),
         "Task": record(
             "A task of the delegation service, without secrets.",
@@ -55,6 +102,11 @@ def operations() -> dict[str, Schema]:
             },
         ),
     }
+
+
+def or_null(kind: str, description: str) -> Schema:
+    """A value of this kind, or null."""
+    return {"type": [kind, "null"], "description": description}
 
 
 def listing(items: Schema, more: dict[str, Schema] | None = None) -> Schema:
