@@ -20,6 +20,7 @@ from sluicegate.api.errors import (
     Unauthenticated,
     Unavailable,
 )
+from sluicegate.telemetry.context import note_error
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +77,11 @@ def sent_error(error: SluicegateError) -> SluicegateError:
 
 
 def log_error(error: SluicegateError) -> None:
-    """Log one line for the operator, with the private detail. Client errors have a lower level."""
+    """Log one line for the operator, with the private detail. Client errors have a lower level.
+
+    The audit record of the request names what decided when the error was raised.
+    """
+    note_error(error)
     level = logging.WARNING if error.status >= 500 or error.detail else logging.INFO
     log.log(level, "%s: %s", error.code, error.for_operators)
 
@@ -91,6 +96,7 @@ def as_sluicegate_error(error: Exception) -> SluicegateError:
     if isinstance(error, SluicegateError):
         log_error(error)
         return error
+    note_error(error)
     log.error("unexpected %s", type(error).__name__, exc_info=error)
     return SluicegateError("an internal error occurred; report the request id to the provider")
 

@@ -13,6 +13,7 @@ from sluicegate.access.recipients.secrets import digest, is_well_formed
 from sluicegate.api import AuthenticationRequest, Authenticator
 from sluicegate.api.errors import Unauthenticated
 from sluicegate.api.principals import Principal
+from sluicegate.audit.trail import note_claim
 
 
 class BearerTokens(Authenticator):
@@ -41,6 +42,7 @@ class BearerTokens(Authenticator):
         if token is None or not is_well_formed(token):
             return None
         presented = digest(token)
+        note_claim("bearer")
         record = await self._grants.token(presented)
         if record is None or not hmac.compare_digest(record.digest, presented):
             raise Unauthenticated("the bearer token is unknown; ask the provider for a new profile")

@@ -6,6 +6,7 @@ from ipaddress import IPv6Address, ip_address
 
 from sluicegate.api.errors import PermissionDenied, Unauthenticated
 from sluicegate.api.principals import Principal
+from sluicegate.audit.trail import note_recipient
 from sluicegate.database.reads import CredentialRecord, Network, RecipientRecord
 
 
@@ -20,6 +21,8 @@ def check_credential(record: CredentialRecord, what: str, now: int) -> None:
     Raises:
         Unauthenticated: The credential was revoked or has expired.
     """
+    recipient = record.recipient
+    note_recipient(recipient.name, recipient.id, credential=record.id)
     if (problem := credential_problem(record, what, now)) is not None:
         raise problem
 
@@ -45,6 +48,7 @@ def check_recipient(recipient: RecipientRecord, method: str, address: str | None
         Unauthenticated: The recipient was revoked.
         PermissionDenied: The recipient is not allowed to connect from this address.
     """
+    note_recipient(recipient.name, recipient.id, method)
     problem = revocation_problem(recipient) or network_problem(recipient, address)
     if problem is not None:
         raise problem
@@ -65,7 +69,7 @@ def network_problem(recipient: RecipientRecord, address: str | None) -> Permissi
     return PermissionDenied(
         f"the recipient {recipient.name!r} may not call from this address",
         detail=f"called from {address}",
-    )
+    ).decided_by("network")
 
 
 def check_current(record: RecipientRecord | None, principal: Principal) -> Principal:

@@ -190,7 +190,8 @@ class IcebergEndpoints:
     async def _elsewhere(self, request: Request, principal: Principal) -> Response:
         if request.method in ("GET", "HEAD"):
             raise NotFound("there is no such route in the Iceberg catalog")
-        raise PermissionDenied("the Iceberg catalog of a share is read-only")
+        denied = PermissionDenied("the Iceberg catalog of a share is read-only")
+        raise denied.decided_by("request")
 
     def _page(
         self, request: Request, principal: Principal, listing: str, items: Sequence[Noun]
