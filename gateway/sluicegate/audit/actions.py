@@ -49,7 +49,7 @@ class Actions:
         self._routes = routes
         self._operations = operations
         self._known: Operations | None = None
-        self._found: dict[tuple[str, BaseRoute], str] = {}
+        self._found: dict[tuple[str, str], str] = {}
 
     @property
     def loaded(self) -> bool:
@@ -73,10 +73,10 @@ class Actions:
         if route is None:
             return UNKNOWN
         method = scope["method"] if scope["method"] in _METHODS else _OTHER
-        found = self._found.get((method, route))
+        path = getattr(route, "path_format", "")
+        found = self._found.get((method, path))
         if found is None:
-            found = self._named(method, getattr(route, "path_format", ""))
-            self._found[method, route] = found
+            found = self._found[method, path] = self._named(method, path)
         return found
 
     def _named(self, method: str, path: str) -> str:

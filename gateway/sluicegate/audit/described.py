@@ -56,7 +56,7 @@ def described(
         method=method if credential is None else f"{method} {credential}",
         address=client[0] if client else None,
         action=action,
-        resource=_resource(trail, names) if names or trail.resource else trail.grant,
+        resource=_resource(trail, names),
         outcome="allowed" if allowed else _outcome(status, refused_by),
         status=status,
         rule=(trail.rule or _sender_rule(trail)) if allowed else refused_by,
@@ -80,6 +80,8 @@ def _resource(trail: Trail, names: Mapping[str, Any]) -> str | None:
     """The name as it was found, or else as it was requested."""
     if trail.resource is not None:
         return _text(trail.resource)
+    if not names:
+        return None
     parts = [str(value) for name, value in names.items() if name not in _UNNAMED]
     if trail.grant is not None and "share" in names:
         parts[0] = trail.grant

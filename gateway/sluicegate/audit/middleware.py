@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
     from sluicegate.audit.actions import Actions
     from sluicegate.audit.records import AuditLog
+
+
+log = logging.getLogger(__name__)
 
 
 class AuditTrail:
@@ -75,19 +79,18 @@ class _HeldResponse(Trail):
     """The response to one request, held back until its record is stored.
 
     Attributes:
+        recorded: Whether the record is stored.
         refusal: The error that the client got instead of the response.
     """
 
-    __slots__ = ("_audit", "_receive", "_scope", "_send", "recorded", "refusal")
+    recorded = False
+    refusal: SluicegateError | None = None
 
     def __init__(self, audit: AuditTrail, scope: Scope, receive: Receive, send: Send) -> None:
-        super().__init__()
         self._audit = audit
         self._scope = scope
         self._receive = receive
         self._send = send
-        self.recorded = False
-        self.refusal: SluicegateError | None = None
 
     def send(self, message: Message) -> Awaitable[None]:
         """Pass a message of the response on. The first waits until the record is stored."""
@@ -136,6 +139,7 @@ class _HeldResponse(Trail):
         except Unavailable:
             raise
         except Exception as error:  # whatever the error, an unrecorded response must not leave
+            log.exception("a request cannot be recorded")
             raise Unavailable(
                 "the request cannot be recorded now; try again later", detail=type(error).__name__
             ) from error

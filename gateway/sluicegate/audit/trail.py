@@ -27,28 +27,25 @@ class Trail:
         rules: What else took part in the decision, in order, without duplicates.
     """
 
-    __slots__ = (
-        *("actor", "actor_id", "actor_kind", "changes", "credential", "grant", "issued", "method"),
-        *("resource", "rules"),
-    )
-
-    def __init__(self) -> None:
-        self.actor_kind: ActorKind = "anonymous"
-        self.actor: str | None = None
-        self.actor_id: str | None = None
-        self.method: str | None = None
-        self.credential: str | None = None
-        self.resource: str | None = None
-        self.grant: str | None = None
-        self.rules: dict[str, None] | None = None
-        self.issued: dict[str, object] | None = None
-        self.changes: tuple[str, ...] = ()
+    # Defaults of the class: a trail is created for each request, and most facts stay as they are.
+    actor_kind: ActorKind = "anonymous"
+    actor: str | None = None
+    actor_id: str | None = None
+    method: str | None = None
+    credential: str | None = None
+    resource: str | None = None
+    grant: str | None = None
+    rules: dict[str, None] | None = None
+    issued: dict[str, object] | None = None
+    changes: tuple[str, ...] = ()
 
     @property
     def rule(self) -> str | None:
         """What allows the request."""
-        grant = [] if self.grant is None else [f"grant {self.grant}"]
-        return "; ".join([*grant, *(self.rules or ())]) or None
+        grant = None if self.grant is None else f"grant {self.grant}"
+        if self.rules is None:
+            return grant
+        return "; ".join(self.rules if grant is None else (grant, *self.rules))
 
     async def announce(self) -> None:
         """Record the facts so far; see the function of this name."""
@@ -67,15 +64,30 @@ def is_recorded() -> bool:
     return _current.get() is not None
 
 
-def note_recipient(
-    name: str, recipient_id: str, method: str | None = None, credential: str | None = None
-) -> None:
-    """Contribute the recipient that a credential belongs to, whether or not it is then allowed."""
+def note_recipient(name: str, recipient_id: str, method: str, credential: str | None = None) -> None:
+    """Contribute the recipient that a credential belongs to, whether or not it is then allowed.
+
+    Args:
+        name: The recipient.
+        recipient_id: Its id.
+        method: How it authenticates.
+        credential: Id of its credential, unless it was contributed before or has none.
+    """
     trail = _current.get()
     if trail is not None:
-        trail.actor_kind, trail.actor, trail.actor_id = "recipient", name, recipient_id
-        trail.method = method or trail.method
-        trail.credential = credential or trail.credential
+        trail.actor_kind = "recipient"
+        trail.actor = name
+        trail.actor_id = recipient_id
+        trail.method = method
+        if credential is not None:
+            trail.credential = credential
+
+
+def note_credential(credential: str) -> None:
+    """Contribute the id of the credential that the sender has used."""
+    trail = _current.get()
+    if trail is not None:
+        trail.credential = credential
 
 
 def note_admin(name: str, method: str, role: str) -> None:

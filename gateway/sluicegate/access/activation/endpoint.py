@@ -112,7 +112,7 @@ class ActivationEndpoint:
         note_claim("activation")
         link = await self._links.find(_token(request))
         name_recipient(link.recipient.name)
-        note_recipient(link.recipient.name, link.recipient.id)
+        note_recipient(link.recipient.name, link.recipient.id, "activation")
         note_rule("activation link")
         if link.state == "used":
             log.warning(

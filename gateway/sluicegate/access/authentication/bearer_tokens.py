@@ -42,9 +42,9 @@ class BearerTokens(Authenticator):
         if token is None or not is_well_formed(token):
             return None
         presented = digest(token)
-        note_claim("bearer")
         record = await self._grants.token(presented)
         if record is None or not hmac.compare_digest(record.digest, presented):
+            note_claim("bearer")
             raise Unauthenticated("the bearer token is unknown; ask the provider for a new profile")
-        check_credential(record, "bearer token", self._now())
-        return check_recipient(record.recipient, "bearer", request.address)
+        check_credential(record, "bearer token", "bearer", self._now())
+        return check_recipient(record.recipient, "bearer", request.address, record.id)

@@ -13,7 +13,6 @@ from sluicegate.access.recipients.imported_tokens import is_acceptable
 from sluicegate.access.recipients.secrets import digest, is_well_formed
 from sluicegate.api import AuthenticationRequest, Authenticator
 from sluicegate.api.principals import Principal
-from sluicegate.audit.trail import note_claim
 
 
 class ImportedTokens(Authenticator):
@@ -47,6 +46,5 @@ class ImportedTokens(Authenticator):
         record = await self._grants.token(presented)
         if record is None or not hmac.compare_digest(record.digest, presented):
             return None
-        note_claim("bearer")
-        check_credential(record, "bearer token", self._now())
-        return check_recipient(record.recipient, "bearer", request.address)
+        check_credential(record, "bearer token", "bearer", self._now())
+        return check_recipient(record.recipient, "bearer", request.address, record.id)

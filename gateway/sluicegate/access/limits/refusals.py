@@ -14,6 +14,12 @@ from sluicegate.telemetry import count
 Whose = Literal["this recipient", "your address"]
 
 DAY_SECONDS = 86_400
+# The limits that metrics and the audit log name differently.
+_RULES = {
+    f"{whose}{what}": f"{whose}{what}_per_day"
+    for whose in ("", "address_")
+    for what in ("files", "bytes")
+}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -87,4 +93,4 @@ def _limit_of(whose: Whose, what: str) -> str:
 
 def _refused(message: str, limit: str, wait: int) -> RateLimited:
     count("sluicegate.limits.refused", limit=limit)
-    return RateLimited(message, retry_after=wait).decided_by(f"limit {limit}")
+    return RateLimited(message, retry_after=wait).decided_by(f"limit {_RULES.get(limit, limit)}")

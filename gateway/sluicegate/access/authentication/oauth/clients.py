@@ -64,9 +64,8 @@ class Clients:
 
     def _check(self, client: CredentialRecord, address: str | None) -> None:
         try:
-            note_claim("oauth")
-            check_credential(client, "OAuth client", self._now())
-            check_recipient(client.recipient, "oauth", address)
+            check_credential(client, "OAuth client", "oauth", self._now())
+            check_recipient(client.recipient, "oauth", address, client.id)
         except Unauthenticated as error:
             log.info("OAuth client %s: %s", client.id, error.message)
             raise OAuthError("invalid_client", error.message, 401) from None
