@@ -23,6 +23,7 @@ from sluicegate.access.recipients.ending_warnings import ProfileWarnings
 from sluicegate.api import FormatType, LinkSigner, TableFormat
 from sluicegate.api.budget import TableLimits
 from sluicegate.audit.actions import Operations
+from sluicegate.audit.assembly import audit_log
 from sluicegate.audit.records import AuditLog
 from sluicegate.config import Settings
 from sluicegate.config.limits import TableLimitSettings
@@ -115,6 +116,7 @@ class Gateway:
             stack.push_async_callback(instances.aclose)
             store = await Store.open(settings.database.get_secret_value())
             stack.push_async_callback(store.aclose)
+            audit = await stack.enter_async_context(audit_log(settings, keys, store, registry.notify))
             reader = TableReader(
                 instances.formats, settings.cache.snapshots, _table_limits(settings.limits.table)
             )
@@ -199,6 +201,7 @@ class Gateway:
                 operations=lazy_operations(None if admin is None else admin.operation_ids),
                 keys=keys,
                 admin=admin,
+                audit=None if settings.audit.mode == "off" else audit,
             )
 
     async def warm_up(self, *, is_first: bool = True) -> None:
