@@ -98,6 +98,13 @@ def note_admin(name: str, method: str, role: str) -> None:
         trail.rules = {f"role {role}": None}
 
 
+def note_client(name: str) -> None:
+    """Contribute the client of the delegation service that sends the request."""
+    trail = _current.get()
+    if trail is not None:
+        trail.actor_kind, trail.actor = "client", name
+
+
 def note_claim(method: str, name: str | None = None) -> None:
     """Contribute how a sender authenticates that is nobody known, and the name that it claims."""
     trail = _current.get()

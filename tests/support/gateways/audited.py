@@ -63,6 +63,7 @@ class AuditedSite:
 
     def __init__(self, gateway: Gateway, log: MemoryLog) -> None:
         self.gateway = dataclasses.replace(gateway, audit=log)
+        self.real = gateway.audit
         self.log = log
         self.app: ASGIApp = self.gateway.asgi()
         self.tokens: dict[str, str] = {}
