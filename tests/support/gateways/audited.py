@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import orjson
@@ -25,6 +26,7 @@ from sluicegate.access.recipients.service import Recipients
 from sluicegate.admin.identity import Role
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.app import Gateway
+from sluicegate.audit.records import AuditRecord
 from sluicegate.config import Settings
 from sluicegate.testing.secrets import keep_secret
 
@@ -43,6 +45,8 @@ def sluicegate_register_policies():
     return [PolicyType("names", PluginConfig, lambda config, context: Names())]
 """
 FILES = 3
+T = TypeVar("T")
+_TIMEOUT_SECONDS = 60
 _LIMITS: Mapping[str, Any] = {"requests_per_minute": 1, "burst": 2, "files_per_day": FILES - 1}
 _RECIPIENTS: Mapping[str, Mapping[str, Any]] = {
     "acme": {"shares": ["sales"], "properties": {"country": "DE"}},
@@ -61,9 +65,9 @@ class AuditedSite:
         credentials: The credentials of these tokens.
     """
 
-    def __init__(self, gateway: Gateway, log: MemoryLog) -> None:
+    def __init__(self, gateway: Gateway, log: MemoryLog, lake: str) -> None:
+        self._lake = lake
         self.gateway = dataclasses.replace(gateway, audit=log)
-        self.real = gateway.audit
         self.log = log
         self.app: ASGIApp = self.gateway.asgi()
         self.tokens: dict[str, str] = {}
@@ -72,6 +76,16 @@ class AuditedSite:
         self.links = ActivationLinks(gateway.store, section)
         self.recipients = Recipients(gateway.store, token_lifetime=3600, rotation_grace=0)
         self._admins = AdminTokens(gateway.store, token_lifetime=1000)
+
+    async def reset(self, *recipients: str) -> None:
+        """Share the lake as at first, issue tokens of recipients, and forget what was recorded."""
+        self.log.fails = False
+        owner = await self.admin("owner")
+        applied = await self.send("POST", "/admin/v1/apply", _shares(self._lake), token=owner)
+        assert applied.status == 200, applied.body
+        for name in recipients or ("acme",):
+            await self.new_token(name)
+        self.log.records.clear()
 
     async def new_token(self, recipient: str, **options: Any) -> IssuedCredential:
         """A new credential of a recipient."""
@@ -151,13 +165,8 @@ async def audited_site(folder: Path, settings: Mapping[str, Any]) -> AsyncIterat
             }
         )
         async with Gateway.running(configured) as gateway:
-            made = AuditedSite(gateway, MemoryLog())
-            owner = await made.admin("owner")
-            applied = await made.send("POST", "/admin/v1/apply", _shares(lake), token=owner)
-            assert applied.status == 200, applied.body
-            for name in _RECIPIENTS:
-                await made.new_token(name)
-            made.log.records.clear()
+            made = AuditedSite(gateway, MemoryLog(), lake)
+            await made.reset(*_RECIPIENTS)
             yield made
 
 
@@ -180,3 +189,21 @@ def _shares(lake: str) -> Mapping[str, Any]:
         },
         "recipients": _RECIPIENTS,
     }
+
+
+class SiteInThread:
+    """A site on another thread's event loop, for tests that share it."""
+
+    def __init__(self, site: AuditedSite, loop: asyncio.AbstractEventLoop) -> None:
+        self.site = site
+        self._loop = loop
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of work on the gateway's event loop."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(_TIMEOUT_SECONDS)
+
+    def records(self, work: Coroutine[Any, Any, Answer]) -> tuple[Answer, list[AuditRecord]]:
+        """The response to a request, and its records."""
+        before = len(self.site.log.records)
+        answer = self.run(work)
+        return answer, self.site.log.records[before:]
