@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from sluicegate.cli.main import main
+from sluicegate.cli.main import build_cli
 
 SHARES = {
     "shares": {"sales": {"comment": "Orders", "schemas": {"eu": {}}}},
@@ -35,7 +35,7 @@ class Commands:
         self._config.chmod(0o600)
 
     def run(self, *arguments: str) -> Result:
-        return CliRunner().invoke(main, ["--config", str(self._config), *arguments])
+        return CliRunner().invoke(build_cli(), ["--config", str(self._config), *arguments])
 
     def records(self) -> list[dict[str, Any]]:
         """All records, the oldest first."""
