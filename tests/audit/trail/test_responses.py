@@ -41,7 +41,7 @@ async def test_nothing_is_sent_before_the_record_is_stored(site: AuditedSite) ->
 
     headers = [("authorization", f"Bearer {site.tokens['acme']}")]
     site.log.hold()
-    serving = asyncio.create_task(site.app(scope_of(Request("POST", _QUERY, headers)), receive, send))
+    serving = asyncio.ensure_future(site.app(scope_of(Request("POST", _QUERY, headers)), receive, send))
     await site.log.waiting.wait()
     assert sent == []
     assert site.log.records == []
