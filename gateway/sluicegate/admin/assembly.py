@@ -24,12 +24,14 @@ from sluicegate.admin.resources.shares import SharesResource
 from sluicegate.admin.resources.tasks import TasksResource
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.api import Catalog
+from sluicegate.audit.actions import Operations, operation_key
 from sluicegate.config import Settings
 from sluicegate.config.admin.settings import AdminSettings
 from sluicegate.database import Store
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
 
+_DOCUMENT = f"{PREFIX}/openapi.json"
 _PAGES = "admin pages"
 
 
@@ -58,6 +60,9 @@ class AdminApi:
         self._store = store
         self._catalogs = catalogs
 
+    public_paths = frozenset({_DOCUMENT})
+    """Paths that need no token."""
+
     @cached_property
     def operations(self) -> Sequence[AdminRoute]:
         """All routes except that of the OpenAPI document, which needs no token."""
@@ -76,10 +81,16 @@ class AdminApi:
             *AdminsResource(self._tokens).routes(),
         ]
 
+    def operation_ids(self) -> Operations:
+        """The ids of all operations, for the audit log."""
+        return {
+            operation_key(each.method, PREFIX + each.path): each.operation for each in self.operations
+        }
+
     def routes(self) -> list[Route]:
         """The routes of an application."""
         served = starlette_routes(self.operations, self._authentication, self._section.max_body)
-        return [*served, Route(f"{PREFIX}/openapi.json", self._openapi, methods=["GET"])]
+        return [*served, Route(_DOCUMENT, self._openapi, methods=["GET"])]
 
     async def aclose(self) -> None:
         """Close the connections to issuers."""

@@ -68,7 +68,7 @@ class AdminAuthentication:
         if self._networks and not self._is_within(address):
             raise PermissionDenied(
                 "the Admin API cannot be used from this address", detail=f"called from {address}"
-            )
+            ).decided_by("network")
         token = bearer_token(headers.get("authorization", ""))
         if not token:
             raise NotAuthenticated(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.shares_file.apply import compare_with_stored, write_changes
-from sluicegate.access.shares_file.diff import Difference, compare
+from sluicegate.access.shares_file.diff import Difference, compare, render
 from sluicegate.access.shares_file.entries import (
     Entries,
     Entry,
@@ -22,6 +22,7 @@ from sluicegate.admin.conditions import Conditions
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.places import Content, SharedResource
 from sluicegate.api.errors import InvalidRequest, NotFound
+from sluicegate.audit.trail import note_changes
 from sluicegate.config.yaml import JsonDocument
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
@@ -99,6 +100,13 @@ class Editor:
             InvalidRequest: The new content is invalid.
             NotFound: A resource around it does not exist.
         """
+        edited = await self._change(admin, place, conditions, change)
+        note_changes(_lines(edited.difference))
+        return edited
+
+    async def _change(
+        self, admin: Admin, place: SharedResource, conditions: Conditions, change: Change
+    ) -> Edited:
         async with self._store.write() as connection:
             entries = await stored_entries(connection)
             stored = StoredShares(entries)
@@ -141,7 +149,8 @@ class Editor:
                 await write_changes(connection, entries, difference, self._now())
             else:
                 await connection.rollback()
-            return difference
+        note_changes(_lines(difference))
+        return difference
 
     async def _compare(
         self, connection: AsyncConnection, admin: Admin, file: SharesFile, *, prune: bool
@@ -156,6 +165,11 @@ class Editor:
         touched = [*(each.entry for each in difference.changes), *declared.values()]
         check_changes(admin, entries, after | declared, touched)
         return entries, difference
+
+
+def _lines(difference: Difference) -> Iterator[str]:
+    """The changes that were made, as lines of the audit log."""
+    return render(Difference(difference.changes, ())) if difference.changes else iter(())
 
 
 def check_changes(admin: Admin, before: Entries, after: Entries, touched: Iterable[Entry]) -> None:

@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.call import AdminCall
 from sluicegate.admin.identity import Admin, Role
+from sluicegate.audit.trail import announce, note_admin
 from sluicegate.http.concurrency_limit import slots_of
 from sluicegate.http.responses import NOT_STORED, as_sluicegate_error, error_response
 from sluicegate.telemetry import name_recipient
@@ -76,6 +77,8 @@ class AdminEndpoint:
         request = Request(scope, receive)
         try:
             admin = await self._admit(request)
+            if request.method not in ("GET", "HEAD"):
+                await announce()
             response = await self._route.handler(AdminCall(request, admin, self._max_body))
             response.headers.update(NOT_STORED)
             if request.method not in ("GET", "HEAD"):
@@ -87,6 +90,7 @@ class AdminEndpoint:
     async def _admit(self, request: Request) -> Admin:
         address = request.client and request.client.host
         admin = await self._authentication.authenticate(request.headers, address)
+        note_admin(admin.name, admin.method, admin.role)
         sender = f"admin:{admin.name}"
         name_recipient(sender)
         slots = slots_of(request.scope)

@@ -40,7 +40,7 @@ class Admin:
         if ROLES.index(self.role) < ROLES.index(required):
             raise PermissionDenied(
                 f"this requires the role {required}, and '{self.name}' has the role {self.role}"
-            )
+            ).decided_by("role")
 
     def check_all_shares(self) -> None:
         """Check that the administrator is not limited to some shares.
@@ -52,7 +52,7 @@ class Admin:
             raise PermissionDenied(
                 f"this requires the role {self.role} for all shares, and '{self.name}' has it only for "
                 f"{self._listed()}"
-            )
+            ).decided_by("role")
 
     def manages(self, share: str) -> bool:
         """Whether a share is one of those of the administrator."""
@@ -76,7 +76,7 @@ class Admin:
             raise PermissionDenied(
                 f"this requires the role {self.role} for the share '{share}', and '{self.name}' has it "
                 f"only for {self._listed()}"
-            )
+            ).decided_by("role")
 
     def check_recipient(self, name: str, shares: Collection[str]) -> None:
         """Check that the administrator manages a recipient, whether or not it exists.
@@ -88,7 +88,7 @@ class Admin:
             raise PermissionDenied(
                 f"this requires the role {self.role} for all shares of the recipient '{name}', which "
                 f"needs at least one; '{self.name}' has it only for {self._listed()}"
-            )
+            ).decided_by("role")
 
     def _listed(self) -> str:
         return ", ".join(f"'{share}'" for share in sorted(self.shares or ())) or "no share"

@@ -11,6 +11,7 @@ from sluicegate.access.authentication.oidc.claims import IssuerClaims
 from sluicegate.access.authentication.oidc.source import KeySource
 from sluicegate.admin.identity import ROLES, Admin
 from sluicegate.api.errors import PermissionDenied, Unauthenticated
+from sluicegate.audit.trail import note_claim
 from sluicegate.config.admin.settings import AdminIssuerSettings, RoleSettings
 from sluicegate.config.model import LONGEST_TOKEN
 from sluicegate.database.names import name_key
@@ -56,10 +57,11 @@ class AdminIssuer:
             raise Unauthenticated(f"the claim {self._settings.claim} of the access token is not a name")
         role = _highest(self._granted(claims))
         if role is None:
+            note_claim("oidc", name)
             raise PermissionDenied(
                 f"this requires the role viewer, and no value of the claim {self._settings.role_claim} "
                 f"of '{name}' is mapped to a role"
-            )
+            ).decided_by("role")
         shares = None if role.shares is None else frozenset(map(name_key, role.shares))
         return Admin(name, role.role, shares, "oidc", int(expires_at * 1000))
 

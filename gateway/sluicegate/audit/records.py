@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-ActorKind = Literal["recipient", "admin", "command", "anonymous", "gateway"]
-"""`command`: a command on the operator's machine. `anonymous`: a request that was not authenticated.
+ActorKind = Literal["recipient", "admin", "client", "command", "anonymous", "gateway"]
+"""`client`: a client of the delegation service. `command`: a command on the operator's machine.
+`anonymous`: a request that was not authenticated.
 `gateway`: the gateway itself, in records about the audit log."""
 Outcome = Literal["allowed", "refused", "failed"]
 """`failed`: no decision was possible, for example because a catalog did not respond."""
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: each response waits for its record, and creating a frozen one takes twice as long.
+@dataclass(slots=True)
 class AuditRecord:
-    """One decision. It contains no secrets.
+    """One decision. It contains no secrets, and is never changed.
 
     Attributes:
         at: Time of the decision, epoch milliseconds.
@@ -28,7 +30,7 @@ class AuditRecord:
         action: The operation, as in the OpenAPI documents, for example `queryTable`.
         resource: Name of what was requested, for example `share.schema.table`.
         outcome: The decision.
-        status: Status of the response; `None` for a command.
+        status: Status of the response; `None` for a command, and before a request changes something.
         rule: What decided: the grant, the policy, the filter, the network, the limit, and so on.
         issued: What was issued: kind, files, expiry, id of the ledger entry. No secrets.
         changes: What an administrator or command changed, one line for each.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from typing import Any
 
 import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from sluicegate.api.errors import (
     ConfigurationError,
@@ -20,6 +21,7 @@ from sluicegate.api.errors import (
     Unauthenticated,
     Unavailable,
 )
+from sluicegate.telemetry.context import note_error
 
 log = logging.getLogger(__name__)
 
@@ -36,9 +38,31 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
     return Response(orjson.dumps(value), status, headers=headers, media_type=JSON)
 
 
-def ndjson_response(lines: AsyncIterator[bytes], headers: Mapping[str, str]) -> StreamingResponse:
+class GeneratedResponse(StreamingResponse):
+    """A stream of an asynchronous generator, which is closed however the response ends.
+
+    Otherwise a stream that was refused, or whose client has disconnected, would hold what it reads
+    until the garbage collector finds it.
+    """
+
+    def __init__(
+        self, parts: AsyncIterator[bytes], headers: Mapping[str, str], media_type: str
+    ) -> None:
+        super().__init__(parts, headers=headers, media_type=media_type)
+        self._parts = parts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if isinstance(self._parts, AsyncGenerator):
+                await self._parts.aclose()
+
+
+def ndjson_response(lines: AsyncIterator[bytes], headers: Mapping[str, str]) -> Response:
     """A stream of NDJSON lines, sent batch by batch. It can contain URLs, so it is not cached."""
-    return StreamingResponse(lines, headers={**headers, **NOT_STORED}, media_type=NDJSON)
+    return GeneratedResponse(lines, {**headers, **NOT_STORED}, NDJSON)
 
 
 def error_body(error: SluicegateError) -> dict[str, Any]:
@@ -76,7 +100,11 @@ def sent_error(error: SluicegateError) -> SluicegateError:
 
 
 def log_error(error: SluicegateError) -> None:
-    """Log one line for the operator, with the private detail. Client errors have a lower level."""
+    """Log one line for the operator, with the private detail. Client errors have a lower level.
+
+    The audit record of the request names what decided when the error was raised.
+    """
+    note_error(error)
     level = logging.WARNING if error.status >= 500 or error.detail else logging.INFO
     log.log(level, "%s: %s", error.code, error.for_operators)
 
@@ -91,6 +119,7 @@ def as_sluicegate_error(error: Exception) -> SluicegateError:
     if isinstance(error, SluicegateError):
         log_error(error)
         return error
+    note_error(error)
     log.error("unexpected %s", type(error).__name__, exc_info=error)
     return SluicegateError("an internal error occurred; report the request id to the provider")
 

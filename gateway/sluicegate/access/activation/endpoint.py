@@ -15,6 +15,14 @@ from sluicegate.access.authentication.oauth.failed_login_throttle import FailedL
 from sluicegate.access.authentication.recipient_checks import check_recipient
 from sluicegate.access.recipients.profile import ACTIVATION_PATH, profile_text
 from sluicegate.api.errors import NotFound, RateLimited, SluicegateError
+from sluicegate.audit.trail import (
+    announce,
+    note_changes,
+    note_claim,
+    note_issued,
+    note_recipient,
+    note_rule,
+)
 from sluicegate.config.settings import RecipientSettings
 from sluicegate.database import Store
 from sluicegate.http.responses import (
@@ -24,6 +32,7 @@ from sluicegate.http.responses import (
     json_response,
 )
 from sluicegate.telemetry import name_recipient
+from sluicegate.telemetry.context import note_error
 
 if TYPE_CHECKING:
     from sluicegate.access.activation.links import ActivationLinks, Link
@@ -89,7 +98,10 @@ class ActivationEndpoint:
         from sluicegate.access.activation.page import HEADERS
 
         await self._link(request)  # without a transaction that other writers wait for
+        await announce()
         issued = await self._links.use(_token(request))
+        note_issued("profile", credential=issued.id, expires_at=issued.expires_at)
+        note_changes([f"+ credential {issued.id} of recipient {issued.recipient}"])
         log.info("the activation link of recipient '%s' was used", issued.recipient)
         profile = profile_text(issued, self._public_url)
         attached = {"Content-Disposition": f'attachment; filename="{_FILE}"'}
@@ -97,8 +109,11 @@ class ActivationEndpoint:
 
     async def _link(self, request: Request) -> Link:
         """The link, which can be used now, from this address."""
+        note_claim("activation")
         link = await self._links.find(_token(request))
         name_recipient(link.recipient.name)
+        note_recipient(link.recipient.name, link.recipient.id, "activation")
+        note_rule("activation link")
         if link.state == "used":
             log.warning(
                 "the activation link of recipient '%s' was opened again after its use",
@@ -121,6 +136,7 @@ class ActivationEndpoint:
 
         if isinstance(error, NotFound) and not await self._throttle.delay():
             error = RateLimited("too many requests with unknown links; try again later")
+            note_error(error)
         response = error_response(error)
         response.headers.update(HEADERS)
         if not _is_browser(request):

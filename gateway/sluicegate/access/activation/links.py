@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import uuid4
 
 from sqlalchemy import Row, delete, insert, select, update
@@ -31,6 +31,8 @@ from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.reads import RecipientRecord, load_recipient
 from sluicegate.database.tables import CredentialKind, recipients
 
+RULE: Final = "activation link"
+"""The rule of decisions about activation links."""
 LinkState = Literal["pending", "used", "expired", "withdrawn"]
 
 # Hexadecimal, because mail programs end a link before punctuation at its end.
@@ -46,6 +48,7 @@ class LinkEnded(SluicegateError):
 
     status = 410
     code = "ACTIVATION_LINK_ENDED"
+    rule = RULE
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,4 +288,5 @@ async def _row(connection: AsyncConnection, presented: bytes) -> Row[Any]:
 
 
 def _unknown() -> NotFound:
-    return NotFound(f"there is no such activation link: copy all of it, or {_ASK}")
+    missing = NotFound(f"there is no such activation link: copy all of it, or {_ASK}")
+    return missing.decided_by(RULE)

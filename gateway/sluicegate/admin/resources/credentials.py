@@ -18,6 +18,7 @@ from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.places import RecipientPlace
+from sluicegate.audit.trail import note_changes, note_issued
 from sluicegate.config import Settings
 from sluicegate.config.model import TokenLifetime
 from sluicegate.database import Store
@@ -146,6 +147,10 @@ class CredentialsResource:
             name, kind=wanted.kind, grace=wanted.grace, token_lifetime=wanted.token_lifetime
         )
         expiry = {"expires_at": iso_utc(made.expires_at)}
+        issued = "activation link" if isinstance(made, NewLink) else "profile"
+        note_issued(issued, expires_at=made.expires_at)
+        ends = f"~ older credentials of recipient {name} end"
+        note_changes([f"+ {issued} of recipient {name}", ends])
         if isinstance(made, NewLink):
             return answered({"activation_url": made.url(self._public_url), **expiry}, 201)
         profile = orjson.loads(profile_text(made, self._public_url))
@@ -153,15 +158,21 @@ class CredentialsResource:
 
     async def _revoke_one(self, call: AdminCall) -> Response:
         name = await self._checked(call)
-        await self._recipients.revoke_credential(name, call.name("credential"))
+        credential = call.name("credential")
+        await self._recipients.revoke_credential(name, credential)
+        note_changes([f"- credential {credential} of recipient {name}"])
         return Response(status_code=204)
 
     async def _revoke(self, call: AdminCall) -> Response:
-        ended = await self._recipients.revoke(await self._checked(call))
+        name = await self._checked(call)
+        ended = await self._recipients.revoke(name)
+        note_changes([f"~ recipient {name}: revoked; {ended} credentials ended"])
         return answered({"ended": ended})
 
     async def _restore(self, call: AdminCall) -> Response:
-        await self._recipients.restore(await self._checked(call))
+        name = await self._checked(call)
+        await self._recipients.restore(name)
+        note_changes([f"~ recipient {name}: restored"])
         return Response(status_code=204)
 
     async def _checked(self, call: AdminCall) -> str:

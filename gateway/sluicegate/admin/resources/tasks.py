@@ -10,6 +10,7 @@ from starlette.responses import Response
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.api.errors import InvalidRequest
+from sluicegate.audit.trail import note_changes
 from sluicegate.config import Settings
 from sluicegate.config.yaml import nearest
 from sluicegate.database import Store
@@ -128,10 +129,14 @@ class TasksResource:
         return answered(_shown(task) | {"versions": versions})
 
     async def _cancel(self, call: AdminCall) -> Response:
-        return answered(_shown(await self._queue.cancel(call.name("task"))))
+        task = await self._queue.cancel(call.name("task"))
+        note_changes([f"~ task {task.id}: cancelled"])
+        return answered(_shown(task))
 
     async def _retry(self, call: AdminCall) -> Response:
-        return answered(_shown(await self._queue.retry(call.name("task"))))
+        task = await self._queue.retry(call.name("task"))
+        note_changes([f"~ task {task.id}: to be retried"])
+        return answered(_shown(task))
 
     @cached_property
     def _queue(self) -> TaskQueue:

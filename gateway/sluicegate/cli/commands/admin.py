@@ -13,6 +13,7 @@ from sluicegate._util.clock import epoch_ms, iso_utc
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
 from sluicegate.cli.durations import DURATION
+from sluicegate.cli.recorded import CommandChange
 from sluicegate.cli.tabular import columns
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def create(
     from sluicegate.config.private_files import new_private_file
 
     settings = load_settings(ctx)
+    sign, scope = "~" if replace else "+", ", ".join(shares) or "all shares"
 
     def make() -> tuple[str, AdminRecord]:
         made = _run(
@@ -88,6 +90,7 @@ def create(
             lambda service: service.create(
                 name, role, shares=shares or None, token_lifetime=token_lifetime, replace=replace
             ),
+            CommandChange("createAdmin", name, (f"{sign} administrator {name}: {role} for {scope}",)),
         )
         return made.token, made.admin
 
@@ -133,18 +136,23 @@ def delete(ctx: click.Context, name: str) -> None:
     Example:
       sluicegate admin delete sam
     """
-    _run(load_settings(ctx), lambda service: service.delete(name))
+    change = CommandChange("deleteAdmin", name, (f"- administrator {name}",))
+    _run(load_settings(ctx), lambda service: service.delete(name), change)
     click.echo(f"{name}: administrator deleted")
 
 
-def _run(settings: Settings, work: Callable[[AdminTokens], Awaitable[_Result]]) -> _Result:
+def _run(
+    settings: Settings,
+    work: Callable[[AdminTokens], Awaitable[_Result]],
+    change: CommandChange | None = None,
+) -> _Result:
     from sluicegate.admin.tokens import AdminTokens
     from sluicegate.config.admin.settings import AdminSettings
 
     section = settings.admin or AdminSettings()
 
     async def run() -> _Result:
-        async with open_store(settings) as store:
+        async with open_store(settings, change) as store:
             return await work(AdminTokens(store, token_lifetime=section.token_lifetime))
 
     return run_async(run())

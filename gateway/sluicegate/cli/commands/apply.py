@@ -19,6 +19,7 @@ from sluicegate.cli.differences import (
     print_result,
 )
 from sluicegate.cli.output import json_option, print_json
+from sluicegate.cli.recorded import CommandChange, recorded
 from sluicegate.cli.terminal import Progress, report
 
 if TYPE_CHECKING:
@@ -157,4 +158,10 @@ async def _apply(
     from sluicegate.access.shares_file.apply import apply_shares_file
 
     async with open_store(settings) as store:
-        return await apply_shares_file(store, shares, prune=prune, dry_run=dry_run, expected=expected)
+        if dry_run:
+            return await apply_shares_file(store, shares, prune=prune, dry_run=True)
+        # The changes are recorded before they are made, so exactly these must be made.
+        planned = expected or await apply_shares_file(store, shares, prune=prune, dry_run=True)
+        change = CommandChange.of("applySharesFile", planned)
+        async with recorded(settings, store, change):
+            return await apply_shares_file(store, shares, prune=prune, expected=planned)

@@ -12,6 +12,7 @@ from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
 from sluicegate.cli.durations import DURATION
 from sluicegate.cli.output import json_option, print_json
+from sluicegate.cli.recorded import CommandChange
 from sluicegate.cli.tabular import columns
 
 if TYPE_CHECKING:
@@ -169,12 +170,12 @@ def prune(ctx: click.Context, older_than: int | None, as_json: bool) -> None:
 
 
 @asynccontextmanager
-async def _queue(settings: Settings) -> AsyncIterator[TaskQueue]:
+async def _queue(settings: Settings, change: CommandChange | None = None) -> AsyncIterator[TaskQueue]:
     from sluicegate.delegation.queue.encryption import PayloadCipher
     from sluicegate.delegation.queue.tasks import TaskQueue
 
     cipher = PayloadCipher.of(settings)
-    async with open_store(settings) as store:
+    async with open_store(settings, change) as store:
         yield TaskQueue(store, cipher)
 
 
@@ -187,7 +188,8 @@ async def _submit(settings: Settings, content: bytes) -> TaskRecord:
     configured = configure(settings, Registry.load(settings))
     payload.check_operation(configured.operations)
     RealmGrants.configured(settings.delegation, configured).check_payload(payload)
-    async with _queue(settings) as queue:
+    change = CommandChange("submitTask", None, (f"+ task {payload.common_payload.operation_type}",))
+    async with _queue(settings, change) as queue:
         return await queue.submit(payload, _OPERATOR)
 
 
@@ -206,19 +208,23 @@ async def _show(settings: Settings, task_id: str) -> dict[str, Any]:
 
 
 async def _cancel(settings: Settings, task_id: str) -> TaskRecord:
-    async with _queue(settings) as queue:
+    change = CommandChange("cancelTask", task_id, (f"~ task {task_id}: cancelled",))
+    async with _queue(settings, change) as queue:
         return await queue.cancel(task_id)
 
 
 async def _prune(settings: Settings, seconds: int) -> int:
     from sluicegate.delegation.queue.retention import Retention
 
-    async with open_store(settings) as store:
+    age = f"{seconds} s"
+    change = CommandChange("pruneTasks", None, (f"- tasks that completed {age} ago or earlier",))
+    async with open_store(settings, change) as store:
         return await Retention(store, seconds).prune()
 
 
 async def _retry(settings: Settings, task_id: str) -> TaskRecord:
-    async with _queue(settings) as queue:
+    change = CommandChange("retryTask", task_id, (f"~ task {task_id}: to be retried",))
+    async with _queue(settings, change) as queue:
         return await queue.retry(task_id)
 
 

@@ -19,6 +19,7 @@ from sluicegate.cli.confirmation import can_prompt, confirm, yes_option
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
 from sluicegate.cli.output import json_option, print_json
+from sluicegate.cli.recorded import CommandChange
 
 if TYPE_CHECKING:
     from sluicegate.access.recipients.details import RecipientDetails
@@ -53,7 +54,7 @@ def revoke(ctx: click.Context, name: str, sessions: bool, yes: bool, as_json: bo
     if not yes and can_prompt():
         question = f"Revoke access of recipient {_described(read_details(settings, name))}?"
         confirm(ctx, question, yes=yes)
-    ended = run_service(settings, lambda service: service.revoke(name))
+    ended = run_service(settings, lambda service: service.revoke(name), _revocation(name))
     if not as_json:
         click.echo(f"{name}: access revoked, with {_valid_tokens(ended)}")
     outcomes = []
@@ -78,7 +79,8 @@ def restore(ctx: click.Context, name: str, as_json: bool) -> None:
     Example:
       sluicegate recipient restore acme
     """
-    run_service(load_settings(ctx), lambda service: service.restore(name))
+    change = CommandChange("restoreRecipient", name, (f"~ recipient {name}: restored",))
+    run_service(load_settings(ctx), lambda service: service.restore(name), change)
     if as_json:
         print_json({"recipient": name, "state": "active"})
     else:
@@ -114,25 +116,30 @@ def delete(ctx: click.Context, name: str, sessions: bool, yes: bool, as_json: bo
     confirm(ctx, f"Delete recipient {_described(found)}?", yes=yes, required=True)
     outcomes = []
     if sessions:
-        run_service(settings, lambda service: service.revoke(name))
+        run_service(settings, lambda service: service.revoke(name), _revocation(found.name))
         outcomes = _end_sessions(settings, found, quiet=as_json)
         if not are_complete(outcomes):
             raise InvalidRequest(
                 f"{found.name}: access is revoked, but the recipient is not deleted, because not all "
                 "sessions ended: repeat the command, or delete it without --sessions"
             )
-    run_async(_delete(settings, found.id))
+    run_async(_delete(settings, found))
     if as_json:
         _print_ended(found.name, "deleted", found.valid_credentials, outcomes)
     else:
         click.echo(f"{found.name}: deleted, with {_valid_tokens(found.valid_credentials)}")
 
 
-async def _delete(settings: Settings, recipient_id: str) -> None:
+async def _delete(settings: Settings, found: RecipientDetails) -> None:
     from sluicegate.access.recipients.details import delete_recipient
 
-    async with open_store(settings) as store, store.write() as connection:
-        await delete_recipient(connection, recipient_id)
+    change = CommandChange("deleteRecipient", found.name, (f"- recipient {found.name}",))
+    async with open_store(settings, change) as store, store.write() as connection:
+        await delete_recipient(connection, found.id)
+
+
+def _revocation(name: str) -> CommandChange:
+    return CommandChange("revokeRecipient", name, (f"~ recipient {name}: revoked",))
 
 
 def _end_sessions(

@@ -11,6 +11,7 @@ from sluicegate._util.clock import iso_utc
 from sluicegate.cli.context import run_async
 from sluicegate.cli.database import open_store
 from sluicegate.cli.output import print_json
+from sluicegate.cli.recorded import CommandChange
 
 if TYPE_CHECKING:
     from sluicegate.access.activation.links import ActivationLinks, NewLink
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 def print_link(
     settings: Settings,
     make: Callable[[ActivationLinks], Awaitable[NewLink]],
+    change: CommandChange,
     *,
     as_json: bool = False,
 ) -> None:
@@ -28,12 +30,13 @@ def print_link(
     Args:
         settings: The settings, with the URL at which recipients reach the gateway.
         make: Creates the link.
+        change: What that changes, which is recorded in the audit log before.
         as_json: Print an object with `recipient`, `activation_url` and `expires_at` instead.
     """
     from sluicegate.access.activation.links import ActivationLinks
 
     async def run() -> NewLink:
-        async with open_store(settings) as store:
+        async with open_store(settings, change) as store:
             return await make(ActivationLinks(store, settings.recipients))
 
     link = run_async(run())

@@ -17,6 +17,7 @@ from sluicegate.cli.completion import complete_names
 from sluicegate.cli.context import load_settings
 from sluicegate.cli.durations import DURATION
 from sluicegate.cli.output import json_option, print_json
+from sluicegate.cli.recorded import CommandChange
 
 if TYPE_CHECKING:
     from sluicegate.access.recipients.credentials import IssuedCredential
@@ -89,6 +90,7 @@ def create(
         print_link(
             settings,
             lambda links: links.create(name, kind=kind, comment=comment, token_lifetime=token_lifetime),
+            _creation(name, "activation link"),
             as_json=as_json,
         )
         return
@@ -98,6 +100,7 @@ def create(
             lambda service: service.create(
                 name, kind=kind, comment=comment, token_lifetime=token_lifetime
             ),
+            _creation(name, "credential"),
         )
         write(settings, issued)
 
@@ -138,6 +141,7 @@ def rotate(
         print_link(
             settings,
             lambda links: links.rotate(name, kind=kind, grace=grace, token_lifetime=token_lifetime),
+            _rotation(name, "activation link"),
             as_json=as_json,
         )
         return
@@ -145,8 +149,20 @@ def rotate(
         issued = run_service(
             settings,
             lambda service: service.rotate(name, kind=kind, grace=grace, token_lifetime=token_lifetime),
+            _rotation(name, "credential"),
         )
         write(settings, issued)
+
+
+def _creation(name: str, issued: str) -> CommandChange:
+    return CommandChange(
+        "createRecipient", name, (f"+ recipient {name}", f"+ {issued} of recipient {name}")
+    )
+
+
+def _rotation(name: str, issued: str) -> CommandChange:
+    changes = f"+ {issued} of recipient {name}", f"~ older credentials of recipient {name} end"
+    return CommandChange("issueCredential", name, changes)
 
 
 def _check_no_profile(profile: str | None, *, force: bool) -> None:

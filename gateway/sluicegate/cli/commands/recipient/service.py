@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from sluicegate._util.clock import epoch_ms
 from sluicegate.cli.context import run_async
 from sluicegate.cli.database import open_store
+from sluicegate.cli.recorded import CommandChange
 
 if TYPE_CHECKING:
     from sluicegate.access.recipients.details import RecipientDetails
@@ -17,8 +18,17 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
-def run_service(settings: Settings, work: Callable[[Recipients], Awaitable[_Result]]) -> _Result:
+def run_service(
+    settings: Settings,
+    work: Callable[[Recipients], Awaitable[_Result]],
+    change: CommandChange | None = None,
+) -> _Result:
     """Open the configured database, and return the result of `work` with its recipients.
+
+    Args:
+        settings: The configuration.
+        work: Uses the recipients.
+        change: What `work` changes, which is recorded in the audit log before.
 
     Raises:
         ConfigurationError: The database cannot be opened, or fails during use.
@@ -26,7 +36,7 @@ def run_service(settings: Settings, work: Callable[[Recipients], Awaitable[_Resu
     from sluicegate.access.recipients.service import Recipients
 
     async def run() -> _Result:
-        async with open_store(settings) as store:
+        async with open_store(settings, change) as store:
             tokens = settings.recipients
             service = Recipients(
                 store, token_lifetime=tokens.token_lifetime, rotation_grace=tokens.rotation_grace
