@@ -14,6 +14,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -37,8 +38,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.database,
         options.processes,
     )
-    with TemporaryDirectory(prefix="sluicegate-soak-") as name:
-        folder = Path(name)
+    with ExitStack() as stack:
+        folder = options.folder or Path(
+            stack.enter_context(TemporaryDirectory(prefix="sluicegate-soak-"))
+        )
+        folder.mkdir(parents=True, exist_ok=True)
         begin_register(folder / "secrets")
         result = asyncio.run(soak(folder / "run", plan))
     report = markdown(result, machine=_machine(), commit=_commit())
@@ -62,6 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--database", choices=["postgresql", "sqlite"], default="postgresql")
     parser.add_argument("--processes", type=int, default=1, help="of the gateway (default 1)")
+    parser.add_argument(
+        "--folder", type=Path, help="empty folder to keep, with the log; a temporary one if absent"
+    )
     parser.add_argument(
         "--report",
         type=Path,
