@@ -29,15 +29,25 @@ class Liveness:
 
 
 @contextmanager
-def watched(address: str, violation: Callable[[str], None]) -> Iterator[Liveness]:
-    """Ask in a thread until the block ends."""
+def watched(
+    address: str, failed: Callable[[str], None], late: Callable[[str, float], None]
+) -> Iterator[Liveness]:
+    """Ask in a thread until the block ends.
+
+    Args:
+        address: Of the gateway.
+        failed: Called with what happened instead of a response.
+        late: Called for a slow response, with its seconds.
+    """
     liveness, ended = Liveness(), threading.Event()
 
     def watch() -> None:
         while not ended.wait(_PAUSE_SECONDS):
             if (failure := _ask(address, liveness)) is not None:
                 liveness.failures.append(failure)
-                violation(f"/livez: {failure}")
+                failed(f"/livez: {failure}")
+            elif (took := liveness.seconds[-1]) > MOST_SECONDS:
+                late(f"/livez took {took:.1f} seconds", took)
 
     thread = threading.Thread(target=watch, name="liveness")
     thread.start()
@@ -59,8 +69,5 @@ def _ask(address: str, liveness: Liveness) -> str | None:
         return f"{type(error).__name__}: {error}"
     finally:
         connection.close()
-    took = time.monotonic() - began
-    liveness.seconds.append(took)
-    if status != 200:
-        return f"status {status}"
-    return f"took {took:.1f} seconds" if took > MOST_SECONDS else None
+    liveness.seconds.append(time.monotonic() - began)
+    return None if status == 200 else f"status {status}"

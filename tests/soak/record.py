@@ -63,6 +63,8 @@ class Record:
         violations: The first of all that were found.
         violated: How many were found.
         longest_recovery: The most seconds between the end of an outage and a 503 because of it.
+        stalls: When this process did not run, and so no proxy forwarded anything: begin and end.
+        suspects: What only a stall can excuse, until `settle`.
     """
 
     schedule: Schedule
@@ -72,6 +74,8 @@ class Record:
     violations: list[Violation] = field(default_factory=list)
     violated: int = 0
     longest_recovery: float = 0.0
+    stalls: list[tuple[float, float]] = field(default_factory=list)
+    suspects: list[tuple[Attempt, Violation]] = field(default_factory=list)
 
     @property
     def now(self) -> float:
@@ -96,7 +100,11 @@ class Record:
             return
         if status == 503 and self.excused(attempt):
             raise Stopped
-        self.violation(f"status {status}: {content[:300]}", attempt)
+        what = f"status {status}: {content[:300]}"
+        if status == 503 and attempt.needs:
+            self._suspect(what, attempt)
+        else:
+            self.violation(what, attempt)
         raise Stopped
 
     def failed(self, attempt: Attempt, what: str) -> NoReturn:
@@ -118,14 +126,34 @@ class Record:
         self.longest_recovery = max(self.longest_recovery, after)
         return True
 
+    def late(self, what: str, seconds: float) -> None:
+        """Something took too long, unless the machine stalled."""
+        self._suspect(what, Attempt("liveness", "GET /livez", frozenset(), self.now - seconds))
+
+    def _suspect(self, what: str, attempt: Attempt) -> None:
+        """The stall that excuses something may be noticed only afterwards."""
+        self.suspects.append((attempt, self._described(what, attempt)))
+
+    def settle(self) -> None:
+        """The run has ended: what no stall excuses is a violation."""
+        for attempt, violation in self.suspects:
+            since = attempt.began - self.schedule.recovery
+            if not any(begin <= violation.at and since <= end for begin, end in self.stalls):
+                self._add(violation)
+
     def violation(self, what: str, attempt: Attempt | None = None) -> None:
         """Something happened that must not."""
+        self._add(self._described(what, attempt))
+
+    def _add(self, violation: Violation) -> None:
         self.violated += 1
-        if len(self.violations) >= _MOST_VIOLATIONS:
-            return
+        if len(self.violations) < _MOST_VIOLATIONS:
+            self.violations.append(violation)
+
+    def _described(self, what: str, attempt: Attempt | None) -> Violation:
         since = self.now if attempt is None else attempt.began
         request = "" if attempt is None else f"{attempt.door}: {attempt.request}"
-        self.violations.append(Violation(self.now, what, request, tuple(map(str, self._around(since)))))
+        return Violation(self.now, what, request, tuple(map(str, self._around(since))))
 
     def _around(self, since: float) -> list[Outage]:
         targets = {each.target for each in self.schedule.outages}

@@ -74,10 +74,13 @@ def _growths(result: Result) -> Iterator[str]:
         yield f"| {each.name} | {texts[0]} | {texts[1]} | {each.percent:+.1f} % |"
     yield ""
     seconds = result.liveness.seconds or [0.0]
+    stalls = result.record.stalls
     yield (
         f"`/livez` was requested {len(seconds):,} times: {len(result.liveness.failures)} failures, "
         f"slowest response {max(seconds):.2f} s. "
         f"The log has {result.log.lines:,} lines; lines that show a defect: {result.log.faulty}. "
+        f"The machine stopped the test for more than a second {len(stalls)} times, for "
+        f"{sum(end - begin for begin, end in stalls):.0f} s in total. "
         f"The last 503 because of an outage was sent for a request "
         f"{result.record.longest_recovery:.0f} s after its end."
     )

@@ -29,6 +29,10 @@ from soak.watch import Growth, Watch
 from sluicegate.testing.secrets import registered, search
 
 _SHUTDOWN_SECONDS = 40.0
+_BEAT_SECONDS = 0.2
+# What the proxies delay by that much can exceed the timeouts of the gateway.
+_STALL_SECONDS = 1.0
+_MOST_STALLED = 0.05  # of the time
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ async def soak(folder: Path, plan: Plan) -> Result:
     async with running_site(folder, kind=plan.database, processes=plan.processes, fault=fault) as site:
         run = _Run(plan, site, Record(schedule))
         runs.append(run)
-        with watched(site.gateway.address, run.record.violation) as liveness:
+        with watched(site.gateway.address, run.record.violation, run.record.late) as liveness:
             await run.clients()
             await run.everything_works_again()
         await asyncio.to_thread(run.stop)
@@ -126,6 +130,7 @@ class _Run:
             asyncio.create_task(self._repeat(self._commit, self._plan.commit_every)),
             asyncio.create_task(self._repeat(self._reload, self._plan.reload_every)),
             asyncio.create_task(self._repeat(self._look, 5)),
+            asyncio.create_task(self._notice_stalls()),
         ]
         async with asyncio.TaskGroup() as group:
             for number in range(self._plan.clients):
@@ -170,6 +175,10 @@ class _Run:
                 self.record.violation(
                     f"{each.name}: {each.highest:,.0f} after {each.first:,.0f} ({each.percent:+.1f} %)"
                 )
+        self.record.settle()
+        stalled = sum(end - begin for begin, end in self.record.stalls)
+        if stalled > _MOST_STALLED * self._plan.seconds:
+            self.record.violation(f"the machine was too busy: it did not run for {stalled:.0f} seconds")
         log = read_log(self._site.gateway.log_file)
         for line in log.faults:
             self.record.violation(f"log: {line}")
@@ -220,6 +229,13 @@ class _Run:
         while self.record.now < self._plan.seconds:
             await step()
             await asyncio.sleep(pause)
+
+    async def _notice_stalls(self) -> None:
+        while self.record.now < self._plan.seconds:
+            before = self.record.now
+            await asyncio.sleep(_BEAT_SECONDS)
+            if self.record.now - before > _BEAT_SECONDS + _STALL_SECONDS:
+                self.record.stalls.append((before, self.record.now))
 
     async def _commit(self) -> None:
         table = self._site.tables[self._commits % len(self._site.tables)]

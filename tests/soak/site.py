@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -45,6 +46,7 @@ class Site:
         proxies: In front of the servers that fail, by target.
         store: The object store, whose addresses in URLs never fail.
         metrics_port: Where Prometheus reads metrics, if this version has that.
+        scans: Held by the client that scans with PyIceberg.
     """
 
     gateway: RunningGateway
@@ -54,6 +56,7 @@ class Site:
     proxies: Mapping[str, FaultyProxy]
     store: SeaweedFS
     metrics_port: int | None
+    scans: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def table(self, schema: str) -> ChangingTable:
         """The table in a schema of the share."""

@@ -17,19 +17,19 @@ _NEVER = Pace(outage=1, between=1_000_000)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 async def test_each_operation_works(tmp_path: Path) -> None:
     plan = Plan(
-        seconds=2,
-        clients=4,
+        seconds=1,
+        clients=2,
         think=0.2,
         database="sqlite",
         pace=_NEVER,
-        commit_every=0.1,
+        commit_every=0.5,
         recovery=0,
         rounds_after=1,
     )
     result = await soak(tmp_path / "run", plan)
     assert result.record.violations == []
     assert set(result.operations) == {each.name for each in OPERATIONS}
-    assert result.commits > len(result.watch.samples)
+    assert result.commits > 0
     page = tmp_path / "page.md"
     page.write_text(f"# Page\n\n{MARK}\n\nof an earlier run\n")
     write(markdown(result, machine="a machine", commit="a commit"), page)

@@ -147,6 +147,8 @@ class Visitor:
             if not isinstance(error, TimeoutError) and self.record.excused(attempt):
                 self.record.statuses[door]["library error"] += 1
                 raise Stopped from error
+            if "ServiceUnavailable" in type(error).__name__:
+                self.record.answered(attempt, 503, (200,), f"{type(error).__name__}: {error}")
             self.record.failed(attempt, f"{type(error).__name__}: {str(error)[:500]}")
         self.record.answered(attempt, 200, (200,))
         return result

@@ -99,7 +99,7 @@ async def pyiceberg(visitor: Visitor) -> None:
     address, token = visitor.site.gateway.address, visitor.token
 
     def scan() -> pa.Table:
-        # In a process, s3fs reuses a client with the signer of the recipient that it was made for.
+        # s3fs has one client for a process and thread, which signs for the recipient of its first use.
         S3FileSystem.clear_instance_cache()
         catalog = RestCatalog(
             "share", uri=f"{address}/iceberg", warehouse=SHARE, token=token, **properties
@@ -107,8 +107,9 @@ async def pyiceberg(visitor: Visitor) -> None:
         return catalog.load_table(table.path[1:]).scan().to_arrow()
 
     door = "iceberg: PyIceberg"
-    since = visitor.record.now
-    rows = await visitor.library(door, table.name, table.needs, scan)
+    async with visitor.site.scans:
+        since = visitor.record.now
+        rows = await visitor.library(door, table.name, table.needs, scan)
     visitor.wrong(door, table.wrong(rows, None, since, STALE_SECONDS))
 
 
