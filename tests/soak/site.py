@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import Any
 import httpx
 from pyiceberg.catalog.rest import RestCatalog
 from soak.faults import FaultyProxy
+from soak.scanning import Scans
 from soak.schedule import Fault
 from soak.tables import ChangingTable, DeltaWritten, IcebergWritten
 from support.gateways.features import collector, everything
@@ -46,7 +46,7 @@ class Site:
         proxies: In front of the servers that fail, by target.
         store: The object store, whose addresses in URLs never fail.
         metrics_port: Where Prometheus reads metrics, if this version has that.
-        scans: Held by the client that scans with PyIceberg.
+        scans: Scans of PyIceberg.
     """
 
     gateway: RunningGateway
@@ -56,7 +56,7 @@ class Site:
     proxies: Mapping[str, FaultyProxy]
     store: SeaweedFS
     metrics_port: int | None
-    scans: asyncio.Lock = field(default_factory=asyncio.Lock)
+    scans: Scans
 
     def table(self, schema: str) -> ChangingTable:
         """The table in a schema of the share."""
@@ -118,8 +118,9 @@ async def running_site(
             keep_secret(token)
             profiles = {name: _profile(gateway, token, name, "bearer") for name in READERS}
             profiles[OAUTH_READER] = _profile(gateway, token, OAUTH_READER, "oauth")
+            scans = stack.enter_context(Scans.start())
             metrics = metrics_port if "prometheus" in features["telemetry"] else None
-            yield Site(gateway, tables, profiles, token, running, store, metrics)
+            yield Site(gateway, tables, profiles, token, running, store, metrics, scans)
 
 
 def _profile(gateway: RunningGateway, token: str, recipient: str, kind: str) -> Mapping[str, Any]:

@@ -132,9 +132,9 @@ class Visitor:
         raise Stopped
 
     async def library(
-        self, door: str, what: str, needs: Collection[str], call: Callable[[], Any]
+        self, door: str, what: str, needs: Collection[str], call: Callable[[], Awaitable[Any]]
     ) -> Any:
-        """The result of a client library, which runs in a thread.
+        """The result of a client library.
 
         Raises:
             Stopped: It raised an error.
@@ -142,7 +142,7 @@ class Visitor:
         attempt = self.record.attempt(door, what, needs)
         try:
             async with asyncio.timeout(4 * PATIENCE_SECONDS):
-                result = await asyncio.to_thread(call)
+                result = await call()
         except Exception as error:
             if not isinstance(error, TimeoutError) and self.record.excused(attempt):
                 self.record.statuses[door]["library error"] += 1

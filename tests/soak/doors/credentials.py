@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,7 +60,7 @@ async def _read(
         return pa.table(opened.to_pyarrow_table()), opened.version()
 
     since = visitor.record.now
-    rows, version = await visitor.library(door, location, (), read)
+    rows, version = await visitor.library(door, location, (), lambda: asyncio.to_thread(read))
     visitor.wrong(door, table.wrong(rows, version, since, STALE_SECONDS))
 
 

@@ -6,11 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-import pyarrow as pa
-from pyiceberg.catalog.rest import RestCatalog
-from s3fs import S3FileSystem
 from soak.doors.files import READ, STALE_SECONDS, joined, read_file
-from soak.site import SHARE
+from soak.site import READERS, SHARE
 from soak.tables import ChangingTable
 from soak.visitor import Operation, Visitor, iceberg
 
@@ -96,20 +93,18 @@ async def pyiceberg(visitor: Visitor) -> None:
     table = visitor.table()
     ways = [_ON_CLIENT, _PLANNED] if table.versioned else [{}, _ON_CLIENT, _PLANNED]
     properties = visitor.random.choice(ways)
-    address, token = visitor.site.gateway.address, visitor.token
-
-    def scan() -> pa.Table:
-        # s3fs has one client for a process and thread, which signs for the recipient of its first use.
-        S3FileSystem.clear_instance_cache()
-        catalog = RestCatalog(
-            "share", uri=f"{address}/iceberg", warehouse=SHARE, token=token, **properties
-        )
-        return catalog.load_table(table.path[1:]).scan().to_arrow()
-
+    token = visitor.site.profiles[READERS[0]]["bearerToken"]
+    uri = f"{visitor.site.gateway.address}/iceberg"
+    scans = visitor.site.scans
     door = "iceberg: PyIceberg"
-    async with visitor.site.scans:
+    async with scans.turn:
         since = visitor.record.now
-        rows = await visitor.library(door, table.name, table.needs, scan)
+        rows = await visitor.library(
+            door,
+            table.name,
+            table.needs,
+            lambda: scans.rows(uri, table.path, {"token": token, **properties}),
+        )
     visitor.wrong(door, table.wrong(rows, None, since, STALE_SECONDS))
 
 
