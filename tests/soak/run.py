@@ -70,7 +70,7 @@ class Plan:
     @property
     def warm_up(self) -> float:
         """Seconds after which the memory must stay the same."""
-        return min(self.seconds / 4, 600)
+        return min(max(self.seconds / 4, 180), 600, self.seconds / 2)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from soak.doors.files import READ, STALE_SECONDS, joined, read_file
+from soak.record import Stopped
 from soak.site import READERS, SHARE
 from soak.tables import ChangingTable
 from soak.visitor import Operation, Visitor, iceberg
@@ -97,6 +98,8 @@ async def pyiceberg(visitor: Visitor) -> None:
     uri = f"{visitor.site.gateway.address}/iceberg"
     scans = visitor.site.scans
     door = "iceberg: PyIceberg"
+    if scans.turn.locked():
+        raise Stopped  # otherwise, clients would wait for each other on a busy machine
     async with scans.turn:
         since = visitor.record.now
         rows = await visitor.library(
