@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import os
 import platform
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -30,6 +31,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run, print a line for each violation, write the report; 1 if there was a violation."""
     options = _parser().parse_args(arguments)
+    # However the run is stopped, its servers end with it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     plan = Plan(
         options.duration,
         options.clients,
