@@ -122,7 +122,6 @@ class _Run:
         self._watch = Watch(site.gateway.process.pid, name if plan.database == "postgresql" else "")
         self._operations: Counter[str] = Counter()
         self._commits = self._reloads = 0
-        self._stopping = False
 
     async def clients(self) -> None:
         """Let all clients work until the time has passed."""
@@ -152,6 +151,9 @@ class _Run:
     def stop(self) -> None:
         """Stop the gateway, which must leave nothing."""
         process = self._site.gateway.process
+        if process.poll() is not None:
+            self.record.violation(f"the gateway has ended by itself with {process.returncode}")
+            return
         descendants = psutil.Process(process.pid).children(recursive=True)
         process.terminate()
         try:
@@ -227,7 +229,10 @@ class _Run:
 
     async def _repeat(self, step: Callable[[], Awaitable[None]], pause: float) -> None:
         while self.record.now < self._plan.seconds:
-            await step()
+            try:
+                await step()
+            except Exception as error:
+                self.record.violation(f"{step.__name__}: {type(error).__name__}: {error}")
             await asyncio.sleep(pause)
 
     async def _notice_stalls(self) -> None:
