@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 _PARTS = 10
+_WORKERS = 40  # threads that anyio starts for busy moments, and ends when they have been idle
 # The pools of two gateways, of which one ends after a reload.
 _CONNECTIONS = 16
 
@@ -102,7 +103,7 @@ class Watch:
         return [
             growth("memory", [each.memory for each in later], lambda first: first * 1.1),
             growth("open descriptors", [each.descriptors for each in later], _some_room(60)),
-            growth("threads", [each.threads for each in later], _some_room(10)),
+            growth("threads", [each.threads for each in later], _some_room(_WORKERS)),
             growth("database connections", [each.database for each in later], lambda _: _CONNECTIONS),
         ]
 
