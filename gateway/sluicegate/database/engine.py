@@ -26,9 +26,14 @@ _READ_TIMEOUT = 10.0
 
 
 class Store:
-    """The gateway's database: `await Store.open(url)`, then transactions, then `await aclose()`."""
+    """The gateway's database: `await Store.open(url)`, then transactions, then `await aclose()`.
+
+    Attributes:
+        writes: Number of ended transactions of `write`, by which caches notice changes of this process.
+    """
 
     def __init__(self, engine: AsyncEngine) -> None:
+        self.writes = 0
         self._engine = engine
         self._writer = engine.execution_options(writes=True)
         self._reader = engine
@@ -125,10 +130,13 @@ class Store:
         Raises:
             Unavailable: The database does not respond.
         """
-        async with self.append() as connection:
-            # The update locks the row first, so that writers queue here and see each other's changes.
-            await connection.execute(update(revision).values(value=revision.c.value + 1))
-            yield connection
+        try:
+            async with self.append() as connection:
+                # The update locks the row first: writers queue here and see each other's changes.
+                await connection.execute(update(revision).values(value=revision.c.value + 1))
+                yield connection
+        finally:
+            self.writes += 1  # also after an error, which does not always mean that nothing was written
 
     @asynccontextmanager
     async def _to_its_end(self) -> AsyncIterator[None]:
