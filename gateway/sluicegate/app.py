@@ -26,7 +26,7 @@ from sluicegate.access.recipients.ending_warnings import ProfileWarnings
 from sluicegate.access.recipients.profile import ICEBERG_PATH
 from sluicegate.api import FormatType, LinkSigner, TableFormat
 from sluicegate.api.budget import TableLimits
-from sluicegate.api.errors import RateLimited, SluicegateError
+from sluicegate.api.errors import ConfigurationError, RateLimited, SluicegateError
 from sluicegate.config import Settings
 from sluicegate.config.limits import TableLimitSettings
 from sluicegate.database import Store
@@ -298,6 +298,7 @@ class Gateway:
             *content_routes(self.instances.storage, self.keys.derive(_LINKS)),
             openapi_route(self.settings.public_url, PREFIX),
             *(self.admin.routes() if self.admin is not None else ()),
+            *_console_routes(self, self.admin),
             *self.registry.routes(self.services.__getitem__),
         ]
 
@@ -310,6 +311,19 @@ def _admin_api(
     from sluicegate.admin.assembly import AdminApi
 
     return AdminApi(settings, settings.admin, keys, store, lambda: instances.catalogs)
+
+
+def _console_routes(gateway: Gateway, admin: AdminApi | None) -> list[BaseRoute]:
+    if gateway.settings.console is None or admin is None:
+        return []
+    try:
+        from sluicegate.console.assembly import console_routes
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"console is set, but the Python module {error.name} is missing: "
+            "pip install 'sluicegate[console]', or remove console"
+        ) from error
+    return console_routes(gateway, admin)
 
 
 def _table_limits(settings: TableLimitSettings) -> TableLimits:

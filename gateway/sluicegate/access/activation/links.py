@@ -202,6 +202,16 @@ class ActivationLinks:
             row = (await connection.execute(query)).one_or_none()
             return None if row is None else await self._link(connection, row)
 
+    async def withdraw(self, name: str) -> None:
+        """Withdraw the links of a recipient that were not used yet.
+
+        Raises:
+            NotFound: The recipient does not exist.
+        """
+        async with self._store.write() as connection:
+            recipient = await existing_recipient(connection, name)
+            await withdraw_links(connection, recipient.id, self._now())
+
     async def use(self, token: str) -> IssuedCredential:
         """Issue the credential of a link. Of several concurrent calls, one succeeds.
 

@@ -7,21 +7,11 @@ from html import escape
 from string import Template
 
 from sluicegate._util.clock import iso_utc
-from sluicegate.http.responses import NOT_STORED
+from sluicegate.http.page_headers import page_headers
 
 STYLE_PATH = "activate/style.css"
 # Neither the address of the page, which contains the token, nor its content leaves it.
-HEADERS: Mapping[str, str] = {
-    **NOT_STORED,
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'none'"
-    ),
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Robots-Tag": "noindex, nofollow",
-    "Vary": "Accept",
-}
+HEADERS: Mapping[str, str] = {**page_headers(), "Vary": "Accept"}
 STYLE = """\
 body { background: #f6f7f9; color: #1c2430; font: 1.125rem/1.6 system-ui, sans-serif; margin: 0; }
 main { background: #fff; border: 1px solid #c9d0d9; border-radius: 0.5rem; box-sizing: border-box;

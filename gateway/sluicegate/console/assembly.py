@@ -1,0 +1,133 @@
+"""Assembles the console of a gateway."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from sluicegate.admin.assembly import AdminApi
+from sluicegate.config import Settings
+from sluicegate.config.admin.console import ConsoleSettings
+from sluicegate.config.admin.settings import AdminSettings
+from sluicegate.console.endpoint import Guard, PageGroup, starlette_routes
+from sluicegate.console.login.oidc import OidcLogin
+from sluicegate.console.login.pages import LoginPages
+from sluicegate.console.messages import Messages
+from sluicegate.console.pages.overview import OverviewPage
+from sluicegate.console.rendering import PREFIX, Addresses, Templates
+from sluicegate.console.responses import Pages
+from sluicegate.console.sessions.cookies import Cookies
+from sluicegate.console.sessions.forms import FormTokens
+from sluicegate.console.sessions.service import Sessions
+from sluicegate.console.stylesheet import StyleSheet
+from sluicegate.database import Store
+from sluicegate.http.responses import as_sluicegate_error
+from sluicegate.signing.keyring import KeyRing
+
+if TYPE_CHECKING:
+    from sluicegate.protocols.explain.explainer import Explainer
+    from sluicegate.protocols.explain.who_can import WhoCan
+
+
+class ConsoleParts(Protocol):
+    """The parts of a gateway that pages show."""
+
+    @property
+    def settings(self) -> Settings:
+        """Its settings."""
+
+    @property
+    def keys(self) -> KeyRing:
+        """Its signing keys."""
+
+    @property
+    def store(self) -> Store:
+        """Its open database."""
+
+    def explanations(self) -> tuple[Explainer, WhoCan]:
+        """The services that explain the access of recipients."""
+
+
+class Console:
+    """The routes of the console.
+
+    Args:
+        gateway: The parts of the gateway.
+        admin: Its Admin API, whose services the pages use.
+        section: The section `admin`.
+        console: The section `console`.
+    """
+
+    def __init__(
+        self,
+        gateway: ConsoleParts,
+        admin: AdminApi,
+        section: AdminSettings,
+        console: ConsoleSettings,
+    ) -> None:
+        self._gateway = gateway
+        self._admin = admin
+        self._section = section
+        self._console = console
+        self._public_url = gateway.settings.public_url
+        self._style = StyleSheet()
+        keys = gateway.keys
+        addresses = Addresses(self._public_url)
+        self._pages = Pages(
+            addresses,
+            Templates(addresses, self._style),
+            Cookies(self._public_url),
+            FormTokens(keys.derive("console forms")),
+            Messages(keys.derive("console messages")),
+        )
+        self._guard = Guard(
+            admin.authentication,
+            Sessions(gateway.store, section, console),
+            self._pages,
+            self._public_url,
+        )
+
+    def groups(self) -> Sequence[PageGroup]:
+        """The pages, grouped by what they show."""
+        settings = self._gateway.settings
+        return (OverviewPage(self._admin, settings.recipients.warn_before),)
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes of an application."""
+        label = "" if self._console.oidc is None else self._console.oidc.label
+        pages = [route for group in self.groups() for route in group.routes()]
+        return [
+            Route(f"{PREFIX}/static/{{hash}}/style.css", self._styled, methods=["GET"]),
+            *LoginPages(self._guard, self._oidc(), label).routes(),
+            *starlette_routes(pages, self._guard),
+        ]
+
+    def _oidc(self) -> OidcLogin | None:
+        client = self._console.oidc
+        if client is None:
+            return None
+        return OidcLogin(
+            client,
+            next(each for each in self._section.oidc if each.issuer == client.issuer),
+            self._admin.authentication,
+            self._gateway.keys.derive("console logins"),
+            f"{self._public_url.rstrip('/')}{PREFIX}/login/callback",
+        )
+
+    async def _styled(self, request: Request) -> Response:
+        try:
+            return await self._style.serve(request)
+        except Exception as error:
+            return self._pages.refusal(request, as_sluicegate_error(error), None)
+
+
+def console_routes(gateway: ConsoleParts, admin: AdminApi) -> list[BaseRoute]:
+    """The routes of the console of a gateway; none if it has no section `console`."""
+    settings = gateway.settings
+    if settings.admin is None or settings.console is None:
+        return []
+    return Console(gateway, admin, settings.admin, settings.console).routes()
