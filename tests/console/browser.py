@@ -44,9 +44,9 @@ class Page:
 
     @property
     def text(self) -> str:
-        """The text of its content, with single spaces."""
+        """The text of its content: words with single spaces, also between elements."""
         (main,) = self.document.xpath("//main")
-        return " ".join(main.text_content().split())
+        return " ".join(" ".join(main.itertext()).split())
 
     @property
     def links(self) -> list[str]:

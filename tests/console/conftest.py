@@ -9,15 +9,12 @@ from typing import Any
 
 import pytest
 from console.browser import Browser
-from support.servers.databases import database_url, postgres, store
 
 from sluicegate.admin.identity import Role
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
 from sluicegate.testing.secrets import keep_secret
-
-__all__ = ["database_url", "postgres", "store"]
 
 SHARES: Mapping[str, Any] = {
     "shares": {
@@ -93,6 +90,12 @@ def settings(database_url: str, **changed: Any) -> Settings:
 
 
 @pytest.fixture
+def database_url(tmp_path: Path) -> str:
+    """One kind of database is enough for pages. Sessions are tested on both."""
+    return f"sqlite:///{tmp_path}/sluicegate.db"
+
+
+@pytest.fixture
 async def site(database_url: str) -> AsyncIterator[Site]:
     """A gateway with some shares."""
     async with AsyncExitStack() as stack:
@@ -100,9 +103,3 @@ async def site(database_url: str) -> AsyncIterator[Site]:
         made = Site(gateway)
         await made.apply(SHARES)
         yield made
-
-
-@pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
-    """A database of modules for which one kind is enough."""
-    return f"sqlite:///{tmp_path}/sluicegate.db"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from console.conftest import Site
+from support.servers.databases import database_url, postgres
+
+__all__ = ["database_url", "postgres"]
 
 
 async def test_an_administrator_logs_in_and_out(site: Site) -> None:

@@ -18,6 +18,10 @@ from sluicegate.console.login.oidc import OidcLogin
 from sluicegate.console.login.pages import LoginPages
 from sluicegate.console.messages import Messages
 from sluicegate.console.pages.overview import OverviewPage
+from sluicegate.console.pages.recipient import RecipientPage
+from sluicegate.console.pages.recipient_access import RecipientAccessForms
+from sluicegate.console.pages.recipient_forms import RecipientForms
+from sluicegate.console.pages.recipients import RecipientsPage
 from sluicegate.console.rendering import PREFIX, Addresses, Templates
 from sluicegate.console.responses import Pages
 from sluicegate.console.sessions.cookies import Cookies
@@ -93,8 +97,15 @@ class Console:
 
     def groups(self) -> Sequence[PageGroup]:
         """The pages, grouped by what they show."""
-        settings = self._gateway.settings
-        return (OverviewPage(self._admin, settings.recipients.warn_before),)
+        settings, store = self._gateway.settings, self._gateway.store
+        warn_before = settings.recipients.warn_before
+        return (
+            OverviewPage(self._admin, warn_before),
+            RecipientsPage(self._admin, warn_before),
+            RecipientForms(self._admin),
+            RecipientAccessForms(self._admin, settings),
+            RecipientPage(self._admin, store, settings),
+        )
 
     def routes(self) -> list[BaseRoute]:
         """The routes of an application."""

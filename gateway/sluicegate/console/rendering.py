@@ -98,7 +98,12 @@ def _finalize(value: Any) -> Any:
     if value is None:
         return ""
     # Markup is written by templates. Its own values were finalized before.
-    return printable(value) if type(value) is str else value
+    return _visible(value) if type(value) is str else value
+
+
+def _visible(text: str) -> str:
+    """A text with escapes instead of invisible characters except line breaks."""
+    return text if text.isprintable() else "\n".join(map(printable, text.split("\n")))
 
 
 def _size(size: int) -> str:

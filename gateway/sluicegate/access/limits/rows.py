@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, select
 
-from sluicegate.access.limits.daily_use import Amount, UseKey
+from sluicegate.access.limits.daily_use import NOTHING, Amount, UseKey
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.clock import NOW
 from sluicegate.database.tables import daily_usage, recipients
@@ -43,6 +43,14 @@ async def load_use(
         query = query.where(columns.written_at >= NOW - int((seconds + _COMMIT_SECONDS) * 1000))
     rows = await connection.execute(query)
     return {row.subject: Amount(row.files, row.bytes) for row in rows}
+
+
+async def load_use_of(connection: AsyncConnection, subject: str, day: int) -> Amount:
+    """What a recipient or address was offered on a day."""
+    columns = daily_usage.c
+    query = select(columns.files, columns.bytes).where(columns.day == day, columns.subject == subject)
+    row = (await connection.execute(query)).one_or_none()
+    return NOTHING if row is None else Amount(row.files, row.bytes)
 
 
 async def add_use(connection: AsyncConnection, use: Mapping[UseKey, Amount]) -> None:
