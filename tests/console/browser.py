@@ -108,7 +108,7 @@ class Browser:
         ]
         values |= {each.get("name"): each.get("value", "") for each in pressed}
         target = urljoin(self.page.address, form.get("action") or self.page.address)
-        path = target.removeprefix(ORIGIN)
+        path = target.removeprefix(ORIGIN).partition("#")[0]
         if form.method == "GET":
             return await self.open(f"{path.partition('?')[0]}?{urlencode(values)}")
         return await self._follow(await self.post(path, values), path)

@@ -93,7 +93,7 @@ async def test_a_recipient_is_changed(site: Site) -> None:
     assert "country : DE; level : a: b" in page.text
     page = await browser.open("/console/recipients/acme/edit")
     (form,) = page.document.xpath("//main//form")
-    assert dict(form.form_values())["properties"] == "country: DE\nlevel: a: b"
+    assert dict(form.form_values())["properties"].strip() == "country: DE\nlevel: a: b"
     page = await browser.submit("Save", comment="", allow_from="", properties="", token_lifetime="")
     assert "Networks all Properties none" in page.text
 
@@ -140,7 +140,7 @@ async def test_a_recipient_is_deleted(site: Site) -> None:
 async def test_recipients_are_searched(site: Site) -> None:
     browser = await site.logged_in()
     await browser.open("/console/recipients")
-    page = await browser.submit("Search", filter="BO")
+    page = await browser.submit("Search", filter="BOTH")
     assert "1 recipient that matches" in page.text
     page = await browser.submit("Search", filter="returns", state="revoked")
     assert "No recipients found." in page.text

@@ -9,11 +9,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from sluicegate._util.lazy import Lazy
+from sluicegate.access.explain.lookups import Lookups
+from sluicegate.access.grants import Grants
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.config import Settings
 from sluicegate.config.admin.console import ConsoleSettings
 from sluicegate.config.admin.settings import AdminSettings
 from sluicegate.console.endpoint import Guard, PageGroup, starlette_routes
+from sluicegate.console.inspector import Inspector
 from sluicegate.console.login.oidc import OidcLogin
 from sluicegate.console.login.pages import LoginPages
 from sluicegate.console.messages import Messages
@@ -22,6 +26,8 @@ from sluicegate.console.pages.recipient import RecipientPage
 from sluicegate.console.pages.recipient_access import RecipientAccessForms
 from sluicegate.console.pages.recipient_forms import RecipientForms
 from sluicegate.console.pages.recipients import RecipientsPage
+from sluicegate.console.pages.shares import SharePages
+from sluicegate.console.pages.table import TablePage
 from sluicegate.console.rendering import PREFIX, Addresses, Templates
 from sluicegate.console.responses import Pages
 from sluicegate.console.sessions.cookies import Cookies
@@ -30,9 +36,13 @@ from sluicegate.console.sessions.service import Sessions
 from sluicegate.console.stylesheet import StyleSheet
 from sluicegate.database import Store
 from sluicegate.http.responses import as_sluicegate_error
+from sluicegate.plugins import Instances
+from sluicegate.protocols.common.resolver import Resolver
+from sluicegate.protocols.delta_sharing.assets.resolver import AssetResolver
 from sluicegate.signing.keyring import KeyRing
 
 if TYPE_CHECKING:
+    from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
     from sluicegate.protocols.explain.explainer import Explainer
     from sluicegate.protocols.explain.who_can import WhoCan
 
@@ -51,6 +61,22 @@ class ConsoleParts(Protocol):
     @property
     def store(self) -> Store:
         """Its open database."""
+
+    @property
+    def grants(self) -> Grants:
+        """What recipients are granted."""
+
+    @property
+    def instances(self) -> Instances:
+        """Its catalogs and storage."""
+
+    @property
+    def resolver(self) -> Resolver:
+        """Finds shared tables."""
+
+    @property
+    def pipeline(self) -> Lazy[QueryPipeline]:
+        """Reads tables."""
 
     def explanations(self) -> tuple[Explainer, WhoCan]:
         """The services that explain the access of recipients."""
@@ -99,8 +125,11 @@ class Console:
         """The pages, grouped by what they show."""
         settings, store = self._gateway.settings, self._gateway.store
         warn_before = settings.recipients.warn_before
+        inspector = self._inspector()
         return (
             OverviewPage(self._admin, warn_before),
+            SharePages(self._admin, inspector),
+            TablePage(self._admin, store, inspector, *self._gateway.explanations()),
             RecipientsPage(self._admin, warn_before),
             RecipientForms(self._admin),
             RecipientAccessForms(self._admin, settings),
@@ -116,6 +145,16 @@ class Console:
             *LoginPages(self._guard, self._oidc(), label).routes(),
             *starlette_routes(pages, self._guard),
         ]
+
+    def _inspector(self) -> Inspector:
+        gateway = self._gateway
+        return Inspector(
+            Lookups(gateway.store),
+            gateway.resolver,
+            AssetResolver(gateway.grants, gateway.resolver, gateway.instances),
+            gateway.pipeline,
+            gateway.settings.authentication,
+        )
 
     def _oidc(self) -> OidcLogin | None:
         client = self._console.oidc
