@@ -98,7 +98,7 @@ class PageEndpoint:
     """
 
     def __init__(self, routes: Mapping[str, ConsoleRoute], guard: Guard) -> None:
-        self._routes = routes
+        self.routes = routes
         self._guard = guard
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -118,9 +118,9 @@ class PageEndpoint:
             return self._login(request)
         await count_request(request, session.admin)
         method = "GET" if request.method == "HEAD" else request.method
-        route = self._routes.get(method)
+        route = self.routes.get(method)
         if route is None:
-            raise MethodNotAllowed(", ".join(self._routes))
+            raise MethodNotAllowed(", ".join(self.routes))
         session.admin.check_role(route.role)
         if route.all_shares:
             session.admin.check_all_shares()

@@ -83,7 +83,7 @@ def _environment() -> Environment:
         "size": _size,
         "duration": format_duration,
         "sentence": sentence,
-        "exact": Markup.escape,  # for fields of forms, which send invisible characters back
+        "exact": exact,
     }
     return made
 
@@ -91,6 +91,17 @@ def _environment() -> Environment:
 def sentence(message: str) -> str:
     """A message as a sentence."""
     return f"{message[:1].upper()}{message[1:]}{'' if message.endswith(('.', '!', '?')) else '.'}"
+
+
+def exact(text: str) -> Markup:
+    """A text for a field of a form, which sends it back unchanged, also its invisible characters."""
+    escaped = str(Markup.escape(text))
+    if escaped.isprintable():
+        return Markup(escaped)  # noqa: S704 # it is escaped
+    coded = "".join(
+        each if each.isprintable() or each == "\n" else f"&#{ord(each)};" for each in escaped
+    )
+    return Markup(coded)  # noqa: S704 # it is escaped
 
 
 def _finalize(value: Any) -> Any:
