@@ -83,9 +83,19 @@ class Inspector:
             raise NotFound(f"there is no {kind} '{path.name}' in {path.share}.{path.schema}")
         return found
 
-    async def snapshot(self, admin: Principal, table: SharedTable) -> Snapshot:
-        """The newest snapshot of a table, regardless of how much of it is shared."""
-        return await (await self.pipeline.get()).viewer.latest(admin, table)
+    async def principal(self, recipient: str) -> Principal:
+        """A recipient as the sender of a request."""
+        known = await self.lookups.recipient(recipient)
+        return explain_sender(known, self.authentication, None, epoch_ms()).principal
+
+    async def snapshot(self, reader: Principal, table: SharedTable) -> Snapshot:
+        """The newest snapshot of a table, regardless of how much of it is shared.
+
+        Args:
+            reader: The recipient for whom a catalog vends the credentials to read it, if it does.
+            table: The table.
+        """
+        return await (await self.pipeline.get()).viewer.latest(reader, table)
 
     async def files_for(self, recipient: str, table: SharedTable, snapshot: Snapshot) -> FileSet:
         """The files of a snapshot that the partition filter of a table leaves for a recipient.
@@ -93,6 +103,5 @@ class Inspector:
         Raises:
             PermissionDenied: The recipient lacks a property of the filter.
         """
-        known = await self.lookups.recipient(recipient)
-        sender = explain_sender(known, self.authentication, None, epoch_ms())
-        return await visible(table, sender.principal, snapshot.metadata, snapshot.files)
+        principal = await self.principal(recipient)
+        return await visible(table, principal, snapshot.metadata, snapshot.files)

@@ -15,8 +15,7 @@ from sluicegate.console.rendering import Addresses, Templates
 from sluicegate.console.sessions.cookies import Cookies
 from sluicegate.console.sessions.forms import FIELD, FormTokens
 from sluicegate.console.sessions.service import Session
-from sluicegate.http.page_headers import page_headers
-from sluicegate.http.responses import error_response
+from sluicegate.http.responses import error_response, page_headers
 
 # With `no-referrer`, browsers would hide the origin of forms, which the gateway checks.
 HEADERS: Mapping[str, str] = page_headers(referrer="same-origin", img_src="'self'", script_src="'self'")

@@ -7,7 +7,7 @@ from html import escape
 from string import Template
 
 from sluicegate._util.clock import iso_utc
-from sluicegate.http.page_headers import page_headers
+from sluicegate.http.responses import page_headers
 
 STYLE_PATH = "activate/style.css"
 # Neither the address of the page, which contains the token, nor its content leaves it.

@@ -1,6 +1,6 @@
 """The login at an OIDC issuer: authorization code flow with PKCE, `state` and `nonce`.
 
-Source: OpenID Connect Core 1.0, section 3.1; RFC 7636 (PKCE); RFC 9207 (`iss`).
+Source: OpenID Connect Core 1.0, section 3.1; RFC 7636; RFC 9207.
 """
 
 from __future__ import annotations

@@ -112,10 +112,10 @@ class RecipientAccessForms:
         return self._shown(call, f"the credential {credential} was revoked")
 
     async def _check(self, call: ConsoleCall) -> None:
-        """Check that nobody has changed the access since the form was shown.
+        """Check that no one has changed the access since the form was shown.
 
         Raises:
-            PreconditionFailed: Somebody has, or the form was sent twice.
+            PreconditionFailed: Another administrator has, or the form was sent twice.
         """
         state = await self._access.state(call.admin, call.name("recipient"))
         if call.form.text("revision") != access_revision(state):

@@ -89,7 +89,10 @@ class TablePage:
             section(self._who_can.readers(path, kind=kind)),
             section(self._reads(path)),
         )
-        facts, files = await self._content(call, kind, found.value, recipient)
+        # Catalogs that vend credentials do so for recipients only.
+        reader = next(iter(filter(None, (recipient, *granted))), None)
+        snapshot = await section(self._snapshot(call, kind, found.value, reader))
+        facts, files = await self._content(snapshot, found.value, recipient)
         return call.page(
             "table.html",
             path=path,
@@ -105,19 +108,27 @@ class TablePage:
             recipient=recipient or "",
         )
 
+    async def _snapshot(
+        self, call: ConsoleCall, kind: NamedKind, table: SharedTable | None, reader: str | None
+    ) -> Snapshot | None:
+        """The newest snapshot of a table; `None` of other assets, and of what was not found."""
+        if kind != "table" or table is None:
+            return None
+        if reader is None:
+            return await self._inspector.snapshot(call.admin.principal, table)
+        return await self._inspector.snapshot(await self._inspector.principal(reader), table)
+
     async def _content(
-        self, call: ConsoleCall, kind: NamedKind, table: SharedTable | None, recipient: str | None
+        self, read: Section[Snapshot | None], table: SharedTable | None, recipient: str | None
     ) -> tuple[Section[TableFacts], Section[FileTotals]]:
         """The content of a table, and the part of it that a recipient sees."""
-        if kind != "table" or table is None:
-            return Section(), Section()
-        snapshot = await section(self._inspector.snapshot(call.admin.principal, table))
-        if snapshot.value is None:
-            return Section(problem=snapshot.problem), Section()
+        snapshot = read.value
+        if snapshot is None or table is None:
+            return Section(problem=read.problem), Section()
         files: Section[FileTotals] = Section()
         if recipient is not None:
-            files = await section(self._files(recipient, table, snapshot.value))
-        return await section(_facts(snapshot.value)), files
+            files = await section(self._files(recipient, table, snapshot))
+        return await section(_facts(snapshot)), files
 
     async def _files(self, recipient: str, table: SharedTable, snapshot: Snapshot) -> FileTotals:
         files = await self._inspector.files_for(recipient, table, snapshot)

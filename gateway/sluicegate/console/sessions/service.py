@@ -70,7 +70,7 @@ class Sessions:
         """Start a session of the administrator with a token, and return the value of its cookie.
 
         Raises:
-            Unauthenticated: No administrator has the token any more.
+            Unauthenticated: No administrator has this token.
         """
         async with self._store.append() as connection:
             query = select(admins).where(admins.c.digest == digest(token))
