@@ -26,7 +26,7 @@ from sluicegate.access.recipients.ending_warnings import ProfileWarnings
 from sluicegate.access.recipients.profile import ICEBERG_PATH
 from sluicegate.api import FormatType, LinkSigner, TableFormat
 from sluicegate.api.budget import TableLimits
-from sluicegate.api.errors import ConfigurationError, RateLimited, SluicegateError
+from sluicegate.api.errors import RateLimited, SluicegateError
 from sluicegate.config import Settings
 from sluicegate.config.limits import TableLimitSettings
 from sluicegate.database import Store
@@ -316,13 +316,8 @@ def _admin_api(
 def _console_routes(gateway: Gateway, admin: AdminApi | None) -> list[BaseRoute]:
     if gateway.settings.console is None or admin is None:
         return []
-    try:
-        from sluicegate.console.assembly import console_routes
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"console is set, but the Python module {error.name} is missing: "
-            "pip install 'sluicegate[console]', or remove console"
-        ) from error
+    from sluicegate.console.extra import console_routes
+
     return console_routes(gateway, admin)
 
 

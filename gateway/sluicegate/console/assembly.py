@@ -173,11 +173,3 @@ class Console:
             return await self._style.serve(request)
         except Exception as error:
             return self._pages.refusal(request, as_sluicegate_error(error), None)
-
-
-def console_routes(gateway: ConsoleParts, admin: AdminApi) -> list[BaseRoute]:
-    """The routes of the console of a gateway; none if it has no section `console`."""
-    settings = gateway.settings
-    if settings.admin is None or settings.console is None:
-        return []
-    return Console(gateway, admin, settings.admin, settings.console).routes()
