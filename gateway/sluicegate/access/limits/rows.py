@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import delete, select
 
@@ -11,9 +11,7 @@ from sluicegate.access.limits.daily_use import NOTHING, Amount, UseKey
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.clock import NOW
 from sluicegate.database.tables import daily_usage, recipients
-
-if TYPE_CHECKING:
-    from sqlalchemy.dialects import postgresql, sqlite
+from sluicegate.database.upserts import insert_into
 
 RETENTION_DAYS = 400
 _BATCH = 500
@@ -71,20 +69,9 @@ async def delete_old_use(connection: AsyncConnection, day: int) -> None:
 
 
 async def _upsert(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
-    statement = _insert(connection.dialect.name).values(written_at=NOW)
+    statement = insert_into(daily_usage, connection.dialect.name).values(written_at=NOW)
     columns = daily_usage.c
     added = {name: columns[name] + statement.excluded[name] for name in ("files", "bytes")}
     changed = added | {"written_at": NOW}
     keys = ["day", "subject"]
     await connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed), rows)
-
-
-def _insert(dialect: str) -> postgresql.Insert | sqlite.Insert:
-    """An insert in the database's own dialect. The modules of the other one are never loaded."""
-    if dialect == "postgresql":
-        from sqlalchemy.dialects import postgresql
-
-        return postgresql.insert(daily_usage)
-    from sqlalchemy.dialects import sqlite
-
-    return sqlite.insert(daily_usage)
