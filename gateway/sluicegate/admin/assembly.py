@@ -22,6 +22,8 @@ from sluicegate.admin.resources.ledger import LedgerResource
 from sluicegate.admin.resources.recipients import RecipientsResource
 from sluicegate.admin.resources.shares import SharesResource
 from sluicegate.admin.resources.tasks import TasksResource
+from sluicegate.admin.resources.usage import UsageResource
+from sluicegate.admin.services.usage import UsageReports
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.api import Catalog
 from sluicegate.config import Settings
@@ -71,6 +73,7 @@ class AdminApi:
             *CredentialsResource(self.recipient_access, self._settings.public_url).routes(),
             *CatalogsResource(self._catalogs, types, pages).routes(),
             *LedgerResource(self._store, pages).routes(),
+            *UsageResource(self.usage).routes(),
             *TasksResource(self._store, self._settings, pages).routes(),
             *AdminsResource(self.tokens).routes(),
         ]
@@ -103,6 +106,10 @@ class AdminApi:
     def recipient_access(self) -> RecipientAccess:
         """Reads and changes the credentials of recipients."""
         return RecipientAccess(self.editor, self._store, self._settings.recipients)
+
+    def usage(self) -> UsageReports:
+        """Reads usage."""
+        return UsageReports(self._store)
 
     async def _openapi(self, request: Request) -> Response:
         from sluicegate.admin.openapi import document

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, timedelta
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 UsageBy = Literal["day", "recipient", "share", "table"]
 USAGE_BY: tuple[UsageBy, ...] = get_args(UsageBy)
@@ -114,3 +114,25 @@ def parse_day(text: str) -> int:
     if day < 0:
         raise ValueError("the date is before 1970")
     return day
+
+
+def report_values(report: UsageReport) -> dict[str, Any]:
+    """A report as values for JSON."""
+    return {
+        "by": report.query.by,
+        "since": day_text(report.query.since),
+        "until": day_text(report.query.until),
+        "items": [_row_values(report.query.by, row) for row in report.rows],
+        "total": asdict(report.total),
+        "truncated": report.truncated,
+    }
+
+
+def _row_values(by: UsageBy, row: UsageRow) -> dict[str, Any]:
+    if row.day is not None:
+        named: dict[str, Any] = {"day": day_text(row.day)}
+    elif by == "table":
+        named = dict(zip(("share", "schema", "table"), row.names, strict=True)) | {"asset": row.asset}
+    else:
+        named = {by: row.names[0]}
+    return named | asdict(row.usage)

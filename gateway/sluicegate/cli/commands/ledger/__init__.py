@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from sluicegate._util.clock import epoch_ms, iso_utc, ms_of, parse_time
-from sluicegate._util.units import parse_duration
+from sluicegate._util.clock import epoch_ms, iso_utc
 from sluicegate.cli.completion import complete_names
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
+from sluicegate.cli.moments import MOMENT
 from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.tabular import columns
 
@@ -23,28 +22,6 @@ if TYPE_CHECKING:
 
 _HEADER = ("VENDED", "RECIPIENT", "ASSET", "NAME", "KIND", "EXPIRES", "ADDRESS", "REQUEST", "SCOPE")
 _TIMES = ("given_at", "issued_at", "expires_at")
-
-
-class MomentType(click.ParamType[int]):
-    """The type of options such as `2026-11-21T08:00:00Z`, or `24h` for 24 hours ago."""
-
-    name = "moment"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Parse a time into epoch milliseconds. A time without an offset is in UTC."""
-        try:
-            return max(epoch_ms() - parse_duration(value) * 1000, 0)
-        except ValueError:
-            pass
-        try:
-            return ms_of(parse_time(value, default=UTC))
-        except ValueError:
-            self.fail(
-                f"{value!r} is not a time: write 2026-11-21T08:00:00Z, or 24h for a day ago", param
-            )
-
-
-MOMENT = MomentType()
 
 
 def register(cli: click.Group) -> None:
