@@ -107,6 +107,7 @@ class AdminApi:
         """Reads and changes the credentials of recipients."""
         return RecipientAccess(self.editor, self._store, self._settings.recipients)
 
+    @cached_property
     def usage(self) -> UsageReports:
         """Reads usage."""
         return UsageReports(self._store)

@@ -28,6 +28,7 @@ from sluicegate.console.pages.recipient_forms import RecipientForms
 from sluicegate.console.pages.recipients import RecipientsPage
 from sluicegate.console.pages.shares import SharePages
 from sluicegate.console.pages.table import TablePage
+from sluicegate.console.pages.usage import UsagePage
 from sluicegate.console.rendering import PREFIX, Addresses, Templates
 from sluicegate.console.responses import Pages
 from sluicegate.console.sessions.cookies import Cookies
@@ -134,6 +135,7 @@ class Console:
             RecipientForms(self._admin),
             RecipientAccessForms(self._admin, settings),
             RecipientPage(self._admin, store, settings),
+            UsagePage(self._admin),
         )
 
     def routes(self) -> list[BaseRoute]:

@@ -32,4 +32,5 @@ ENTRIES: Sequence[Entry] = (
     Entry("", "Overview"),
     Entry("shares", "Shares"),
     Entry("recipients", "Recipients"),
+    Entry("usage", "Usage"),
 )
