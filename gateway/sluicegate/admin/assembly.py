@@ -23,6 +23,7 @@ from sluicegate.admin.resources.recipients import RecipientsResource
 from sluicegate.admin.resources.shares import SharesResource
 from sluicegate.admin.resources.tasks import TasksResource
 from sluicegate.admin.resources.usage import UsageResource
+from sluicegate.admin.services.tasks import Tasks
 from sluicegate.admin.services.usage import UsageReports
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.api import Catalog
@@ -74,7 +75,7 @@ class AdminApi:
             *CatalogsResource(self._catalogs, types, pages).routes(),
             *LedgerResource(self._store, pages).routes(),
             *UsageResource(self.usage).routes(),
-            *TasksResource(self._store, self._settings, pages).routes(),
+            *TasksResource(self.tasks, pages).routes(),
             *AdminsResource(self.tokens).routes(),
         ]
 
@@ -111,6 +112,11 @@ class AdminApi:
     def usage(self) -> UsageReports:
         """Reads usage."""
         return UsageReports(self._store)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """Finds tasks, and provides their queue."""
+        return Tasks(self._store, self._settings)
 
     async def _openapi(self, request: Request) -> Response:
         from sluicegate.admin.openapi import document

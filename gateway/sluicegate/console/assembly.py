@@ -28,13 +28,14 @@ from sluicegate.console.pages.recipient_forms import RecipientForms
 from sluicegate.console.pages.recipients import RecipientsPage
 from sluicegate.console.pages.shares import SharePages
 from sluicegate.console.pages.table import TablePage
+from sluicegate.console.pages.tasks import TasksPages
 from sluicegate.console.pages.usage import UsagePage
 from sluicegate.console.rendering import PREFIX, Addresses, Templates
 from sluicegate.console.responses import Pages
 from sluicegate.console.sessions.cookies import Cookies
 from sluicegate.console.sessions.forms import FormTokens
 from sluicegate.console.sessions.service import Sessions
-from sluicegate.console.stylesheet import StyleSheet
+from sluicegate.console.static_files import StaticFiles
 from sluicegate.database import Store
 from sluicegate.http.responses import as_sluicegate_error
 from sluicegate.plugins import Instances
@@ -105,12 +106,12 @@ class Console:
         self._section = section
         self._console = console
         self._public_url = gateway.settings.public_url
-        self._style = StyleSheet()
+        self._files = StaticFiles()
         keys = gateway.keys
         addresses = Addresses(self._public_url)
         self._pages = Pages(
             addresses,
-            Templates(addresses, self._style),
+            Templates(addresses, self._files),
             Cookies(self._public_url),
             FormTokens(keys.derive("console forms")),
             Messages(keys.derive("console messages")),
@@ -136,6 +137,7 @@ class Console:
             RecipientAccessForms(self._admin, settings),
             RecipientPage(self._admin, store, settings),
             UsagePage(self._admin),
+            TasksPages(self._admin),
         )
 
     def routes(self) -> list[BaseRoute]:
@@ -143,7 +145,7 @@ class Console:
         label = "" if self._console.oidc is None else self._console.oidc.label
         pages = [route for group in self.groups() for route in group.routes()]
         return [
-            Route(f"{PREFIX}/static/{{hash}}/style.css", self._styled, methods=["GET"]),
+            Route(f"{PREFIX}/static/{{hash}}/{{file}}", self._static, methods=["GET"]),
             *LoginPages(self._guard, self._oidc(), label).routes(),
             *starlette_routes(pages, self._guard),
         ]
@@ -170,8 +172,8 @@ class Console:
             f"{self._public_url.rstrip('/')}{PREFIX}/login/callback",
         )
 
-    async def _styled(self, request: Request) -> Response:
+    async def _static(self, request: Request) -> Response:
         try:
-            return await self._style.serve(request)
+            return await self._files.serve(request)
         except Exception as error:
             return self._pages.refusal(request, as_sluicegate_error(error), None)

@@ -33,4 +33,5 @@ ENTRIES: Sequence[Entry] = (
     Entry("shares", "Shares"),
     Entry("recipients", "Recipients"),
     Entry("usage", "Usage"),
+    Entry("tasks", "Tasks", all_shares=True),
 )

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from sluicegate._util.clock import iso_utc
 from sluicegate._util.printable import printable
 from sluicegate._util.units import format_duration
-from sluicegate.console.stylesheet import StyleSheet
+from sluicegate.console.static_files import StaticFiles
 
 PREFIX = "/console"
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
@@ -51,12 +51,16 @@ class Templates:
 
     Args:
         addresses: Addresses of pages.
-        style: The style sheet.
+        files: The style sheet and the script.
     """
 
-    def __init__(self, addresses: Addresses, style: StyleSheet) -> None:
+    def __init__(self, addresses: Addresses, files: StaticFiles) -> None:
         self._environment = _environment()
-        self._shared = {"url": addresses.of, "style": addresses.of("static", *style.names)}
+        self._shared = {
+            "url": addresses.of,
+            "style": addresses.of("static", *files.names("style.css")),
+            "script": addresses.of("static", *files.names("live.js")),
+        }
 
     def render(self, template: str, values: Mapping[str, Any]) -> str:
         """A page.

@@ -18,13 +18,16 @@ from sluicegate.console.sessions.service import Session
 from sluicegate.http.responses import error_response, page_headers
 
 # With `no-referrer`, browsers would hide the origin of forms, which the gateway checks.
-HEADERS: Mapping[str, str] = page_headers(referrer="same-origin", img_src="'self'", script_src="'self'")
+HEADERS: Mapping[str, str] = page_headers(
+    referrer="same-origin", connect_src="'self'", img_src="'self'", script_src="'self'"
+)
 _TITLES = {
     400: "The input is not valid",
     401: "Log in again",
     403: "Not allowed",
     404: "Not found",
     405: "Not possible",
+    409: "Not possible now",
     412: "Changed in the meantime",
     413: "Too much input",
     429: "Too many requests",
