@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,8 +30,12 @@ async def read_usage(connection: AsyncConnection, query: UsageQuery) -> UsageRep
         connection: A transaction.
         query: Selects the usage.
     """
-    usage = _usage(query, await first_open_day(connection))
-    conditions = await _conditions(connection, usage, query)
+    first_open = await first_open_day(connection) or 0
+    usage = _usage(query, first_open, _names(query))
+    conditions = [
+        usage.c[column].in_(await _spellings(connection, query, first_open, column, keys))
+        for column, keys in _wanted_names(query)
+    ]
     totals = await connection.execute(select(*_sums(usage)).where(*conditions))
     keys = [usage.c[name] for name in (*_GROUPED[query.by], *(["day"] if query.by == "day" else []))]
     largest = [func.sum(usage.c.responses).desc(), *keys]
@@ -53,8 +57,8 @@ async def read_usage(connection: AsyncConnection, query: UsageQuery) -> UsageRep
     return UsageReport(query, tuple(rows), _amounts(totals.one()), truncated)
 
 
-def _usage(query: UsageQuery, first_open: int | None) -> Subquery:
-    """The summaries that have the names of a query, and the entries of days without summaries."""
+def _names(query: UsageQuery) -> set[str]:
+    """The names that a query needs."""
     names = {*_GROUPED[query.by]}
     if query.recipient is not None:
         names.add("recipient")
@@ -62,42 +66,42 @@ def _usage(query: UsageQuery, first_open: int | None) -> Subquery:
         names.add("share")
     if query.table is not None:
         names |= {"share", "schema", "table"}
-    open_day = 0 if first_open is None else first_open
+    return names
+
+
+def _usage(query: UsageQuery, first_open: int, names: set[str]) -> Subquery:
+    """The smallest summaries with these names, and the entries of days without summaries."""
     summaries = select(*(ledger_days.c[name] for name in ("day", *NAMES, *AMOUNTS))).where(
         ledger_days.c.grouping == smallest_grouping(names),
         ledger_days.c.day >= query.since,
         ledger_days.c.day <= query.until,
     )
-    entries = entries_as_usage(max(query.since, open_day), query.until + 1)
+    entries = entries_as_usage(max(query.since, first_open), query.until + 1)
     return union_all(summaries, entries).subquery("usage")
 
 
-async def _conditions(
-    connection: AsyncConnection, usage: Subquery, query: UsageQuery
-) -> list[ColumnElement[bool]]:
-    wanted: dict[str, str] = {}
+def _wanted_names(query: UsageQuery) -> Iterator[tuple[str, set[str]]]:
+    """The columns with the casefolded names of which one is wanted."""
     if query.recipient is not None:
-        wanted["recipient"] = query.recipient
+        yield "recipient", {name_key(query.recipient)}
     if query.share is not None:
-        wanted["share"] = query.share
-    # Neither schemas nor tables have periods in their names; shares may.
-    parts = reversed(query.table.rsplit(".", 2)) if query.table is not None else ()
-    named = dict(zip(("table", "schema", "share"), parts, strict=False))
-    found = [
-        await _spelled(connection, usage, column, {name_key(name)})
-        for column, name in [*wanted.items(), *named.items()]
-    ]
+        yield "share", {name_key(query.share)}
     if query.shares is not None:
-        found.append(await _spelled(connection, usage, "share", {*query.shares}))
-    return found
+        yield "share", {*query.shares}
+    if query.table is not None:
+        # Neither schemas nor tables have periods in their names; shares may.
+        parts = reversed(query.table.rsplit(".", 2))
+        for column, part in zip(("table", "schema", "share"), parts, strict=False):
+            yield column, {name_key(part)}
 
 
-async def _spelled(
-    connection: AsyncConnection, usage: Subquery, column: str, keys: set[str]
-) -> ColumnElement[bool]:
-    """The rows with these casefolded names. The functions of SQLite fold only ASCII."""
-    spellings = await connection.scalars(select(usage.c[column]).distinct())
-    return usage.c[column].in_([each for each in spellings if name_key(each) in keys])
+async def _spellings(
+    connection: AsyncConnection, query: UsageQuery, first_open: int, column: str, keys: set[str]
+) -> list[str]:
+    """The names with these casefolded forms. The functions of SQLite fold only ASCII."""
+    usage = _usage(query, first_open, {column})
+    names = await connection.scalars(select(usage.c[column]).distinct())
+    return [name for name in names if name_key(name) in keys]
 
 
 async def _with_bytes(
