@@ -13,12 +13,6 @@ from sluicegate.delegation.queue.tasks import TaskQueue
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-@pytest.fixture
-def database_url(sqlite_url: str) -> str:
-    """One kind of database is enough: `tests/delegation` uses both."""
-    return sqlite_url
-
-
 async def submit(site: Site, table: str = "orders") -> TaskRecord:
     """A task that waits for a worker."""
     queue = TaskQueue(site.gateway.store, PayloadCipher.of(site.gateway.settings))

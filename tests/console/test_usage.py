@@ -19,12 +19,6 @@ NOW = int(time.time() * 1000)
 HOSTILE = "<script>alert(1)</script>\u202e'\""
 
 
-@pytest.fixture
-def database_url(sqlite_url: str) -> str:
-    """One kind of database is enough: `tests/vending/test_usage.py` uses both."""
-    return sqlite_url
-
-
 async def offer(site: Site, **changed: Any) -> None:
     """Write an entry of the ledger."""
     values = {

@@ -23,6 +23,7 @@ from sluicegate.admin.resources.recipients import RecipientsResource
 from sluicegate.admin.resources.shares import SharesResource
 from sluicegate.admin.resources.tasks import TasksResource
 from sluicegate.admin.resources.usage import UsageResource
+from sluicegate.admin.services.browsing import CatalogBrowser
 from sluicegate.admin.services.tasks import Tasks
 from sluicegate.admin.services.usage import UsageReports
 from sluicegate.admin.tokens import AdminTokens
@@ -64,15 +65,13 @@ class AdminApi:
     @cached_property
     def operations(self) -> Sequence[AdminRoute]:
         """All routes except that of the OpenAPI document, which needs no token."""
-        pages = TokenSigner(self._keys.derive(_PAGES), self._settings.sharing.page_token_lifetime)
-        editor = self.editor
-        types = {name: section.type for name, section in self._settings.catalogs.items()}
+        pages, editor = self.pages, self.editor
         return [
             *ApplyResource(editor).routes(),
             *SharesResource(editor, pages).routes(),
             *RecipientsResource(editor, pages).routes(),
             *CredentialsResource(self.recipient_access, self._settings.public_url).routes(),
-            *CatalogsResource(self._catalogs, types, pages).routes(),
+            *CatalogsResource(self.browser, pages).routes(),
             *LedgerResource(self._store, pages).routes(),
             *UsageResource(self.usage).routes(),
             *TasksResource(self.tasks, pages).routes(),
@@ -107,6 +106,17 @@ class AdminApi:
     def recipient_access(self) -> RecipientAccess:
         """Reads and changes the credentials of recipients."""
         return RecipientAccess(self.editor, self._store, self._settings.recipients)
+
+    @cached_property
+    def pages(self) -> TokenSigner:
+        """Signs page tokens."""
+        return TokenSigner(self._keys.derive(_PAGES), self._settings.sharing.page_token_lifetime)
+
+    @cached_property
+    def browser(self) -> CatalogBrowser:
+        """Browses the catalogs."""
+        types = {name: section.type for name, section in self._settings.catalogs.items()}
+        return CatalogBrowser(self._catalogs, types)
 
     @cached_property
     def usage(self) -> UsageReports:

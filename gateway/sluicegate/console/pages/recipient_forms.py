@@ -79,7 +79,7 @@ class RecipientForms:
             "allow_from": form.text("allow_from").split(),
         }
         if "properties" in form:
-            changed["properties"] = _properties(form.text("properties"))
+            changed["properties"] = property_values(form.text("properties"))
 
         def change(content: Content | None) -> Content:
             if content is None:
@@ -169,11 +169,11 @@ def _lines(properties: dict[str, str]) -> str | None:
     """Properties as lines `name: value`; `None` if lines cannot express them."""
     lines = [f"{name}{_SEPARATOR}{value}" for name, value in properties.items()]
     text = "\n".join(lines)
-    return text if _properties(text) == properties else None
+    return text if property_values(text) == properties else None
 
 
-def _properties(text: str) -> dict[str, str]:
-    """The properties of lines.
+def property_values(text: str) -> dict[str, str]:
+    """The properties in lines `name: value`.
 
     Raises:
         InvalidRequest: A line is not `name: value`.

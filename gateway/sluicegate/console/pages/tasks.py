@@ -81,14 +81,28 @@ class TasksPages:
         return {"task": task_values(task), "versions": newest, "left_out": left_out}
 
     async def _confirm_cancel(self, call: ConsoleCall) -> Response:
-        return await self._confirm(call, "cancel")
+        return await self._confirm(
+            call,
+            "Cancel",
+            "If no worker has the task, it ends at once. Otherwise, its worker stops at its next "
+            "heartbeat. What is done already is not undone.",
+        )
 
     async def _confirm_retry(self, call: ConsoleCall) -> Response:
-        return await self._confirm(call, "retry")
+        return await self._confirm(
+            call, "Retry", "The task begins with attempt 1. Finished stages are not repeated."
+        )
 
-    async def _confirm(self, call: ConsoleCall, action: str) -> Response:
+    async def _confirm(self, call: ConsoleCall, action: str, effect: str) -> Response:
         task = await self._tasks.queue.get(call.name("task"))
-        return call.page("task_confirm.html", task=task_values(task), action=action)
+        return call.page(
+            "confirm.html",
+            heading=f"{action} the task?",
+            lines=[f"{task.operation} of {task.table} is {task.status}.", effect],
+            button=f"{action} the task",
+            revision="",
+            back=call.url("tasks", task.id),
+        )
 
     async def _cancel(self, call: ConsoleCall) -> Response:
         task = await self._tasks.queue.cancel(call.name("task"))
