@@ -36,6 +36,8 @@ from sluicegate.console.sessions.cookies import Cookies
 from sluicegate.console.sessions.forms import FormTokens
 from sluicegate.console.sessions.service import Sessions
 from sluicegate.console.static_files import StaticFiles
+from sluicegate.console.wizard.choosing import ChoosingPages
+from sluicegate.console.wizard.steps import SharingSteps
 from sluicegate.database import Store
 from sluicegate.http.responses import as_sluicegate_error
 from sluicegate.plugins import Instances
@@ -138,6 +140,8 @@ class Console:
             RecipientPage(self._admin, store, settings),
             UsagePage(self._admin),
             TasksPages(self._admin),
+            ChoosingPages(self._admin),
+            SharingSteps(self._admin, settings),
         )
 
     def routes(self) -> list[BaseRoute]:

@@ -32,6 +32,7 @@ ENTRIES: Sequence[Entry] = (
     Entry("", "Overview"),
     Entry("shares", "Shares"),
     Entry("recipients", "Recipients"),
+    Entry("share-table", "Share a table", role="admin"),
     Entry("usage", "Usage"),
     Entry("tasks", "Tasks", all_shares=True),
 )
