@@ -16,6 +16,7 @@ from sluicegate.access.limits.rows import add_use
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.database import Store
 from sluicegate.database.tables import ledger, ledger_days
+from sluicegate.vending import Ledger
 from sluicegate.vending.usage.models import (
     DAY_MS,
     USAGE_BY,
@@ -227,6 +228,19 @@ async def test_bytes_are_those_that_limits_count(store: Store) -> None:
     # A limit counts all shares of a recipient, so its bytes say nothing about one of them.
     of_share = await usage(store, UsageQuery("recipient", TODAY - 29, TODAY, share="sales"))
     assert [row.usage.bytes for row in of_share.rows] == [None, None]
+
+
+async def test_a_gateway_summarizes_days_while_it_writes_the_ledger(store: Store) -> None:
+    await write(store, [entry(1, TODAY - 5), entry(2, TODAY)])
+    writer = Ledger(store, retention=30 * 86_400, now=lambda: NOW)
+    async with asyncio.timeout(30), writer.writing():
+        while await _open_day(store) != TODAY - 1:  # noqa: ASYNC110  (the database tells nobody)
+            await asyncio.sleep(0.05)
+
+
+async def _open_day(store: Store) -> int | None:
+    async with store.read() as connection:
+        return await first_open_day(connection)
 
 
 def test_days_are_read_as_they_are_written() -> None:
