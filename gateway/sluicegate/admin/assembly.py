@@ -16,6 +16,7 @@ from sluicegate.admin.endpoint import PREFIX, AdminRoute, starlette_routes
 from sluicegate.admin.recipient_access import RecipientAccess
 from sluicegate.admin.resources.admins import AdminsResource
 from sluicegate.admin.resources.applying import ApplyResource
+from sluicegate.admin.resources.audit import AuditResource
 from sluicegate.admin.resources.catalogs import CatalogsResource
 from sluicegate.admin.resources.credentials import CredentialsResource
 from sluicegate.admin.resources.ledger import LedgerResource
@@ -74,6 +75,7 @@ class AdminApi:
             *CatalogsResource(self.browser, pages).routes(),
             *LedgerResource(self._store, pages).routes(),
             *UsageResource(self.usage).routes(),
+            *AuditResource(self._settings, self._keys, self._store, pages).routes(),
             *TasksResource(self.tasks, pages).routes(),
             *AdminsResource(self.tokens).routes(),
         ]

@@ -1,7 +1,10 @@
-"""Schemas of the responses about catalogs, the ledger, and tasks."""
+"""Schemas of the responses about catalogs, the ledger, the audit log, and tasks."""
 
 from __future__ import annotations
 
+from typing import get_args
+
+from sluicegate.audit.records import ActorKind, Outcome
 from sluicegate.protocols.openapi.schemas import (
     Schema,
     choice,
@@ -15,6 +18,17 @@ from sluicegate.protocols.openapi.schemas import (
 )
 from sluicegate.vending.entries import KINDS
 from sluicegate.vending.usage.models import USAGE_BY
+
+_OF_RECORDS = {
+    "request_id": "Id of the request.",
+    "actor": "Name of the sender.",
+    "actor_id": "Id of the sender.",
+    "method": "How the sender authenticated.",
+    "address": "IP address of the sender.",
+    "resource": "Name of what was requested.",
+    "share": "Name of the share that contains it.",
+    "rule": "What decided.",
+}
 
 
 def operations() -> dict[str, Schema]:
@@ -63,6 +77,30 @@ def operations() -> dict[str, Schema]:
                 "truncated": flag("Whether items were left out."),
             },
         ),
+        "Audit": listing(
+            record(
+                "A decision, without secrets.",
+                {
+                    "seq": whole("Its number in the hash chain."),
+                    "at": instant("When it was made."),
+                    "actor_kind": choice("What kind of sender the request had.", *get_args(ActorKind)),
+                    "action": text("The operation."),
+                    "outcome": choice("The decision.", *get_args(Outcome)),
+                    "issued": mapping({}, "What was issued: kind, files, expiry."),
+                    "changes": many(text("A line."), "What was changed."),
+                    "mac": text("Its MAC in the hash chain, hexadecimal."),
+                },
+                {name: or_null("string", about) for name, about in _OF_RECORDS.items()}
+                | {"status": or_null("integer", "Status of the response.")},
+            )
+        ),
+        "AuditHead": record(
+            "Where the hash chain of the audit log starts and ends, each as `SEQ:MAC`.",
+            {
+                "head": text("The last record. Pass it to `sluicegate audit verify --expect`."),
+                "checkpoint": text("The last record that was deleted because of its age."),
+            },
+        ),
         "Tasks": listing({"$ref": "#/components/schemas/Task"}),
         "Task": record(
             "A task of the delegation service, without secrets.",
@@ -80,6 +118,11 @@ def operations() -> dict[str, Schema]:
             },
         ),
     }
+
+
+def or_null(kind: str, description: str) -> Schema:
+    """A value of this kind, or null."""
+    return {"type": [kind, "null"], "description": description}
 
 
 def listing(items: Schema, more: dict[str, Schema] | None = None) -> Schema:

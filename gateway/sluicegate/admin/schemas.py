@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sluicegate.admin.operation_schemas import listing as _listing
 from sluicegate.admin.operation_schemas import operations
+from sluicegate.admin.operation_schemas import or_null as _or_null
 from sluicegate.protocols.openapi.schemas import (
     Schema,
     choice,
@@ -156,7 +157,3 @@ def _shares() -> Schema:
         "items": {"type": "string"},
         "description": "The only shares that it manages; null for all.",
     }
-
-
-def _or_null(kind: str, description: str) -> Schema:
-    return {"type": [kind, "null"], "description": description}

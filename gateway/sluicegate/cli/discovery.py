@@ -14,6 +14,7 @@ MODULES = (
     "access",
     "admin",
     "apply",
+    "audit",
     "completion",
     "config",
     "database",

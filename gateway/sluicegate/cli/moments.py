@@ -1,4 +1,4 @@
-"""The type of command-line options that take a time."""
+"""The type of options that are times, or durations before now."""
 
 from __future__ import annotations
 
@@ -30,3 +30,4 @@ class MomentType(click.ParamType[int]):
 
 
 MOMENT = MomentType()
+"""Times as epoch milliseconds."""

@@ -18,6 +18,7 @@ from pydantic import (
 from sluicegate._util.units import ByteSize, Duration
 from sluicegate.config.admin.console import ConsoleSettings
 from sluicegate.config.admin.settings import AdminSettings
+from sluicegate.config.audit.settings import AuditSection, AuditSettings
 from sluicegate.config.authentication import AuthenticationSettings
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.config.limits import LimitSettings
@@ -255,6 +256,11 @@ class Settings(SettingsModel):
     limits: LimitSettings = Field(
         default=LimitSettings(),
         description="Limits of request bodies, of tables' metadata, of recipients, and of addresses.",
+    )
+    audit: AuditSection = Field(
+        default=AuditSettings(),
+        description="The audit log of all decisions, or only its mode: `required`, `best_effort` or "
+        "`off`.",
     )
     delegation: DelegationSettings = Field(
         default=DelegationSettings(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, event
@@ -72,22 +73,29 @@ def _begin_sqlite(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes") else "BEGIN")
 
 
+async def connect_postgresql(database: DatabaseUrl) -> AsyncpgConnection:
+    """Connect to PostgreSQL without SQLAlchemy.
+
+    Raises:
+        ConnectionError: The server refuses. The message doesn't contain the password.
+        OSError: The server does not respond.
+    """
+    import asyncpg
+
+    try:
+        # The driver parses the URL itself, so all parameters of libpq (sslmode, …) are supported.
+        return await asyncpg.connect(database.target, timeout=_CONNECT_TIMEOUT)
+    except asyncpg.PostgresError as error:
+        raise ConnectionError(str(error)) from None
+    except (asyncpg.InterfaceError, ValueError):
+        # The driver's message may repeat the URL, which can contain the password.
+        raise ConnectionError("its URL is malformed") from None
+
+
 def _postgresql(database: DatabaseUrl) -> AsyncEngine:
-    async def connect() -> AsyncpgConnection:
-        import asyncpg
-
-        try:
-            # The driver parses the URL itself, so all parameters of libpq (sslmode, …) are supported.
-            return await asyncpg.connect(database.target, timeout=_CONNECT_TIMEOUT)
-        except asyncpg.PostgresError as error:
-            raise ConnectionError(str(error)) from None
-        except (asyncpg.InterfaceError, ValueError):
-            # The driver's message may repeat the URL, which can contain the password.
-            raise ConnectionError("its URL is malformed") from None
-
     return create_async_engine(
         "postgresql+asyncpg://",
-        async_creator=connect,
+        async_creator=partial(connect_postgresql, database),
         hide_parameters=True,
         pool_pre_ping=True,
         **_POOL,

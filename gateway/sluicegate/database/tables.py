@@ -224,3 +224,30 @@ iceberg_field_ids = Table(
     Column("gone_at", BigInteger),
 )
 """Ids of fields that have none in their table. `gone_at` is the first version without the field."""
+
+audit_blocks = Table(
+    "audit_blocks",
+    metadata,
+    Column("first_seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("count", Integer, nullable=False),
+    Column("first_at", BigInteger, nullable=False),
+    Column("last_at", BigInteger, nullable=False, index=True),
+    Column("mac", LargeBinary, nullable=False),
+    Column("records", LargeBinary, nullable=False),
+)
+"""Records of the audit log that were written together: their lines, which can be compressed.
+
+`first_at` and `last_at` are the smallest and largest time in the block, `mac` is that of its last line.
+"""
+
+audit_head = Table(
+    "audit_head",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("mac", LargeBinary, nullable=False),
+    Column("checkpoint_seq", BigInteger, nullable=False),
+    Column("checkpoint_mac", LargeBinary, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
+)
+"""One row, which writers lock: the last line of the audit log, and the last one that was deleted."""

@@ -13,6 +13,7 @@ from sluicegate.telemetry.silence import is_silent
 
 CounterName = Literal[
     "sluicegate.answers",
+    "sluicegate.audit.records",
     "sluicegate.catalog.requests",
     "sluicegate.credentials.issued",
     "sluicegate.files.signed",
@@ -22,6 +23,7 @@ CounterName = Literal[
 ]
 GaugeName = Literal[
     "sluicegate.answers.memory",
+    "sluicegate.audit.waiting",
     "sluicegate.profiles.ending",
     "sluicegate.tasks.waiting",
     "sluicegate.tasks.oldest",
@@ -31,6 +33,10 @@ _COUNTERS: dict[CounterName, tuple[str, str]] = {
     "sluicegate.answers": (
         "{answer}",
         "Answers to queries while they are cached, by outcome: made or reused.",
+    ),
+    "sluicegate.audit.records": (
+        "{record}",
+        "Records of the audit log, by sink and outcome: written, or failed if refused or lost.",
     ),
     "sluicegate.catalog.requests": (
         "{request}",
@@ -50,6 +56,7 @@ _COUNTERS: dict[CounterName, tuple[str, str]] = {
 }
 _GAUGES: dict[GaugeName, tuple[str, str]] = {
     "sluicegate.answers.memory": ("By", "Memory for cached answers to queries."),
+    "sluicegate.audit.waiting": ("{record}", "Records that wait to be written, by sink."),
     "sluicegate.profiles.ending": ("{recipient}", "Recipients whose last valid profile ends soon."),
     "sluicegate.tasks.waiting": ("{task}", "Delegated tasks that are due, by operation."),
     "sluicegate.tasks.oldest": ("s", "Time since the oldest delegated task became due, by operation."),
@@ -74,6 +81,7 @@ class Instruments:
     active_requests: UpDownCounter
     response_bytes: Histogram
     task_seconds: Histogram
+    audit_seconds: Histogram
     gauges: dict[GaugeName, Gauge]
     meter: Meter
     of_plugins: dict[str, Counter] = field(default_factory=dict)
@@ -119,6 +127,12 @@ def enable(meter: Meter) -> None:
             description="Duration of attempts at delegated tasks, by operation and outcome.",
             explicit_bucket_boundaries_advisory=_TASK_SECONDS,
         ),
+        audit_seconds=meter.create_histogram(
+            "sluicegate.audit.write.duration",
+            unit="s",
+            description="Duration of writes to the audit log, each of many records, by sink.",
+            explicit_bucket_boundaries_advisory=_STEP_SECONDS,
+        ),
         gauges={
             name: meter.create_gauge(name, unit=unit, description=description)
             for name, (unit, description) in _GAUGES.items()
@@ -163,6 +177,24 @@ def measure_attempt(seconds: float, operation: str, outcome: str) -> None:
         labels = {"operation": operation, "outcome": outcome}
         _instruments.counters["sluicegate.tasks.attempts"].add(1, labels)
         _instruments.task_seconds.record(seconds, labels)
+
+
+def measure_audit(sink: str, records: int, seconds: float | None, *, waiting: int) -> None:
+    """Record a write to the audit log.
+
+    Args:
+        sink: Name of the sink.
+        records: Number of records.
+        seconds: Duration of the write, or `None` if they could not be written.
+        waiting: Number of records that wait for the next write.
+    """
+    if _instruments is None:
+        return
+    outcome = "failed" if seconds is None else "written"
+    _instruments.counters["sluicegate.audit.records"].add(records, {"sink": sink, "outcome": outcome})
+    _instruments.gauges["sluicegate.audit.waiting"].set(waiting, {"sink": sink})
+    if seconds is not None:
+        _instruments.audit_seconds.record(seconds, {"sink": sink})
 
 
 def gauge(name: GaugeName, value: float, **attributes: AttributeValue) -> None:
