@@ -21,6 +21,7 @@ from sluicegate.console.inspector import Inspector
 from sluicegate.console.login.oidc import OidcLogin
 from sluicegate.console.login.pages import LoginPages
 from sluicegate.console.messages import Messages
+from sluicegate.console.pages.audit import AuditPages
 from sluicegate.console.pages.overview import OverviewPage
 from sluicegate.console.pages.recipient import RecipientPage
 from sluicegate.console.pages.recipient_access import RecipientAccessForms
@@ -140,6 +141,7 @@ class Console:
             RecipientPage(self._admin, store, settings),
             UsagePage(self._admin),
             TasksPages(self._admin),
+            AuditPages(store, settings),
             ChoosingPages(self._admin),
             SharingSteps(self._admin, settings),
         )

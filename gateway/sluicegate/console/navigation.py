@@ -35,4 +35,5 @@ ENTRIES: Sequence[Entry] = (
     Entry("share-table", "Share a table", role="admin"),
     Entry("usage", "Usage"),
     Entry("tasks", "Tasks", all_shares=True),
+    Entry("audit", "Audit", role="admin"),
 )
