@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -129,14 +130,15 @@ async def test_the_page_of_a_recipient_leads_to_its_refusals(site: Site) -> None
     ("audit", "message"),
     [
         ("off", "The audit log is off"),
-        ({"sinks": [{"type": "events"}]}, "has no sink of the type database"),
+        ("file", "has no sink of the type database"),
     ],
 )
 async def test_the_page_says_how_to_record_decisions(
-    database_url: str, audit: Any, message: str
+    database_url: str, tmp_path: Path, audit: str, message: str
 ) -> None:
+    section = {"sinks": [{"type": "file", "path": f"{tmp_path}/audit"}]} if audit == "file" else audit
     async with AsyncExitStack() as stack:
-        configured = settings(database_url, audit=audit)
+        configured = settings(database_url, audit=section)
         site = Site(await stack.enter_async_context(Gateway.running(configured)))
         browser = await site.logged_in("admin")
         assert message in (await browser.open("/console/audit")).text
