@@ -15,8 +15,8 @@ from sluicegate._util.tasks import cancel_all
 from sluicegate.api.errors import Unavailable
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.statements.upserts import insert_into
 from sluicegate.database.tables import ledger
-from sluicegate.database.upserts import insert_into
 from sluicegate.vending.entries import LedgerEntry
 from sluicegate.vending.usage.summaries import summarize_days
 

@@ -9,9 +9,9 @@ from sqlalchemy import delete, select
 
 from sluicegate.access.limits.daily_use import NOTHING, Amount, UseKey
 from sluicegate.database.async_engine import AsyncConnection
-from sluicegate.database.clock import NOW
+from sluicegate.database.statements.clock import NOW
+from sluicegate.database.statements.upserts import insert_into
 from sluicegate.database.tables import daily_usage, recipients
-from sluicegate.database.upserts import insert_into
 
 RETENTION_DAYS = 400
 _BATCH = 500

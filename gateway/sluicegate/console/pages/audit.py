@@ -14,7 +14,7 @@ from sluicegate.admin.services.audit import AUDIT_FILTERS, audit_query
 from sluicegate.api.errors import NotFound
 from sluicegate.audit.records import Outcome
 from sluicegate.config import Settings
-from sluicegate.config.audit import DatabaseSinkSettings
+from sluicegate.config.audit.settings import DatabaseSinkSettings
 from sluicegate.console.call import ConsoleCall
 from sluicegate.console.endpoint import ConsoleRoute
 from sluicegate.console.responses import HEADERS

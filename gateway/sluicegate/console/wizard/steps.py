@@ -39,7 +39,7 @@ _ACTIONS = {"add": "Add", "change": "Change", "remove": "Remove"}
 
 @dataclass(frozen=True, slots=True)
 class ShownChange:
-    """A change in words: what happens, to what, and the values of its fields."""
+    """A change as text: what happens, to what, and the values of its fields."""
 
     action: str
     title: str
@@ -178,7 +178,7 @@ class SharingSteps:
 
 
 def shown_changes(difference: Difference) -> list[ShownChange]:
-    """The changes of a difference in words."""
+    """The changes of a difference as text."""
     return [
         ShownChange(
             _ACTIONS[change["action"]],

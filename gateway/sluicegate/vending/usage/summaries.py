@@ -6,8 +6,8 @@ from sqlalchemy import delete, func, literal, select
 
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.statements.upserts import insert_into
 from sluicegate.database.tables import ledger, ledger_days
-from sluicegate.database.upserts import insert_into
 from sluicegate.vending.usage.columns import AMOUNTS, GROUPINGS, NAMES, Grouping, entries_as_usage
 from sluicegate.vending.usage.models import day_of
 
