@@ -109,8 +109,11 @@ def _table(fields: Mapping[str, FieldInfo]) -> Iterator[str]:
 
 
 def _model(info: FieldInfo) -> type[BaseModel] | None:
-    kind = info.annotation
-    return kind if _is_model(kind) else None
+    """The model of a section, which may be left out."""
+    kinds = (info.annotation, *typing.get_args(info.annotation))
+    if typing.get_origin(info.annotation) not in (None, types.UnionType, typing.Union):
+        return None
+    return next((kind for kind in kinds if _is_model(kind) and kind is not PluginSection), None)
 
 
 def _is_model(kind: Any) -> TypeGuard[type[BaseModel]]:

@@ -309,6 +309,7 @@ class Gateway:
             *content_routes(self.instances.storage, self.keys.derive(_LINKS)),
             openapi_route(self.settings.public_url, PREFIX),
             *(self.admin.routes() if self.admin is not None else ()),
+            *_console_routes(self, self.admin),
             *self.registry.routes(self.services.__getitem__),
         ]
 
@@ -321,6 +322,14 @@ def _admin_api(
     from sluicegate.admin.assembly import AdminApi
 
     return AdminApi(settings, settings.admin, keys, store, lambda: instances.catalogs)
+
+
+def _console_routes(gateway: Gateway, admin: AdminApi | None) -> list[BaseRoute]:
+    if gateway.settings.console is None or admin is None:
+        return []
+    from sluicegate.console.extra import console_routes
+
+    return console_routes(gateway, admin)
 
 
 def _table_limits(settings: TableLimitSettings) -> TableLimits:

@@ -34,7 +34,7 @@ BODIES: dict[str, Any] = {
     "createAdmin": {"name": "new", "role": "viewer"},
 }
 # Operations that administrators of other shares can also use, about their own shares or themselves.
-FOR_EVERYONE = {"getMe", "listShares", "listRecipients"}
+FOR_EVERYONE = {"getMe", "getUsage", "listShares", "listRecipients"}
 FOR_EVERY_ADMIN = {"listCatalogs", "listCatalogSchemas", "listCatalogTables"}
 
 

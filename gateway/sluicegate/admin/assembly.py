@@ -13,6 +13,7 @@ from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.call import answered
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import PREFIX, AdminRoute, starlette_routes
+from sluicegate.admin.recipient_access import RecipientAccess
 from sluicegate.admin.resources.admins import AdminsResource
 from sluicegate.admin.resources.applying import ApplyResource
 from sluicegate.admin.resources.audit import AuditResource
@@ -22,6 +23,10 @@ from sluicegate.admin.resources.ledger import LedgerResource
 from sluicegate.admin.resources.recipients import RecipientsResource
 from sluicegate.admin.resources.shares import SharesResource
 from sluicegate.admin.resources.tasks import TasksResource
+from sluicegate.admin.resources.usage import UsageResource
+from sluicegate.admin.services.browsing import CatalogBrowser
+from sluicegate.admin.services.tasks import Tasks
+from sluicegate.admin.services.usage import UsageReports
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.api import Catalog
 from sluicegate.audit.actions import Operations, operation_key
@@ -66,19 +71,18 @@ class AdminApi:
     @cached_property
     def operations(self) -> Sequence[AdminRoute]:
         """All routes except that of the OpenAPI document, which needs no token."""
-        pages = TokenSigner(self._keys.derive(_PAGES), self._settings.sharing.page_token_lifetime)
-        editor = Editor(self._store, self._settings.catalogs)
-        types = {name: section.type for name, section in self._settings.catalogs.items()}
+        pages, editor = self.pages, self.editor
         return [
             *ApplyResource(editor).routes(),
             *SharesResource(editor, pages).routes(),
             *RecipientsResource(editor, pages).routes(),
-            *CredentialsResource(editor, self._store, self._settings).routes(),
-            *CatalogsResource(self._catalogs, types, pages).routes(),
+            *CredentialsResource(self.recipient_access, self._settings.public_url).routes(),
+            *CatalogsResource(self.browser, pages).routes(),
             *LedgerResource(self._store, pages).routes(),
+            *UsageResource(self.usage).routes(),
             *AuditResource(self._settings, self._keys, self._store, pages).routes(),
-            *TasksResource(self._store, self._settings, pages).routes(),
-            *AdminsResource(self._tokens).routes(),
+            *TasksResource(self.tasks, pages).routes(),
+            *AdminsResource(self.tokens).routes(),
         ]
 
     def operation_ids(self) -> Operations:
@@ -89,20 +93,53 @@ class AdminApi:
 
     def routes(self) -> list[Route]:
         """The routes of an application."""
-        served = starlette_routes(self.operations, self._authentication, self._section.max_body)
+        served = starlette_routes(self.operations, self.authentication, self._section.max_body)
         return [*served, Route(_DOCUMENT, self._openapi, methods=["GET"])]
 
     async def aclose(self) -> None:
         """Close the connections to issuers."""
-        await self._authentication.aclose()
+        await self.authentication.aclose()
 
     @cached_property
-    def _authentication(self) -> AdminAuthentication:
-        return AdminAuthentication(self._section, self._tokens)
+    def authentication(self) -> AdminAuthentication:
+        """Authenticates administrators."""
+        return AdminAuthentication(self._section, self.tokens)
 
     @cached_property
-    def _tokens(self) -> AdminTokens:
+    def tokens(self) -> AdminTokens:
+        """The administrators with tokens."""
         return AdminTokens(self._store, token_lifetime=self._section.token_lifetime)
+
+    @cached_property
+    def editor(self) -> Editor:
+        """Reads and changes shares, recipients and grants."""
+        return Editor(self._store, self._settings.catalogs)
+
+    @cached_property
+    def recipient_access(self) -> RecipientAccess:
+        """Reads and changes the credentials of recipients."""
+        return RecipientAccess(self.editor, self._store, self._settings.recipients)
+
+    @cached_property
+    def pages(self) -> TokenSigner:
+        """Signs page tokens."""
+        return TokenSigner(self._keys.derive(_PAGES), self._settings.sharing.page_token_lifetime)
+
+    @cached_property
+    def browser(self) -> CatalogBrowser:
+        """Browses the catalogs."""
+        types = {name: section.type for name, section in self._settings.catalogs.items()}
+        return CatalogBrowser(self._catalogs, types)
+
+    @cached_property
+    def usage(self) -> UsageReports:
+        """Reads usage."""
+        return UsageReports(self._store)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """Finds tasks, and provides their queue."""
+        return Tasks(self._store, self._settings)
 
     async def _openapi(self, request: Request) -> Response:
         from sluicegate.admin.openapi import document

@@ -13,12 +13,10 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from sluicegate.admin.authentication import AdminAuthentication
-from sluicegate.admin.call import AdminCall
+from sluicegate.admin.call import AdminCall, count_request
 from sluicegate.admin.identity import Admin, Role
-from sluicegate.audit.trail import announce, note_admin
-from sluicegate.http.concurrency_limit import slots_of
+from sluicegate.audit.trail import announce
 from sluicegate.http.responses import NOT_STORED, as_sluicegate_error, error_response
-from sluicegate.telemetry import name_recipient
 
 log = logging.getLogger(__name__)
 
@@ -90,12 +88,7 @@ class AdminEndpoint:
     async def _admit(self, request: Request) -> Admin:
         address = request.client and request.client.host
         admin = await self._authentication.authenticate(request.headers, address)
-        note_admin(admin.name, admin.method, admin.role)
-        sender = f"admin:{admin.name}"
-        name_recipient(sender)
-        slots = slots_of(request.scope)
-        if slots is not None and not slots.enter_now(sender):
-            await slots.enter(sender)
+        await count_request(request, admin)
         admin.check_role(self._route.role)
         if self._route.all_shares:
             admin.check_all_shares()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, get_args
 
 from sluicegate.api.errors import PermissionDenied
+from sluicegate.api.principals import Principal
 from sluicegate.config.admin.settings import AdminRole
 from sluicegate.database.names import name_key
 
@@ -31,13 +32,22 @@ class Admin:
     method: str
     expires_at: int
 
+    @property
+    def principal(self) -> Principal:
+        """The administrator as a principal, to which page tokens are bound."""
+        return Principal(f"admin:{self.method}:{self.name}", self.name, self.method)
+
+    def has_role(self, required: Role) -> bool:
+        """Whether the role includes another one."""
+        return ROLES.index(self.role) >= ROLES.index(required)
+
     def check_role(self, required: Role) -> None:
         """Check that the role includes another one.
 
         Raises:
             PermissionDenied: It does not. The message names the required role.
         """
-        if ROLES.index(self.role) < ROLES.index(required):
+        if not self.has_role(required):
             raise PermissionDenied(
                 f"this requires the role {required}, and '{self.name}' has the role {self.role}"
             ).decided_by("role")

@@ -8,6 +8,7 @@ from sluicegate.audit.records import ActorKind, Outcome
 from sluicegate.protocols.openapi.schemas import (
     Schema,
     choice,
+    flag,
     instant,
     many,
     mapping,
@@ -16,6 +17,7 @@ from sluicegate.protocols.openapi.schemas import (
     whole,
 )
 from sluicegate.vending.entries import KINDS
+from sluicegate.vending.usage.models import USAGE_BY
 
 _OF_RECORDS = {
     "request_id": "Id of the request.",
@@ -60,6 +62,20 @@ def operations() -> dict[str, Schema]:
                 },
                 {"expires_at": {"type": ["string", "null"], "description": "When it expires."}},
             )
+        ),
+        "Usage": record(
+            "What recipients were offered.",
+            {
+                "by": choice("What each item is for.", *USAGE_BY),
+                "since": text("The first day (UTC).", format="date"),
+                "until": text("The last day.", format="date"),
+                "items": many(
+                    record("A sum.", _amounts(), _names()),
+                    "Days from the oldest; others from the largest number of responses.",
+                ),
+                "total": record("The sum of all items, also of those left out.", _amounts()),
+                "truncated": flag("Whether items were left out."),
+            },
         ),
         "Audit": listing(
             record(
@@ -113,3 +129,25 @@ def listing(items: Schema, more: dict[str, Schema] | None = None) -> Schema:
     """A page of a listing."""
     token = {"nextPageToken": text("The `pageToken` of the next page.")}
     return record("A page.", {"items": many(items, "The items.")}, token | (more or {}))
+
+
+def _amounts() -> dict[str, Schema]:
+    counted = "Bytes of the files, if limits of the recipient count them."
+    return {
+        "responses": whole("Responses that contained URLs, credentials or tokens."),
+        "credentials": whole("Responses that contained credentials or tokens."),
+        "files": whole("Presigned URLs."),
+        "bytes": {"type": ["integer", "null"], "description": counted},
+    }
+
+
+def _names() -> dict[str, Schema]:
+    kind = "Kind of asset that `table` names; null for a table."
+    return {
+        "day": text("The day (UTC).", format="date"),
+        "recipient": text("Name of the recipient."),
+        "share": text("Name of the share."),
+        "schema": text("Name of the schema."),
+        "table": text("Name of the table."),
+        "asset": {"type": ["string", "null"], "description": kind},
+    }

@@ -31,12 +31,14 @@ MODULES = (
     "share",
     "tables",
     "tasks",
+    "usage",
 )
 
 # Commands whose name isn't that of their module in `commands`.
 _PACKAGES = {
     "doctor": "sluicegate.cli.doctor.command",
     "import": "sluicegate.cli.reference_server.command",
+    "usage": "sluicegate.cli.commands.ledger.usage",
 }
 
 

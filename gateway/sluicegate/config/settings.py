@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, StringConstraints
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
 
 from sluicegate._util.units import ByteSize, Duration
+from sluicegate.config.admin.console import ConsoleSettings
 from sluicegate.config.admin.settings import AdminSettings
 from sluicegate.config.audit.settings import AuditSection, AuditSettings
 from sluicegate.config.authentication import AuthenticationSettings
@@ -283,7 +292,22 @@ class Settings(SettingsModel):
         default=None, description="The Admin API. If it is not set, the gateway does not serve it."
     )
 
+    console: ConsoleSettings | None = Field(
+        default=None,
+        description="The web console, which needs `admin`. If it is not set, the gateway does not "
+        "serve it.",
+    )
+
     _source: Source | None = PrivateAttr(default=None)
+
+    @field_validator("console")
+    @classmethod
+    def _has_administrators(
+        cls, console: ConsoleSettings | None, info: ValidationInfo
+    ) -> ConsoleSettings | None:
+        if console is not None and "admin" in info.data:
+            console.check_administrators(info.data["admin"])
+        return console
 
     @property
     def source(self) -> Source:

@@ -179,6 +179,24 @@ ledger = Table(
 `asset` is the kind of asset that the columns of the table name; it is null for tables.
 """
 
+ledger_days = Table(
+    "ledger_days",
+    metadata,
+    Column("grouping", Text, primary_key=True),
+    Column("day", Integer, primary_key=True, autoincrement=False),
+    *(
+        Column(name, Text, primary_key=True)
+        for name in ("recipient", "share", "schema", "table", "asset")
+    ),
+    Column("responses", BigInteger, nullable=False),
+    Column("credentials", BigInteger, nullable=False),
+    Column("files", BigInteger, nullable=False),
+)
+"""Sums of the ledger by day (UTC, in days since the epoch). Names that a grouping sums over are empty.
+
+Each day that is summed has one row of the grouping `day`, also if the ledger has no entries for it.
+"""
+
 daily_usage = Table(
     "daily_usage",
     metadata,

@@ -14,7 +14,7 @@ from sqlalchemy import select, update
 from sluicegate.api.errors import Unavailable
 from sluicegate.config.delegation import CallbackSettings
 from sluicegate.database import Store
-from sluicegate.database.clock import NOW
+from sluicegate.database.statements.clock import NOW
 from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.delegation.queue.statements import Now

@@ -1,4 +1,4 @@
-"""HTTP responses of all protocols: JSON, NDJSON streams, and errors, which are always JSON."""
+"""HTTP responses of all protocols: JSON, NDJSON streams, errors as JSON, and headers of pages."""
 
 from __future__ import annotations
 
@@ -31,6 +31,13 @@ RETRY_AFTER_SECONDS = "5"
 # For responses with URLs, credentials, or a table's bytes, which caches must not store (RFC 9111,
 # section 5.2.2). `private` is for caches that do not support `no-store`.
 NOT_STORED: Mapping[str, str] = {"Cache-Control": "private, no-store"}
+_PAGE_POLICY = {
+    "default-src": "'none'",
+    "style-src": "'self'",
+    "form-action": "'self'",
+    "base-uri": "'none'",
+    "frame-ancestors": "'none'",
+}
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -63,6 +70,23 @@ class GeneratedResponse(StreamingResponse):
 def ndjson_response(lines: AsyncIterator[bytes], headers: Mapping[str, str]) -> Response:
     """A stream of NDJSON lines, sent batch by batch. It can contain URLs, so it is not cached."""
     return GeneratedResponse(lines, {**headers, **NOT_STORED}, NDJSON)
+
+
+def page_headers(*, referrer: str = "no-referrer", **sources: str) -> Mapping[str, str]:
+    """The headers of an HTML page, which loads nothing from elsewhere and is stored nowhere.
+
+    Args:
+        referrer: The referrer policy.
+        sources: More directives of the content security policy, such as `img_src`.
+    """
+    directives = _PAGE_POLICY | {name.replace("_", "-"): value for name, value in sources.items()}
+    return {
+        **NOT_STORED,
+        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in directives.items()),
+        "Referrer-Policy": referrer,
+        "X-Content-Type-Options": "nosniff",
+        "X-Robots-Tag": "noindex, nofollow",
+    }
 
 
 def error_body(error: SluicegateError) -> dict[str, Any]:

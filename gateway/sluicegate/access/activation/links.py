@@ -51,6 +51,10 @@ class LinkEnded(SluicegateError):
     rule = RULE
 
 
+class LinkUsed(LinkEnded):
+    """The profile was downloaded with this activation link."""
+
+
 @dataclass(frozen=True, slots=True)
 class NewLink:
     """A new activation link. Its token is known only now, because the database stores a digest.
@@ -86,11 +90,12 @@ class Link:
         """Check that the link can be used.
 
         Raises:
-            LinkEnded: It was used or withdrawn, or has expired. The message says when.
+            LinkUsed: It was used. The message says when.
+            LinkEnded: It was withdrawn, or has expired.
         """
         if self.state == "used" and self.used_at is not None:
             at = iso_utc(self.used_at)
-            raise LinkEnded(
+            raise LinkUsed(
                 f"the profile was downloaded with this link at {at}, and a link works only once; if "
                 "you did not download it, tell the provider now, who can revoke it"
             )
@@ -204,6 +209,16 @@ class ActivationLinks:
             )
             row = (await connection.execute(query)).one_or_none()
             return None if row is None else await self._link(connection, row)
+
+    async def withdraw(self, name: str) -> None:
+        """Withdraw the links of a recipient that were not used yet.
+
+        Raises:
+            NotFound: The recipient does not exist.
+        """
+        async with self._store.write() as connection:
+            recipient = await existing_recipient(connection, name)
+            await withdraw_links(connection, recipient.id, self._now())
 
     async def use(self, token: str) -> IssuedCredential:
         """Issue the credential of a link. Of several concurrent calls, one succeeds.

@@ -2,40 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
 from sluicegate._util.clock import iso_utc
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.api.errors import InvalidRequest, NotFound
+from sluicegate.admin.services.audit import AUDIT_FILTERS, audit_query
+from sluicegate.api.errors import NotFound
 from sluicegate.audit.assembly import chain_keys
-from sluicegate.audit.records import Outcome
 from sluicegate.config import Settings
-from sluicegate.config.yaml import nearest
 from sluicegate.database import Store
-from sluicegate.protocols.common.parameters import text, timestamp
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
 
 if TYPE_CHECKING:
-    from sluicegate.audit.reading.query import AuditQuery, StoredRecord
+    from sluicegate.audit.reading.query import StoredRecord
 
-_FILTERS: Mapping[str, str] = {
-    "since": "Made at or after this time, ISO 8601.",
-    "until": "Made before this time, ISO 8601.",
-    "recipient": "Only requests of this recipient.",
-    "admin": "Only changes of this administrator, or of this user of commands.",
-    "share": "Only records about this share.",
-    "resource": "Only records about this resource, or what it contains.",
-    "action": "Only this operation, such as `queryTable`.",
-    "outcome": f"Only this decision: {', '.join(get_args(Outcome))}.",
-    "rule": "Only decisions by a rule that begins with this text.",
-    "address": "Only requests from this IP address.",
-    "requestId": "Only the request with this id.",
-}
 # Blocks that are read for one page: a rare record must not occupy the gateway for long.
 _MAX_BLOCKS = 1_000
 
@@ -68,7 +52,7 @@ class AuditResource:
                 "List the records of the audit log in the database, newest first. With filters, a page "
                 "can have fewer records than requested",
                 "Audit",
-                parameters=tuple(_FILTERS.items()),
+                parameters=tuple(AUDIT_FILTERS.items()),
                 paged=True,
             ),
             AdminRoute(
@@ -88,11 +72,11 @@ class AuditResource:
         # The reader is needed only here.
         from sluicegate.audit.reading.search import search_page
 
-        values = call.query(*_FILTERS)
-        query = _query(call, values)
-        wanted = call.page(*_FILTERS)
+        values = call.query(*AUDIT_FILTERS)
+        query = audit_query(call.admin, values)
+        wanted = call.page(*AUDIT_FILTERS)
         limited = "\n".join(sorted(query.shares)) if query.shares is not None else ""
-        bound = "\n".join((wanted.bound_to, limited, *(values.get(name, "") for name in _FILTERS)))
+        bound = "\n".join((wanted.bound_to, limited, *(values.get(name, "") for name in AUDIT_FILTERS)))
         before = None
         if wanted.token is not None:
             state = self._pages.verify(wanted.token, bound_to=bound, parameter="pageToken")
@@ -120,33 +104,6 @@ class AuditResource:
                 "reason, run sluicegate audit verify"
             )
         return answered({"head": str(head.last), "checkpoint": str(head.checkpoint)})
-
-
-def _query(call: AdminCall, values: Mapping[str, str]) -> AuditQuery:
-    from sluicegate.audit.reading.query import AuditQuery
-
-    share = text("share", values.get("share"))
-    if share is not None:
-        call.admin.check_share(share)
-    known: tuple[Outcome, ...] = get_args(Outcome)
-    outcome = values.get("outcome")
-    found = next((each for each in known if each == outcome), None)
-    if outcome is not None and found is None:
-        raise InvalidRequest(f"there is no outcome '{outcome[:64]}'{nearest(outcome[:64], known)}")
-    return AuditQuery(
-        since=timestamp("since", values.get("since")),
-        until=timestamp("until", values.get("until")),
-        recipient=text("recipient", values.get("recipient")),
-        admin=text("admin", values.get("admin")),
-        share=share,
-        resource=text("resource", values.get("resource")),
-        action=text("action", values.get("action")),
-        outcome=found,
-        rule=text("rule", values.get("rule")),
-        address=text("address", values.get("address")),
-        request_id=text("requestId", values.get("requestId")),
-        shares=call.admin.shares,
-    )
 
 
 def _shown(stored: StoredRecord) -> dict[str, Any]:

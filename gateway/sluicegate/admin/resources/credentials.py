@@ -2,67 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from sluicegate._util.clock import epoch_ms, iso_utc
-from sluicegate._util.units import Duration
-from sluicegate.access.activation.links import ActivationLinks, Link, NewLink
-from sluicegate.access.recipients.details import CredentialDetails, recipient_details
+from sluicegate._util.clock import iso_utc
+from sluicegate.access.activation.links import Link, NewLink
+from sluicegate.access.recipients.details import CredentialDetails
 from sluicegate.access.recipients.profile import profile_text
-from sluicegate.access.recipients.service import Recipients
 from sluicegate.admin.call import AdminCall, answered
-from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.places import RecipientPlace
-from sluicegate.audit.trail import note_changes, note_issued
-from sluicegate.config import Settings
-from sluicegate.config.model import TokenLifetime
-from sluicegate.database import Store
-from sluicegate.database.tables import CredentialKind
+from sluicegate.admin.recipient_access import NewCredential, RecipientAccess
 
 _PATH = "/recipients/{recipient}"
-
-
-class NewCredential(BaseModel):
-    """A credential to issue. Older ones end after the grace period."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    deliver: Literal["activation", "profile"] = Field(
-        default="activation",
-        description="Return the profile, or a link with which the recipient downloads it once.",
-    )
-    kind: CredentialKind = Field(default="bearer", description="A bearer token or an OAuth client.")
-    grace: Duration | None = Field(
-        default=None, ge=0, description="How long older credentials remain valid, such as 24h."
-    )
-    token_lifetime: TokenLifetime | None = Field(
-        default=None, description="How long the credential is valid, such as 90d; at most 365 days."
-    )
 
 
 class CredentialsResource:
     """Serves the access of recipients.
 
     Args:
-        editor: Reads recipients.
-        store: The open database.
-        settings: The settings of the gateway.
+        access: Reads and changes it.
+        public_url: The URL at which recipients reach the gateway.
     """
 
-    def __init__(self, editor: Editor, store: Store, settings: Settings) -> None:
-        self._editor = editor
-        self._store = store
-        self._public_url = settings.public_url
-        section = settings.recipients
-        self._links = ActivationLinks(store, section)
-        self._recipients = Recipients(
-            store, token_lifetime=section.token_lifetime, rotation_grace=section.rotation_grace
-        )
+    def __init__(self, access: RecipientAccess, public_url: str) -> None:
+        self._access = access
+        self._public_url = public_url
 
     def routes(self) -> list[AdminRoute]:
         """The routes."""
@@ -122,10 +86,8 @@ class CredentialsResource:
         ]
 
     async def _show(self, call: AdminCall) -> Response:
-        name = await self._checked(call)
-        async with self._store.read() as connection:
-            found = await recipient_details(connection, name, epoch_ms())
-        link = await self._links.latest(name)
+        state = await self._access.state(call.admin, call.name("recipient"))
+        found, link = state.details, state.link
         return answered(
             {
                 "id": found.id,
@@ -140,47 +102,25 @@ class CredentialsResource:
         )
 
     async def _issue(self, call: AdminCall) -> Response:
-        name = await self._checked(call)
         wanted = await call.parse(NewCredential)
-        service = self._links if wanted.deliver == "activation" else self._recipients
-        made = await service.rotate(
-            name, kind=wanted.kind, grace=wanted.grace, token_lifetime=wanted.token_lifetime
-        )
+        made = await self._access.issue(call.admin, call.name("recipient"), wanted)
         expiry = {"expires_at": iso_utc(made.expires_at)}
-        issued = "activation link" if isinstance(made, NewLink) else "profile"
-        note_issued(issued, expires_at=made.expires_at)
-        ends = f"~ older credentials of recipient {name} end"
-        note_changes([f"+ {issued} of recipient {name}", ends])
         if isinstance(made, NewLink):
             return answered({"activation_url": made.url(self._public_url), **expiry}, 201)
         profile = orjson.loads(profile_text(made, self._public_url))
         return answered({"profile": profile, **expiry}, 201)
 
     async def _revoke_one(self, call: AdminCall) -> Response:
-        name = await self._checked(call)
-        credential = call.name("credential")
-        await self._recipients.revoke_credential(name, credential)
-        note_changes([f"- credential {credential} of recipient {name}"])
+        recipient, credential = call.name("recipient"), call.name("credential")
+        await self._access.revoke_credential(call.admin, recipient, credential)
         return Response(status_code=204)
 
     async def _revoke(self, call: AdminCall) -> Response:
-        name = await self._checked(call)
-        ended = await self._recipients.revoke(name)
-        note_changes([f"~ recipient {name}: revoked; {ended} credentials ended"])
-        return answered({"ended": ended})
+        return answered({"ended": await self._access.revoke(call.admin, call.name("recipient"))})
 
     async def _restore(self, call: AdminCall) -> Response:
-        name = await self._checked(call)
-        await self._recipients.restore(name)
-        note_changes([f"~ recipient {name}: restored"])
+        await self._access.restore(call.admin, call.name("recipient"))
         return Response(status_code=204)
-
-    async def _checked(self, call: AdminCall) -> str:
-        """The name of the recipient, which the administrator manages."""
-        name = call.name("recipient")
-        missing = f"there is no recipient '{name}'"
-        found = await self._editor.read(call.admin, RecipientPlace(name), missing)
-        return str(found["name"])
 
 
 def _link(link: Link) -> dict[str, object]:

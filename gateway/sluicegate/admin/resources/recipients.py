@@ -8,8 +8,8 @@ from sluicegate.access.shares_file.models import RecipientEntry
 from sluicegate.admin.call import AdminCall, answered, represented
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.places import Content, GrantPlace, RecipientPlace, without_name
-from sluicegate.api.errors import NotFound
+from sluicegate.admin.places import GrantPlace, RecipientPlace, without_name
+from sluicegate.admin.recipient_changes import delete_recipient, missing_recipient, regrant
 from sluicegate.database.names import name_key
 from sluicegate.protocols.common.pagination import page
 from sluicegate.signing.opaque_tokens import TokenSigner
@@ -109,7 +109,7 @@ class RecipientsResource:
 
     async def _get(self, call: AdminCall) -> Response:
         place = RecipientPlace(call.name("recipient"))
-        return represented(await self._editor.read(call.admin, place, _missing(place)), call)
+        return represented(await self._editor.read(call.admin, place, missing_recipient(place)), call)
 
     async def _put(self, call: AdminCall) -> Response:
         place = RecipientPlace(call.name("recipient"))
@@ -120,10 +120,7 @@ class RecipientsResource:
     async def _delete(self, call: AdminCall) -> Response:
         place = RecipientPlace(call.name("recipient"))
 
-        def delete(content: Content | None) -> None:
-            _existing(content, place)
-
-        await self._editor.change(call.admin, place, call.conditions, delete)
+        await delete_recipient(self._editor, call.admin, place, call.conditions)
         return Response(status_code=204)
 
     async def _grant(self, call: AdminCall) -> Response:
@@ -134,24 +131,5 @@ class RecipientsResource:
 
     async def _regrant(self, call: AdminCall, share: str, *, granted: bool) -> Response:
         place = GrantPlace(call.name("recipient"), share)
-
-        def change(content: Content | None) -> Content:
-            found = _existing(content, place)
-            others = [each for each in found.get("shares", ()) if name_key(each) != name_key(share)]
-            if not granted and len(others) == len(found.get("shares", ())):
-                raise NotFound(f"the share '{share}' is not granted to '{found['name']}'")
-            new = {key: value for key, value in found.items() if key != "name"}
-            return new | {"shares": [*others, share] if granted else others}
-
-        edited = await self._editor.change(call.admin, place, call.conditions, change)
+        edited = await regrant(self._editor, call.admin, place, call.conditions, granted=granted)
         return represented(edited.content, call)
-
-
-def _existing(content: Content | None, place: RecipientPlace) -> Content:
-    if content is None:
-        raise NotFound(_missing(place))
-    return content
-
-
-def _missing(place: RecipientPlace) -> str:
-    return f"there is no recipient '{place.recipient}'"

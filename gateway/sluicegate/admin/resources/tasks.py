@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.api.errors import InvalidRequest
-from sluicegate.audit.trail import note_changes
-from sluicegate.config import Settings
-from sluicegate.config.yaml import nearest
-from sluicegate.database import Store
+from sluicegate.admin.services.tasks import TASK_FILTERS, Tasks
 from sluicegate.signing.opaque_tokens import TokenSigner
 
 if TYPE_CHECKING:
     from sluicegate.delegation.queue.records import TaskRecord
-    from sluicegate.delegation.queue.tasks import TaskQueue
 
-_FILTERS = ("status", "operation", "realm", "correlation_id")
 _TASK = "/tasks/{task}"
 
 
 class TasksResource:
-    """Serves `/tasks`. The queue is loaded with the first request.
+    """Serves `/tasks`.
 
     Args:
-        store: The open database.
-        settings: The settings of the gateway.
+        tasks: Finds tasks.
         pages: Signs page tokens.
     """
 
-    def __init__(self, store: Store, settings: Settings, pages: TokenSigner) -> None:
-        self._store = store
-        self._settings = settings
+    def __init__(self, tasks: Tasks, pages: TokenSigner) -> None:
+        self._tasks = tasks
         self._pages = pages
 
     def routes(self) -> list[AdminRoute]:
@@ -94,56 +85,31 @@ class TasksResource:
         ]
 
     async def _list(self, call: AdminCall) -> Response:
-        from sluicegate.delegation.queue.states import STATUSES
-        from sluicegate.delegation.queue.tasks import TaskFilter
-
-        values = call.query(*_FILTERS)
-        status = values.get("status")
-        if status is not None and status not in STATUSES:
-            raise InvalidRequest(f"there is no status '{status[:64]}'{nearest(status[:64], STATUSES)}")
-        wanted = call.page(*_FILTERS)
-        bound = "\n".join((wanted.bound_to, *(values.get(name, "") for name in _FILTERS)))
+        values = call.query(*TASK_FILTERS)
+        wanted = call.page(*TASK_FILTERS)
+        bound = "\n".join((wanted.bound_to, *(values.get(name, "") for name in TASK_FILTERS)))
         after = None
         if wanted.token is not None:
             after = self._pages.verify(wanted.token, bound_to=bound, parameter="pageToken")["after"]
-        realm = values.get("realm")
-        query = TaskFilter(
-            realms=None if realm is None else (realm,),
-            status=status,
-            operation=values.get("operation"),
-            correlation_id=values.get("correlation_id"),
-            limit=max(wanted.max_results, 1),
-            after=after,
-        )
-        found = await self._queue.find(query)
+        limit = max(wanted.max_results, 1)
+        found = await self._tasks.find(values, limit, after)
         answer: dict[str, Any] = {"items": [_shown(each) for each in found]}
-        if len(found) == query.limit:
+        if len(found) == limit:
             answer["nextPageToken"] = self._pages.sign({"after": found[-1].id}, bound_to=bound)
         return answered(answer)
 
     async def _show(self, call: AdminCall) -> Response:
         from sluicegate.delegation.rest.responses import history
 
-        task = await self._queue.get(call.name("task"))
-        versions = history(await self._queue.history(task.id))
+        task = await self._tasks.queue.get(call.name("task"))
+        versions = history(await self._tasks.queue.history(task.id))
         return answered(_shown(task) | {"versions": versions})
 
     async def _cancel(self, call: AdminCall) -> Response:
-        task = await self._queue.cancel(call.name("task"))
-        note_changes([f"~ task {task.id}: cancelled"])
-        return answered(_shown(task))
+        return answered(_shown(await self._tasks.cancel(call.name("task"))))
 
     async def _retry(self, call: AdminCall) -> Response:
-        task = await self._queue.retry(call.name("task"))
-        note_changes([f"~ task {task.id}: to be retried"])
-        return answered(_shown(task))
-
-    @cached_property
-    def _queue(self) -> TaskQueue:
-        from sluicegate.delegation.queue.encryption import PayloadCipher
-        from sluicegate.delegation.queue.tasks import TaskQueue
-
-        return TaskQueue(self._store, PayloadCipher.of(self._settings))
+        return answered(_shown(await self._tasks.retry(call.name("task"))))
 
 
 def _shown(task: TaskRecord) -> dict[str, Any]:

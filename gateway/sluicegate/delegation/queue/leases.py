@@ -16,7 +16,7 @@ from sluicegate.api.delegation.tasks import TaskProgress, TaskResult
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
-from sluicegate.database.clock import NOW
+from sluicegate.database.statements.clock import NOW
 from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.queue.failures import TASK_CANCELLED, WORKER_LOST, AttemptFailure
 from sluicegate.delegation.queue.records import TaskRecord

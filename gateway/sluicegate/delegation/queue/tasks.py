@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sluicegate.api.errors import NotFound, SluicegateError
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
-from sluicegate.database.clock import NOW
+from sluicegate.database.statements.clock import NOW
 from sluicegate.database.task_tables import task_versions, tasks
 from sluicegate.delegation.payloads.task_payload import TaskPayload, subject_of
 from sluicegate.delegation.queue.encryption import PayloadCipher
