@@ -22,7 +22,14 @@ NAMES = {
     "catalog": "raw",
     "task": "none",
 }
-FOR_ADMINS = {"listAdmins", "listCatalogs", "listCatalogSchemas", "listCatalogTables"}
+FOR_ADMINS = {
+    "listAdmins",
+    "listAudit",
+    "getAuditHead",
+    "listCatalogs",
+    "listCatalogSchemas",
+    "listCatalogTables",
+}
 QUERIES = {"listCatalogTables": "?schema=default"}
 BODIES: dict[str, Any] = {
     "applySharesFile": SHARES,
@@ -35,7 +42,7 @@ BODIES: dict[str, Any] = {
 }
 # Operations that administrators of other shares can also use, about their own shares or themselves.
 FOR_EVERYONE = {"getMe", "getUsage", "listShares", "listRecipients"}
-FOR_EVERY_ADMIN = {"listCatalogs", "listCatalogSchemas", "listCatalogTables"}
+FOR_EVERY_ADMIN = {"listAudit", "listCatalogs", "listCatalogSchemas", "listCatalogTables"}
 
 
 @pytest.fixture
