@@ -327,7 +327,7 @@ def _admin_api(
 def _console_routes(gateway: Gateway, admin: AdminApi | None) -> list[BaseRoute]:
     if gateway.settings.console is None or admin is None:
         return []
-    from sluicegate.console.extra import console_routes
+    from sluicegate.admin.console.extra import console_routes
 
     return console_routes(gateway, admin)
 

@@ -10,10 +10,10 @@ from console.conftest import Site
 from sqlalchemy import select, update
 from support.servers.databases import database_url, postgres
 
+from sluicegate.admin.console.sessions.service import Sessions
 from sluicegate.admin.oidc.identity import OidcIdentity
 from sluicegate.config.admin.console import ConsoleSettings
 from sluicegate.config.admin.settings import AdminSettings
-from sluicegate.console.sessions.service import Sessions
 from sluicegate.database import Store
 from sluicegate.database.admin_tables import console_sessions
 

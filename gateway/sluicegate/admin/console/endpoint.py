@@ -14,14 +14,14 @@ from starlette.types import Receive, Scope, Send
 
 from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.call import count_request
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.rendering import PREFIX
+from sluicegate.admin.console.responses import Pages
+from sluicegate.admin.console.sessions.forms import FIELD, Form, check_origin, read_form
+from sluicegate.admin.console.sessions.service import Session, Sessions
 from sluicegate.admin.identity import Role
 from sluicegate.api.errors import MethodNotAllowed, NotFound, PermissionDenied
 from sluicegate.audit.trail import announce
-from sluicegate.console.call import ConsoleCall
-from sluicegate.console.rendering import PREFIX
-from sluicegate.console.responses import Pages
-from sluicegate.console.sessions.forms import FIELD, Form, check_origin, read_form
-from sluicegate.console.sessions.service import Session, Sessions
 from sluicegate.http.responses import as_sluicegate_error
 
 log = logging.getLogger(__name__)

@@ -10,14 +10,14 @@ import orjson
 from starlette.responses import Response, StreamingResponse
 
 from sluicegate._util.clock import iso_utc
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.endpoint import ConsoleRoute
+from sluicegate.admin.console.responses import HEADERS
 from sluicegate.admin.services.audit import AUDIT_FILTERS, audit_query
 from sluicegate.api.errors import NotFound
 from sluicegate.audit.records import Outcome
 from sluicegate.config import Settings
 from sluicegate.config.audit.settings import DatabaseSinkSettings
-from sluicegate.console.call import ConsoleCall
-from sluicegate.console.endpoint import ConsoleRoute
-from sluicegate.console.responses import HEADERS
 from sluicegate.database import Store
 
 if TYPE_CHECKING:

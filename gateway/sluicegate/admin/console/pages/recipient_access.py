@@ -7,11 +7,11 @@ from starlette.responses import Response
 from sluicegate.access.activation.links import NewLink
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.conditions import PreconditionFailed
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.endpoint import ConsoleRoute
+from sluicegate.admin.console.pages.recipient import access_revision
 from sluicegate.admin.recipient_access import NewCredential
 from sluicegate.config import Settings
-from sluicegate.console.call import ConsoleCall
-from sluicegate.console.endpoint import ConsoleRoute
-from sluicegate.console.pages.recipient import access_revision
 
 _ONE = "/recipients/{recipient}"
 _CREDENTIAL = f"{_ONE}/credentials/{{credential}}/revoke"

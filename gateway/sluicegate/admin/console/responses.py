@@ -8,13 +8,13 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from sluicegate.admin.console.messages import Message, Messages
+from sluicegate.admin.console.navigation import ENTRIES
+from sluicegate.admin.console.rendering import Addresses, Templates
+from sluicegate.admin.console.sessions.cookies import Cookies
+from sluicegate.admin.console.sessions.forms import FIELD, FormTokens
+from sluicegate.admin.console.sessions.service import Session
 from sluicegate.api.errors import SluicegateError
-from sluicegate.console.messages import Message, Messages
-from sluicegate.console.navigation import ENTRIES
-from sluicegate.console.rendering import Addresses, Templates
-from sluicegate.console.sessions.cookies import Cookies
-from sluicegate.console.sessions.forms import FIELD, FormTokens
-from sluicegate.console.sessions.service import Session
 from sluicegate.http.responses import error_response, page_headers
 
 # With `no-referrer`, browsers would hide the origin of forms, which the gateway checks.

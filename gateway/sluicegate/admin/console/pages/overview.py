@@ -11,10 +11,10 @@ from sluicegate._util.clock import epoch_ms
 from sluicegate.access.recipients.ending import ending
 from sluicegate.access.shares_file.export import StoredShares
 from sluicegate.admin.assembly import AdminApi
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.identity import Admin
 from sluicegate.api import ASSET_KINDS
-from sluicegate.console.call import ConsoleCall
-from sluicegate.console.endpoint import ConsoleRoute
 
 _MOST = 20
 

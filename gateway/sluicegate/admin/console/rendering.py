@@ -12,7 +12,7 @@ from markupsafe import Markup
 from sluicegate._util.clock import iso_utc
 from sluicegate._util.printable import printable
 from sluicegate._util.units import format_duration
-from sluicegate.console.static_files import StaticFiles
+from sluicegate.admin.console.static_files import StaticFiles
 
 PREFIX = "/console"
 _UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB")
@@ -74,7 +74,7 @@ class Templates:
 
 def _environment() -> Environment:
     made = Environment(
-        loader=PackageLoader("sluicegate.console"),
+        loader=PackageLoader("sluicegate.admin.console"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

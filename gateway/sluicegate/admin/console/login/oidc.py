@@ -25,8 +25,8 @@ from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
 
 if TYPE_CHECKING:
+    from sluicegate.admin.console.login.issuer_client import IssuerClient
     from sluicegate.admin.oidc.issuers import AdminIssuer
-    from sluicegate.console.login.issuer_client import IssuerClient
 
 _LIFETIME = 600
 _AGAIN = "start the login again"
@@ -146,7 +146,7 @@ class OidcLogin:
     @property
     def _issuer_client(self) -> IssuerClient:
         if self._client is None:
-            from sluicegate.console.login.issuer_client import IssuerClient  # imports aiohttp
+            from sluicegate.admin.console.login.issuer_client import IssuerClient  # imports aiohttp
 
             self._client = IssuerClient(self._settings)
         return self._client

@@ -10,15 +10,15 @@ from starlette.responses import Response
 
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.conditions import Conditions
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.endpoint import ConsoleRoute
+from sluicegate.admin.console.inspector import Inspector
+from sluicegate.admin.console.pages.tree import Leaf, SchemaNode, ShareNode, leaf_rows, share_node
+from sluicegate.admin.console.paging import listing
+from sluicegate.admin.console.sections import section
 from sluicegate.admin.places import GrantPlace
 from sluicegate.admin.recipient_changes import regrant
 from sluicegate.api.errors import InvalidRequest
-from sluicegate.console.call import ConsoleCall
-from sluicegate.console.endpoint import ConsoleRoute
-from sluicegate.console.inspector import Inspector
-from sluicegate.console.pages.tree import Leaf, SchemaNode, ShareNode, leaf_rows, share_node
-from sluicegate.console.paging import listing
-from sluicegate.console.sections import section
 from sluicegate.database.names import name_key
 
 _SHARES, _ROWS, _MEMBERS = 25, 200, 200

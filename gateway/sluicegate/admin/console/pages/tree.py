@@ -8,7 +8,7 @@ from typing import Any
 
 from sluicegate.access.shares_file.entries import Entry
 from sluicegate.access.shares_file.export import StoredShares
-from sluicegate.console.inspector import KINDS
+from sluicegate.admin.console.inspector import KINDS
 from sluicegate.database.names import name_key
 from sluicegate.protocols.explain.models import NamedKind
 

@@ -10,22 +10,22 @@ from starlette.responses import Response
 from sluicegate.access.activation.links import NewLink
 from sluicegate.access.shares_file.diff import Difference, describe, render, shown_value
 from sluicegate.admin.assembly import AdminApi
-from sluicegate.admin.editor import Proposal
-from sluicegate.admin.recipient_access import NewCredential
-from sluicegate.api.errors import InvalidRequest, SluicegateError, Unavailable
-from sluicegate.config import Settings
-from sluicegate.console.call import ConsoleCall
-from sluicegate.console.endpoint import ConsoleRoute
-from sluicegate.console.sessions.forms import Form
-from sluicegate.console.wizard.choosing import PATH
-from sluicegate.console.wizard.declared import declare
-from sluicegate.console.wizard.draft import (
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.endpoint import ConsoleRoute
+from sluicegate.admin.console.sessions.forms import Form
+from sluicegate.admin.console.wizard.choosing import PATH
+from sluicegate.admin.console.wizard.declared import declare
+from sluicegate.admin.console.wizard.draft import (
     GENERAL,
     Draft,
     Problems,
     option_problems,
     recipient_problems,
 )
+from sluicegate.admin.editor import Proposal
+from sluicegate.admin.recipient_access import NewCredential
+from sluicegate.api.errors import InvalidRequest, SluicegateError, Unavailable
+from sluicegate.config import Settings
 from sluicegate.tables.refs import at_ref
 
 Step = Literal["options", "recipients", "review", "apply"]

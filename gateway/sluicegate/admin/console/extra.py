@@ -10,7 +10,7 @@ from sluicegate.api.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from sluicegate.admin.assembly import AdminApi
-    from sluicegate.console.assembly import ConsoleParts
+    from sluicegate.admin.console.assembly import ConsoleParts
 
 
 def console_routes(gateway: ConsoleParts, admin: AdminApi) -> list[BaseRoute]:
@@ -23,7 +23,7 @@ def console_routes(gateway: ConsoleParts, admin: AdminApi) -> list[BaseRoute]:
     if settings.admin is None or settings.console is None:
         return []
     try:
-        from sluicegate.console.assembly import Console
+        from sluicegate.admin.console.assembly import Console
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"console is set, but the Python module {error.name} is missing: "

@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from sluicegate.admin.console.endpoint import Guard
+from sluicegate.admin.console.login.oidc import OidcLogin
+from sluicegate.admin.console.rendering import PREFIX
+from sluicegate.admin.console.sessions.forms import FIELD, read_form
 from sluicegate.admin.identity import Admin
 from sluicegate.api.errors import RateLimited, SluicegateError, Unauthenticated
-from sluicegate.console.endpoint import Guard
-from sluicegate.console.login.oidc import OidcLogin
-from sluicegate.console.rendering import PREFIX
-from sluicegate.console.sessions.forms import FIELD, read_form
 from sluicegate.http.responses import as_sluicegate_error
 from sluicegate.telemetry import name_recipient
 

@@ -13,32 +13,32 @@ from sluicegate._util.lazy import Lazy
 from sluicegate.access.explain.lookups import Lookups
 from sluicegate.access.grants import Grants
 from sluicegate.admin.assembly import AdminApi
+from sluicegate.admin.console.endpoint import Guard, PageGroup, starlette_routes
+from sluicegate.admin.console.inspector import Inspector
+from sluicegate.admin.console.login.oidc import OidcLogin
+from sluicegate.admin.console.login.pages import LoginPages
+from sluicegate.admin.console.messages import Messages
+from sluicegate.admin.console.pages.audit import AuditPages
+from sluicegate.admin.console.pages.overview import OverviewPage
+from sluicegate.admin.console.pages.recipient import RecipientPage
+from sluicegate.admin.console.pages.recipient_access import RecipientAccessForms
+from sluicegate.admin.console.pages.recipient_forms import RecipientForms
+from sluicegate.admin.console.pages.recipients import RecipientsPage
+from sluicegate.admin.console.pages.shares import SharePages
+from sluicegate.admin.console.pages.table import TablePage
+from sluicegate.admin.console.pages.tasks import TasksPages
+from sluicegate.admin.console.pages.usage import UsagePage
+from sluicegate.admin.console.rendering import PREFIX, Addresses, Templates
+from sluicegate.admin.console.responses import Pages
+from sluicegate.admin.console.sessions.cookies import Cookies
+from sluicegate.admin.console.sessions.forms import FormTokens
+from sluicegate.admin.console.sessions.service import Sessions
+from sluicegate.admin.console.static_files import StaticFiles
+from sluicegate.admin.console.wizard.choosing import ChoosingPages
+from sluicegate.admin.console.wizard.steps import SharingSteps
 from sluicegate.config import Settings
 from sluicegate.config.admin.console import ConsoleSettings
 from sluicegate.config.admin.settings import AdminSettings
-from sluicegate.console.endpoint import Guard, PageGroup, starlette_routes
-from sluicegate.console.inspector import Inspector
-from sluicegate.console.login.oidc import OidcLogin
-from sluicegate.console.login.pages import LoginPages
-from sluicegate.console.messages import Messages
-from sluicegate.console.pages.audit import AuditPages
-from sluicegate.console.pages.overview import OverviewPage
-from sluicegate.console.pages.recipient import RecipientPage
-from sluicegate.console.pages.recipient_access import RecipientAccessForms
-from sluicegate.console.pages.recipient_forms import RecipientForms
-from sluicegate.console.pages.recipients import RecipientsPage
-from sluicegate.console.pages.shares import SharePages
-from sluicegate.console.pages.table import TablePage
-from sluicegate.console.pages.tasks import TasksPages
-from sluicegate.console.pages.usage import UsagePage
-from sluicegate.console.rendering import PREFIX, Addresses, Templates
-from sluicegate.console.responses import Pages
-from sluicegate.console.sessions.cookies import Cookies
-from sluicegate.console.sessions.forms import FormTokens
-from sluicegate.console.sessions.service import Sessions
-from sluicegate.console.static_files import StaticFiles
-from sluicegate.console.wizard.choosing import ChoosingPages
-from sluicegate.console.wizard.steps import SharingSteps
 from sluicegate.database import Store
 from sluicegate.http.responses import as_sluicegate_error
 from sluicegate.plugins import Instances

@@ -5,9 +5,9 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from sluicegate.admin.assembly import AdminApi
-from sluicegate.console.call import ConsoleCall
-from sluicegate.console.endpoint import ConsoleRoute
-from sluicegate.console.plots import Plot, plot_by_day, plot_largest
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.endpoint import ConsoleRoute
+from sluicegate.admin.console.plots import Plot, plot_by_day, plot_largest
 from sluicegate.vending.usage.models import USAGE_BY, UsageReport, UsageRow, day_text
 
 _FILTERS = ("by", "since", "until", "recipient", "share", "table")

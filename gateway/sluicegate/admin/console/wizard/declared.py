@@ -6,10 +6,10 @@ from copy import deepcopy
 from typing import Any
 
 from sluicegate.access.shares_file.export import StoredShares
+from sluicegate.admin.console.wizard.draft import Draft
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.places import Content, SharePlace, same_name
 from sluicegate.api.errors import InvalidRequest
-from sluicegate.console.wizard.draft import Draft
 from sluicegate.database.names import name_key
 
 

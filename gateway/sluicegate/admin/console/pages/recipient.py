@@ -12,13 +12,13 @@ from sluicegate.access.limits.listing import RecipientUse, recipient_use
 from sluicegate.access.recipients.details import oidc_identities
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.conditions import entity_tag
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.endpoint import ConsoleRoute
+from sluicegate.admin.console.pages.recipient_forms import grantable_shares
 from sluicegate.admin.places import RecipientPlace
 from sluicegate.admin.recipient_access import RecipientState
 from sluicegate.admin.recipient_changes import missing_recipient
 from sluicegate.config import Settings
-from sluicegate.console.call import ConsoleCall
-from sluicegate.console.endpoint import ConsoleRoute
-from sluicegate.console.pages.recipient_forms import grantable_shares
 from sluicegate.database import Store
 
 _DAY = 86_400_000

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import Response
 
 from sluicegate.admin.assembly import AdminApi
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.services.tasks import TASK_FILTERS
-from sluicegate.console.call import ConsoleCall
-from sluicegate.console.endpoint import ConsoleRoute
 
 if TYPE_CHECKING:
     from sluicegate.delegation.queue.records import TaskRecord, TaskVersion

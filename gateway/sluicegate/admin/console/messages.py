@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from sluicegate.admin.console.sessions.service import Session
 from sluicegate.api.errors import InvalidRequest
-from sluicegate.console.sessions.service import Session
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
 

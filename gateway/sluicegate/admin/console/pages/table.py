@@ -11,12 +11,12 @@ import anyio.to_thread
 from starlette.responses import Response
 
 from sluicegate.admin.assembly import AdminApi
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.endpoint import ConsoleRoute
+from sluicegate.admin.console.inspector import KINDS, Inspector
+from sluicegate.admin.console.sections import Section, section
 from sluicegate.api.errors import NotFound
 from sluicegate.api.models import SharedTable
-from sluicegate.console.call import ConsoleCall
-from sluicegate.console.endpoint import ConsoleRoute
-from sluicegate.console.inspector import KINDS, Inspector
-from sluicegate.console.sections import Section, section
 from sluicegate.database import Store
 from sluicegate.database.names import name_key
 from sluicegate.protocols.explain.models import AssetPath, Explanation, NamedKind, Readers
@@ -25,7 +25,7 @@ from sluicegate.vending.entries import LedgerEntry
 from sluicegate.vending.ledger_search import LedgerQuery, find_entries
 
 if TYPE_CHECKING:
-    from sluicegate.console.table_facts import TableFacts
+    from sluicegate.admin.console.table_facts import TableFacts
     from sluicegate.protocols.explain.explainer import Explainer
     from sluicegate.protocols.explain.who_can import WhoCan
     from sluicegate.tables.snapshot import Snapshot
@@ -152,7 +152,7 @@ class TablePage:
 
 
 async def _facts(snapshot: Snapshot) -> TableFacts:
-    from sluicegate.console.table_facts import table_facts  # imports Arrow
+    from sluicegate.admin.console.table_facts import table_facts  # imports Arrow
 
     return await anyio.to_thread.run_sync(table_facts, snapshot)
 

@@ -18,7 +18,7 @@ class StaticFiles:
     """The style sheet and the script of all pages."""
 
     def __init__(self) -> None:
-        folder = files("sluicegate.console") / "static"
+        folder = files("sluicegate.admin.console") / "static"
         self._contents = {name: (folder / name).read_bytes() for name in _TYPES}
         self._hashes = {
             name: hashlib.sha256(content).hexdigest()[:16] for name, content in self._contents.items()

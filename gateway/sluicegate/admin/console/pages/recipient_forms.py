@@ -6,12 +6,12 @@ from starlette.responses import Response
 
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.conditions import Conditions, entity_tag
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.places import Content, GrantPlace, RecipientPlace
 from sluicegate.admin.recipient_changes import delete_recipient, missing_recipient, regrant
 from sluicegate.api.errors import InvalidRequest, NotFound
-from sluicegate.console.call import ConsoleCall
-from sluicegate.console.endpoint import ConsoleRoute
 
 _ONE = "/recipients/{recipient}"
 # Texts of the form that are lists: one entry on each line.

@@ -12,12 +12,12 @@ from starlette.responses import Response
 
 from sluicegate.admin.call import name_in_path, refused_input
 from sluicegate.admin.conditions import Conditions
+from sluicegate.admin.console.messages import Message
+from sluicegate.admin.console.responses import Pages
+from sluicegate.admin.console.sessions.forms import Form
+from sluicegate.admin.console.sessions.service import Session
 from sluicegate.admin.identity import Admin
 from sluicegate.config.yaml import JsonDocument, validate
-from sluicegate.console.messages import Message
-from sluicegate.console.responses import Pages
-from sluicegate.console.sessions.forms import Form
-from sluicegate.console.sessions.service import Session
 
 _Model = TypeVar("_Model", bound=BaseModel)
 _LONGEST_PARAMETER = 1000

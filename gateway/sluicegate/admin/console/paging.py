@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from sluicegate.console.call import ConsoleCall
+from sluicegate.admin.console.call import ConsoleCall
 
 T = TypeVar("T")
 

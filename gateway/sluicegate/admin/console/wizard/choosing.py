@@ -8,11 +8,11 @@ from typing import Any
 from starlette.responses import Response
 
 from sluicegate.admin.assembly import AdminApi
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.endpoint import ConsoleRoute
+from sluicegate.admin.console.paging import listing
 from sluicegate.admin.services.browsing import START, Position, TableNames
 from sluicegate.api.errors import InvalidRequest, SluicegateError
-from sluicegate.console.call import ConsoleCall
-from sluicegate.console.endpoint import ConsoleRoute
-from sluicegate.console.paging import listing
 from sluicegate.database.names import aliased, name_key
 
 PATH = "share-table"

@@ -9,10 +9,10 @@ from typing import Any, Self
 from pydantic import BaseModel, ValidationError
 
 from sluicegate.access.shares_file.models import RecipientEntry, TableEntry
+from sluicegate.admin.console.pages.recipient_forms import property_values
+from sluicegate.admin.console.sessions.forms import Form
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.config.yaml import JsonDocument, Location, explain, nearest
-from sluicegate.console.pages.recipient_forms import property_values
-from sluicegate.console.sessions.forms import Form
 from sluicegate.database.names import NamedKind, check_name
 
 Problems = Mapping[str, str]

@@ -10,9 +10,9 @@ from starlette.responses import Response
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.recipients.service import RecipientSummary
 from sluicegate.admin.assembly import AdminApi
-from sluicegate.console.call import ConsoleCall
-from sluicegate.console.endpoint import ConsoleRoute
-from sluicegate.console.paging import listing
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.endpoint import ConsoleRoute
+from sluicegate.admin.console.paging import listing
 from sluicegate.database.names import name_key
 
 _PAGE = 100
