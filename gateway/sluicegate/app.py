@@ -24,6 +24,7 @@ from sluicegate.access.limits.recipients import RecipientLimiter
 from sluicegate.access.recipients.ending import EndingCredentials
 from sluicegate.access.recipients.ending_warnings import ProfileWarnings
 from sluicegate.access.recipients.profile import ICEBERG_PATH
+from sluicegate.admin.of_gateway import admin_api
 from sluicegate.api import FormatType, LinkSigner, TableFormat
 from sluicegate.api.budget import TableLimits
 from sluicegate.api.errors import RateLimited, SluicegateError
@@ -162,10 +163,12 @@ class Gateway:
             stack.push_async_callback(registry.drain)
             background = BackgroundJobs()
             stack.push_async_callback(background.aclose)
-            admin = _admin_api(settings, keys, store, instances)
+            admin = admin_api(
+                settings, keys, store, instances, configured, lambda: gateway.explanations()
+            )
             if admin is not None:
                 stack.push_async_callback(admin.aclose)
-            yield cls(
+            gateway = cls(
                 settings=settings,
                 registry=registry,
                 instances=instances,
@@ -200,6 +203,7 @@ class Gateway:
                 keys=keys,
                 admin=admin,
             )
+            yield gateway
 
     async def warm_up(self, *, is_first: bool = True) -> None:
         """Load what the first query needs. Then, the gateway is ready.
@@ -300,16 +304,6 @@ class Gateway:
             *(self.admin.routes() if self.admin is not None else ()),
             *self.registry.routes(self.services.__getitem__),
         ]
-
-
-def _admin_api(
-    settings: Settings, keys: KeyRing, store: Store, instances: Instances
-) -> AdminApi | None:
-    if settings.admin is None:
-        return None
-    from sluicegate.admin.assembly import AdminApi
-
-    return AdminApi(settings, settings.admin, keys, store, lambda: instances.catalogs)
 
 
 def _table_limits(settings: TableLimitSettings) -> TableLimits:

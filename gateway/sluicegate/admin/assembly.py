@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from starlette.requests import Request
@@ -13,19 +13,22 @@ from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.call import answered
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import PREFIX, AdminRoute, starlette_routes
+from sluicegate.admin.resources.access import AccessResource
 from sluicegate.admin.resources.admins import AdminsResource
 from sluicegate.admin.resources.applying import ApplyResource
 from sluicegate.admin.resources.catalogs import CatalogsResource
 from sluicegate.admin.resources.credentials import CredentialsResource
+from sluicegate.admin.resources.explain import ExplainResource
 from sluicegate.admin.resources.ledger import LedgerResource
+from sluicegate.admin.resources.limits import LimitsResource
 from sluicegate.admin.resources.recipients import RecipientsResource
 from sluicegate.admin.resources.shares import SharesResource
+from sluicegate.admin.resources.stored import StoredResource
 from sluicegate.admin.resources.tasks import TasksResource
+from sluicegate.admin.services import AdminServices
 from sluicegate.admin.tokens import AdminTokens
-from sluicegate.api import Catalog
 from sluicegate.config import Settings
 from sluicegate.config.admin.settings import AdminSettings
-from sluicegate.database import Store
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
 
@@ -39,8 +42,7 @@ class AdminApi:
         settings: The settings of the gateway.
         section: Its section `admin`.
         keys: Its signing keys.
-        store: The open database.
-        catalogs: Returns the configured catalogs, by name.
+        services: What the API uses of the gateway.
     """
 
     def __init__(
@@ -48,29 +50,32 @@ class AdminApi:
         settings: Settings,
         section: AdminSettings,
         keys: KeyRing,
-        store: Store,
-        catalogs: Callable[[], Mapping[str, Catalog]],
+        services: AdminServices,
     ) -> None:
         self._settings = settings
         self._section = section
         self._keys = keys
-        self._store = store
-        self._catalogs = catalogs
+        self._services = services
 
     @cached_property
     def operations(self) -> Sequence[AdminRoute]:
         """All routes except that of the OpenAPI document, which needs no token."""
         pages = TokenSigner(self._keys.derive(_PAGES), self._settings.sharing.page_token_lifetime)
-        editor = Editor(self._store, self._settings.catalogs)
-        types = {name: section.type for name, section in self._settings.catalogs.items()}
+        services, settings, store = self._services, self._settings, self._services.store
+        editor = Editor(store, settings.catalogs)
+        types = {name: section.type for name, section in settings.catalogs.items()}
         return [
-            *ApplyResource(editor).routes(),
+            *ApplyResource(editor, services).routes(),
             *SharesResource(editor, pages).routes(),
+            *StoredResource(editor).routes(),
             *RecipientsResource(editor, pages).routes(),
-            *CredentialsResource(editor, self._store, self._settings).routes(),
-            *CatalogsResource(self._catalogs, types, pages).routes(),
-            *LedgerResource(self._store, pages).routes(),
-            *TasksResource(self._store, self._settings, pages).routes(),
+            *AccessResource(editor, services, settings, pages).routes(),
+            *CredentialsResource(editor, store, settings).routes(),
+            *ExplainResource(editor, services).routes(),
+            *CatalogsResource(services.catalogs, types, pages).routes(),
+            *LedgerResource(store, pages).routes(),
+            *LimitsResource(editor, store, settings, pages).routes(),
+            *TasksResource(services, settings, pages).routes(),
             *AdminsResource(self._tokens).routes(),
         ]
 
@@ -89,7 +94,7 @@ class AdminApi:
 
     @cached_property
     def _tokens(self) -> AdminTokens:
-        return AdminTokens(self._store, token_lifetime=self._section.token_lifetime)
+        return AdminTokens(self._services.store, token_lifetime=self._section.token_lifetime)
 
     async def _openapi(self, request: Request) -> Response:
         from sluicegate.admin.openapi import document

@@ -21,6 +21,17 @@ _LEVELS = ("share", "schema", "table")
 class SharedResource(Protocol):
     """A resource, which might not exist yet. Names are case-insensitive."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its names from the outermost."""
+
+    @property
+    def missing(self) -> str:
+        """The message if it does not exist."""
+
+    def siblings(self, stored: StoredShares) -> list[str]:
+        """The names of the resources of its kind at the same place."""
+
     def check_admin(self, admin: Admin, stored: StoredShares) -> None:
         """Check that an administrator manages it.
 
@@ -51,6 +62,15 @@ class SharePlace:
     """
 
     names: tuple[str, ...]
+
+    @property
+    def missing(self) -> str:
+        """The message if it does not exist."""
+        return f"there is no {_LEVELS[len(self.names) - 1]} '{'.'.join(self.names)}'"
+
+    def siblings(self, stored: StoredShares) -> list[str]:
+        """The names of all shares; none for a schema or table."""
+        return [share.names[0] for share in stored.shares] if len(self.names) == 1 else []
 
     def check_admin(self, admin: Admin, stored: StoredShares) -> None:
         """Check that an administrator manages the share."""
@@ -114,6 +134,20 @@ class RecipientPlace:
     """A recipient with its grants."""
 
     recipient: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name."""
+        return (self.recipient,)
+
+    @property
+    def missing(self) -> str:
+        """The message if it does not exist."""
+        return f"there is no recipient '{self.recipient}'"
+
+    def siblings(self, stored: StoredShares) -> list[str]:
+        """The names of all recipients."""
+        return [recipient.names[0] for recipient in stored.within("recipient")]
 
     def check_admin(self, admin: Admin, stored: StoredShares) -> None:
         """Check that an administrator manages the recipient, unless it does not exist yet."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sluicegate.admin.operation_schemas import listing as _listing
 from sluicegate.admin.operation_schemas import operations
+from sluicegate.admin.recipient_schemas import of_recipients, or_null
 from sluicegate.protocols.openapi.schemas import (
     Schema,
     choice,
@@ -30,32 +31,51 @@ def schemas() -> dict[str, Schema]:
                 "A share.",
                 {
                     "name": text("Its name."),
-                    "display_name": _or_null("string", "Shown instead of the name."),
-                    "comment": _or_null("string", "For recipients."),
-                    "recipients": whole("Number of recipients that can read it."),
+                    "display_name": or_null("string", "Shown instead of the name."),
+                    "comment": or_null("string", "For recipients."),
+                    "schemas": many(text("A name."), "Names of its schemas."),
+                    "tables": whole("Number of tables that are declared one by one."),
+                    "assets": whole("Number of other assets that are declared one by one."),
+                    "from": many(
+                        record(
+                            "A catalog, or a schema of one, that is shared entirely.",
+                            {
+                                "catalog": text("Name of the catalog."),
+                                "schema": or_null("string", "Name of the schema."),
+                                "kinds": many(text("A kind."), "What is shared."),
+                            },
+                        ),
+                        "What is shared entirely.",
+                    ),
+                    "recipients": many(text("A name."), "The recipients that can read it."),
                 },
             )
         ),
+        "ShareDetails": _resource(
+            "ShareEntry",
+            {"id": text("Its id."), "recipients": many(text("A name."), "Who can read it.")},
+        ),
+        "SharesFile": record(
+            "A shares file, without keys that have their default values.",
+            {},
+            {
+                "shares": mapping(schema_ref("AnyShare"), "Shares, by name."),
+                "recipients": mapping(schema_ref("AnyRecipient"), "Recipients, by name."),
+            },
+        ),
+        "AnyShare": {"type": "object", "description": "As `ShareEntry`."},
+        "AnyRecipient": {"type": "object", "description": "As `RecipientEntry`."},
         "Grants": _listing(
             record("A grant.", {"recipient": text("The recipient."), "share": text("The share.")})
         ),
         "Recipients": _listing(schema_ref("Recipient")),
-        "Access": record(
-            "The state of a recipient.",
-            {
-                "id": text("Its id."),
-                "name": text("Its name."),
-                "state": choice("Whether it has access.", "active", "revoked"),
-                "created_at": instant("When it was created."),
-                "revoked_at": _or_null("string", "When it was revoked."),
-                "last_issued_at": _or_null("string", "When it last received URLs or credentials."),
-                "activation_link": {"oneOf": [{"type": "null"}, _link()]},
-                "credentials": many(_credential(), "Newest first, also those that have ended."),
-            },
-        ),
+        **of_recipients(),
         "IssuedCredential": record(
             "Either `activation_url` or `profile`, which are shown once.",
-            {"expires_at": instant("When the link or the credential expires.")},
+            {
+                "recipient": text("Name of the recipient."),
+                "expires_at": instant("When the link or the credential expires."),
+            },
             {
                 "activation_url": text("The link to send to the recipient.", format="uri"),
                 "profile": mapping({}, "The profile with the secret."),
@@ -77,6 +97,7 @@ def schemas() -> dict[str, Schema]:
                 "shares": _shares(),
                 "method": choice("How you authenticated.", "token", "oidc"),
                 "expires_at": instant("When your token expires."),
+                "version": text("Version of the gateway."),
             },
         ),
         "Difference": record(
@@ -89,11 +110,41 @@ def schemas() -> dict[str, Schema]:
                         {
                             "action": choice("What changes.", "add", "change", "remove"),
                             "kind": text("`share`, `schema`, `table`, `recipient`, `grant`, …"),
-                            "names": many(text("A name."), "Names from the outermost."),
+                            "name": many(text("A name."), "Names from the outermost."),
+                            "fields": mapping(
+                                record(
+                                    "A field.",
+                                    {"before": {}, "after": {}},
+                                ),
+                                "What changes, by the keys of a shares file.",
+                            ),
                         },
                     ),
                     "The changes.",
                 ),
+                "untouched": many(
+                    record(
+                        "A share or recipient.",
+                        {
+                            "kind": text("`share` or `recipient`."),
+                            "name": many(text("A name."), "Its name."),
+                        },
+                    ),
+                    "What the file does not contain, and stays unchanged.",
+                ),
+                "warnings": many(
+                    record(
+                        "A source that recipients cannot read now.",
+                        {
+                            "location": many(
+                                {"type": ["string", "integer"]}, "Its location in the shares file."
+                            ),
+                            "message": text("The reason."),
+                        },
+                    ),
+                    "With `check_sources`, what the catalogs report.",
+                ),
+                "removals": whole("Number of entries that are removed."),
                 "text": many(
                     text("A line."), "The changes for people, as `sluicegate apply` shows them."
                 ),
@@ -102,35 +153,10 @@ def schemas() -> dict[str, Schema]:
     }
 
 
-def _resource(model: str) -> Schema:
+def _resource(model: str, more: dict[str, Schema] | None = None) -> Schema:
     """A resource: its model, with values that have defaults left out, and its name."""
-    named = record("", {"name": text("Its name. It must be the one in the path, if a request has it.")})
-    return {"description": f"`{model}` with its name.", **named}
-
-
-def _link() -> Schema:
-    return record(
-        "The newest activation link, without its token.",
-        {
-            "state": choice("Whether it can be used.", "pending", "used", "expired", "withdrawn"),
-            "expires_at": instant("When it expires."),
-            "used_at": _or_null("string", "When it was used."),
-        },
-    )
-
-
-def _credential() -> Schema:
-    return record(
-        "A token or an OAuth client.",
-        {
-            "id": text("Its id; for an OAuth client, the client id."),
-            "kind": choice("Its kind.", "bearer", "oauth"),
-            "state": choice("Whether it is valid.", "valid", "expired", "revoked"),
-            "created_at": instant("When it was issued."),
-            "expires_at": instant("When it expires."),
-            "revoked_at": _or_null("string", "When it was revoked."),
-        },
-    )
+    name = {"name": text("Its name. It must be the one in the path, if a request has it.")}
+    return {"description": f"`{model}` with its name.", **record("", name | (more or {}))}
 
 
 def _admin() -> Schema:
@@ -156,7 +182,3 @@ def _shares() -> Schema:
         "items": {"type": "string"},
         "description": "The only shares that it manages; null for all.",
     }
-
-
-def _or_null(kind: str, description: str) -> Schema:
-    return {"type": [kind, "null"], "description": description}

@@ -26,6 +26,9 @@ class NewAdmin(BaseModel):
     token_lifetime: TokenLifetime | None = Field(
         default=None, description="How long its token is valid, such as 90d; at most 365 days."
     )
+    replace: bool = Field(
+        default=False, description="Replace an administrator of this name and its token."
+    )
 
 
 class AdminsResource:
@@ -73,7 +76,11 @@ class AdminsResource:
     async def _create(self, call: AdminCall) -> Response:
         wanted = await call.parse(NewAdmin)
         made = await self._tokens.create(
-            wanted.name, wanted.role, shares=wanted.shares, token_lifetime=wanted.token_lifetime
+            wanted.name,
+            wanted.role,
+            shares=wanted.shares,
+            token_lifetime=wanted.token_lifetime,
+            replace=wanted.replace,
         )
         return answered(_shown(made.admin) | {"token": made.token}, 201)
 

@@ -1,4 +1,4 @@
-"""The access of recipients: their credentials, activation links, and revocation."""
+"""The credentials of recipients: issued as profiles or activation links, and revoked."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from sluicegate._util.clock import epoch_ms, iso_utc
+from sluicegate._util.clock import iso_utc
 from sluicegate._util.units import Duration
-from sluicegate.access.activation.links import ActivationLinks, Link, NewLink
-from sluicegate.access.recipients.details import CredentialDetails, recipient_details
+from sluicegate.access.activation.links import ActivationLinks, NewLink
+from sluicegate.access.recipients.credentials import IssuedCredential
 from sluicegate.access.recipients.profile import profile_text
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.places import RecipientPlace
+from sluicegate.admin.resources.access import managed_recipient
 from sluicegate.config import Settings
 from sluicegate.config.model import TokenLifetime
 from sluicegate.database import Store
@@ -44,8 +44,15 @@ class NewCredential(BaseModel):
     )
 
 
+class NewRecipient(NewCredential):
+    """A recipient to create, with its first credential."""
+
+    name: str = Field(description="A name that follows the rules of share names.")
+    comment: str | None = Field(default=None, description="For people.")
+
+
 class CredentialsResource:
-    """Serves the access of recipients.
+    """Serves the credentials of recipients.
 
     Args:
         editor: Reads recipients.
@@ -67,14 +74,16 @@ class CredentialsResource:
         """The routes."""
         return [
             AdminRoute(
-                "GET",
-                f"{_PATH}/access",
-                self._show,
-                "viewer",
-                "getAccess",
-                "Get the state and the credentials of a recipient, without secrets",
-                "Access",
-                errors=(404,),
+                "POST",
+                "/recipients",
+                self._create,
+                "admin",
+                "createRecipient",
+                "Create a recipient without grants, and issue its first credential",
+                "IssuedCredential",
+                (201,),
+                all_shares=True,
+                body=NewRecipient,
             ),
             AdminRoute(
                 "POST",
@@ -120,23 +129,16 @@ class CredentialsResource:
             ),
         ]
 
-    async def _show(self, call: AdminCall) -> Response:
-        name = await self._checked(call)
-        async with self._store.read() as connection:
-            found = await recipient_details(connection, name, epoch_ms())
-        link = await self._links.latest(name)
-        return answered(
-            {
-                "id": found.id,
-                "name": found.name,
-                "state": found.state,
-                "created_at": iso_utc(found.created_at),
-                "revoked_at": _time(found.revoked_at),
-                "last_issued_at": _time(found.last_issued_at),
-                "activation_link": None if link is None else _link(link),
-                "credentials": [_credential(each) for each in found.credentials],
-            }
+    async def _create(self, call: AdminCall) -> Response:
+        wanted = await call.parse(NewRecipient)
+        service = self._links if wanted.deliver == "activation" else self._recipients
+        made = await service.create(
+            wanted.name,
+            kind=wanted.kind,
+            comment=wanted.comment,
+            token_lifetime=wanted.token_lifetime,
         )
+        return self._issued(made)
 
     async def _issue(self, call: AdminCall) -> Response:
         name = await self._checked(call)
@@ -145,11 +147,14 @@ class CredentialsResource:
         made = await service.rotate(
             name, kind=wanted.kind, grace=wanted.grace, token_lifetime=wanted.token_lifetime
         )
-        expiry = {"expires_at": iso_utc(made.expires_at)}
+        return self._issued(made)
+
+    def _issued(self, made: NewLink | IssuedCredential) -> Response:
+        common = {"recipient": made.recipient, "expires_at": iso_utc(made.expires_at)}
         if isinstance(made, NewLink):
-            return answered({"activation_url": made.url(self._public_url), **expiry}, 201)
+            return answered({"activation_url": made.url(self._public_url)} | common, 201)
         profile = orjson.loads(profile_text(made, self._public_url))
-        return answered({"profile": profile, **expiry}, 201)
+        return answered({"profile": profile} | common, 201)
 
     async def _revoke_one(self, call: AdminCall) -> Response:
         name = await self._checked(call)
@@ -165,31 +170,4 @@ class CredentialsResource:
         return Response(status_code=204)
 
     async def _checked(self, call: AdminCall) -> str:
-        """The name of the recipient, which the administrator manages."""
-        name = call.name("recipient")
-        missing = f"there is no recipient '{name}'"
-        found = await self._editor.read(call.admin, RecipientPlace(name), missing)
-        return str(found["name"])
-
-
-def _link(link: Link) -> dict[str, object]:
-    return {
-        "state": link.state,
-        "expires_at": iso_utc(link.expires_at),
-        "used_at": _time(link.used_at),
-    }
-
-
-def _credential(credential: CredentialDetails) -> dict[str, object]:
-    return {
-        "id": credential.id,
-        "kind": credential.kind,
-        "state": credential.state,
-        "created_at": iso_utc(credential.created_at),
-        "expires_at": iso_utc(credential.expires_at),
-        "revoked_at": _time(credential.revoked_at),
-    }
-
-
-def _time(at: int | None) -> str | None:
-    return None if at is None else iso_utc(at)
+        return await managed_recipient(self._editor, call)

@@ -109,7 +109,7 @@ class RecipientsResource:
 
     async def _get(self, call: AdminCall) -> Response:
         place = RecipientPlace(call.name("recipient"))
-        return represented(await self._editor.read(call.admin, place, _missing(place)), call)
+        return represented(await self._editor.read(call.admin, place), call)
 
     async def _put(self, call: AdminCall) -> Response:
         place = RecipientPlace(call.name("recipient"))
@@ -149,9 +149,5 @@ class RecipientsResource:
 
 def _existing(content: Content | None, place: RecipientPlace) -> Content:
     if content is None:
-        raise NotFound(_missing(place))
+        raise NotFound(place.missing)
     return content
-
-
-def _missing(place: RecipientPlace) -> str:
-    return f"there is no recipient '{place.recipient}'"

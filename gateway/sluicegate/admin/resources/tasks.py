@@ -5,14 +5,17 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from sluicegate._util.units import Duration
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
+from sluicegate.admin.services import AdminServices
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.config import Settings
 from sluicegate.config.yaml import nearest
-from sluicegate.database import Store
+from sluicegate.http.bodies import read_body
 from sluicegate.signing.opaque_tokens import TokenSigner
 
 if TYPE_CHECKING:
@@ -21,19 +24,36 @@ if TYPE_CHECKING:
 
 _FILTERS = ("status", "operation", "realm", "correlation_id")
 _TASK = "/tasks/{task}"
+_OPERATOR = "operator"
+
+
+class AnyTask(BaseModel):
+    """A task, with the request body of the delegation service."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class PruneTasks(BaseModel):
+    """Which tasks are deleted."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    older_than: Duration | None = Field(
+        default=None, ge=0, description="Minimum age, such as 90d; by default `delegation.retention`."
+    )
 
 
 class TasksResource:
     """Serves `/tasks`. The queue is loaded with the first request.
 
     Args:
-        store: The open database.
+        services: The open database, and the configured executors.
         settings: The settings of the gateway.
         pages: Signs page tokens.
     """
 
-    def __init__(self, store: Store, settings: Settings, pages: TokenSigner) -> None:
-        self._store = store
+    def __init__(self, services: AdminServices, settings: Settings, pages: TokenSigner) -> None:
+        self._services = services
         self._settings = settings
         self._pages = pages
 
@@ -56,6 +76,30 @@ class TasksResource:
                     ("correlation_id", "Only tasks with this correlation id."),
                 ),
                 paged=True,
+            ),
+            AdminRoute(
+                "POST",
+                "/tasks",
+                self._submit,
+                "admin",
+                "submitTask",
+                "Submit a task; the same task again returns the first one",
+                "Task",
+                (201,),
+                all_shares=True,
+                body=AnyTask,
+                errors=(409,),
+            ),
+            AdminRoute(
+                "POST",
+                "/tasks/prune",
+                self._prune,
+                "admin",
+                "pruneTasks",
+                "Delete tasks that completed long ago, with their histories",
+                "PrunedTasks",
+                all_shares=True,
+                body=PruneTasks,
             ),
             AdminRoute(
                 "GET",
@@ -125,7 +169,25 @@ class TasksResource:
 
         task = await self._queue.get(call.name("task"))
         versions = history(await self._queue.history(task.id))
-        return answered(_shown(task) | {"versions": versions})
+        more = {"result_extended": task.result_extended, "versions": versions}
+        return answered(_shown(task) | more)
+
+    async def _submit(self, call: AdminCall) -> Response:
+        from sluicegate.delegation.grants import RealmGrants
+        from sluicegate.delegation.payloads.task_payload import TaskPayload
+
+        payload = TaskPayload.parse(await read_body(call.request, call.max_body))
+        configured = self._services.configured()
+        payload.check_operation(configured.operations)
+        RealmGrants.configured(self._settings.delegation, configured).check_payload(payload)
+        return answered(_shown(await self._queue.submit(payload, _OPERATOR)), 201)
+
+    async def _prune(self, call: AdminCall) -> Response:
+        from sluicegate.delegation.queue.retention import Retention
+
+        wanted = await call.parse(PruneTasks)
+        age = self._settings.delegation.retention if wanted.older_than is None else wanted.older_than
+        return answered({"pruned": await Retention(self._services.store, age).prune()})
 
     async def _cancel(self, call: AdminCall) -> Response:
         return answered(_shown(await self._queue.cancel(call.name("task"))))
@@ -138,7 +200,7 @@ class TasksResource:
         from sluicegate.delegation.queue.encryption import PayloadCipher
         from sluicegate.delegation.queue.tasks import TaskQueue
 
-        return TaskQueue(self._store, PayloadCipher.of(self._settings))
+        return TaskQueue(self._services.store, PayloadCipher.of(self._settings))
 
 
 def _shown(task: TaskRecord) -> dict[str, Any]:

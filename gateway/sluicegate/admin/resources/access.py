@@ -1,0 +1,155 @@
+"""The state of recipients: their grants, credentials, identities and sessions, without secrets."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from starlette.responses import Response
+
+from sluicegate._util.clock import epoch_ms, iso_utc
+from sluicegate.access.activation.links import ActivationLinks, Link
+from sluicegate.access.recipients.details import oidc_identities, recipient_details
+from sluicegate.access.recipients.service import Recipients
+from sluicegate.admin.call import AdminCall, answered
+from sluicegate.admin.editor import Editor
+from sluicegate.admin.endpoint import AdminRoute
+from sluicegate.admin.places import RecipientPlace
+from sluicegate.admin.services import AdminServices
+from sluicegate.api import Principal, UnsupportedOperation
+from sluicegate.config import Settings
+from sluicegate.database.names import name_key
+from sluicegate.protocols.common.pagination import page
+from sluicegate.signing.opaque_tokens import TokenSigner
+from sluicegate.telemetry.redaction import redact
+from sluicegate.vending.sessions import SessionsOutcome
+
+_PATH = "/recipients/{recipient}"
+
+
+class AccessResource:
+    """Serves the state of recipients.
+
+    Args:
+        editor: Reads recipients.
+        services: The open database, and the storage that ends sessions.
+        settings: The settings of the gateway.
+        pages: Signs page tokens.
+    """
+
+    def __init__(
+        self, editor: Editor, services: AdminServices, settings: Settings, pages: TokenSigner
+    ) -> None:
+        self._editor = editor
+        self._services = services
+        self._issuers = settings.authentication.oidc
+        self._pages = pages
+        section = settings.recipients
+        self._links = ActivationLinks(services.store, section)
+        self._recipients = Recipients(
+            services.store,
+            token_lifetime=section.token_lifetime,
+            rotation_grace=section.rotation_grace,
+        )
+
+    def routes(self) -> list[AdminRoute]:
+        """The routes."""
+        return [
+            AdminRoute(
+                "GET",
+                "/access",
+                self._list,
+                "viewer",
+                "listAccess",
+                "List the state of all recipients",
+                "AccessList",
+                paged=True,
+            ),
+            AdminRoute(
+                "GET",
+                f"{_PATH}/access",
+                self._show,
+                "viewer",
+                "getAccess",
+                "Get the state and the credentials of a recipient, without secrets",
+                "Access",
+                errors=(404,),
+            ),
+            AdminRoute(
+                "POST",
+                f"{_PATH}/sessions/end",
+                self._end_sessions,
+                "admin",
+                "endSessions",
+                "End the temporary credentials of a recipient, where storage can",
+                "EndedSessions",
+                errors=(404,),
+            ),
+        ]
+
+    async def _list(self, call: AdminCall) -> Response:
+        mine = [
+            each for each in await self._recipients.list() if call.admin.manages_recipient(each.shares)
+        ]
+        shown = page(mine, lambda each: name_key(each.name), call.page(), self._pages)
+        return answered(shown.shown(lambda each: _with_times(asdict(each))))
+
+    async def _show(self, call: AdminCall) -> Response:
+        name = await managed_recipient(self._editor, call)
+        async with self._services.store.read() as connection:
+            found = await recipient_details(connection, name, epoch_ms())
+        link = await self._links.latest(name)
+        shown = _with_times(asdict(found))
+        shown["credentials"] = [_with_times(each) for each in shown["credentials"]]
+        identities = oidc_identities(self._issuers, found.name)
+        return answered(
+            shown
+            | {
+                "oidc": [asdict(each) for each in identities],
+                "activation_link": None if link is None else _link(link),
+            }
+        )
+
+    async def _end_sessions(self, call: AdminCall) -> Response:
+        name = await managed_recipient(self._editor, call)
+        now = epoch_ms()
+        async with self._services.store.read() as connection:
+            found = await recipient_details(connection, name, now)
+        principal = Principal(found.id, found.name, "command")
+        outcomes = self._services.end_sessions(principal, now)
+        return answered({"items": [self._outcome(each) async for each in outcomes]})
+
+    def _outcome(self, outcome: SessionsOutcome) -> dict[str, Any]:
+        error = outcome.error
+        return {
+            "storage": outcome.storage,
+            "ended": outcome.ended is not None and outcome.ended.applied,
+            "instructions": outcome.ended and outcome.ended.instructions,
+            "error": error and redact(self._services.describe(error)),
+            "supported": not isinstance(error, UnsupportedOperation),
+        }
+
+
+async def managed_recipient(editor: Editor, call: AdminCall) -> str:
+    """The name of the recipient in the path, which the administrator manages.
+
+    Raises:
+        PermissionDenied: The administrator does not manage it.
+        NotFound: It does not exist.
+    """
+    found = await editor.read(call.admin, RecipientPlace(call.name("recipient")))
+    return str(found["name"])
+
+
+def _link(link: Link) -> dict[str, object]:
+    return {
+        "state": link.state,
+        "expires_at": iso_utc(link.expires_at),
+        "used_at": None if link.used_at is None else iso_utc(link.used_at),
+    }
+
+
+def _with_times(shown: dict[str, Any]) -> dict[str, Any]:
+    """Replace epoch milliseconds by ISO 8601."""
+    times = {key: iso_utc(at) for key, at in shown.items() if key.endswith("_at") and at is not None}
+    return shown | times
