@@ -24,6 +24,10 @@ from sluicegate.database.urls import DatabaseUrl
 _READ_TIMEOUT = 10.0
 
 
+class DatabaseUnavailable(Unavailable):
+    """The database does not respond."""
+
+
 class Store:
     """The gateway's database: `await Store.open(url)`, then transactions, then `await aclose()`."""
 
@@ -157,6 +161,6 @@ def _translated() -> Iterator[None]:
             raise StatementRefused(
                 "the gateway's database refuses a value", detail=reason(error)
             ) from error
-        raise Unavailable(
+        raise DatabaseUnavailable(
             "the gateway's database does not respond; try again later", detail=reason(error)
         ) from error

@@ -8,15 +8,18 @@ from typing import Any
 from starlette.responses import Response
 
 from sluicegate._util.clock import epoch_ms, iso_utc
+from sluicegate._util.units import parse_duration
 from sluicegate.access.activation.links import ActivationLinks, Link
 from sluicegate.access.recipients.details import oidc_identities, recipient_details
-from sluicegate.access.recipients.service import Recipients
+from sluicegate.access.recipients.ending import ending
+from sluicegate.access.recipients.service import Recipients, RecipientSummary
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.places import RecipientPlace
 from sluicegate.admin.services import AdminServices
 from sluicegate.api import Principal, UnsupportedOperation
+from sluicegate.api.errors import InvalidRequest
 from sluicegate.config import Settings
 from sluicegate.database.names import name_key
 from sluicegate.protocols.common.pagination import page
@@ -63,6 +66,9 @@ class AccessResource:
                 "listAccess",
                 "List the state of all recipients",
                 "AccessList",
+                parameters=(
+                    ("ending", "Only those whose last valid credential ends within this time: `14d`."),
+                ),
                 paged=True,
             ),
             AdminRoute(
@@ -88,10 +94,14 @@ class AccessResource:
         ]
 
     async def _list(self, call: AdminCall) -> Response:
+        within = call.query("ending").get("ending")
         mine = [
             each for each in await self._recipients.list() if call.admin.manages_recipient(each.shares)
         ]
-        shown = page(mine, lambda each: name_key(each.name), call.page(), self._pages)
+        key = _by_name
+        if within is not None:
+            mine, key = ending(mine, epoch_ms() + _seconds(within) * 1000), _by_end
+        shown = page(mine, key, call.page("ending"), self._pages)
         return answered(shown.shown(lambda each: _with_times(asdict(each))))
 
     async def _show(self, call: AdminCall) -> Response:
@@ -139,6 +149,21 @@ async def managed_recipient(editor: Editor, call: AdminCall) -> str:
     """
     found = await editor.read(call.admin, RecipientPlace(call.name("recipient")))
     return str(found["name"])
+
+
+def _by_name(summary: RecipientSummary) -> str:
+    return name_key(summary.name)
+
+
+def _by_end(summary: RecipientSummary) -> str:
+    return f"{summary.expires_at or 0:020d}\n{name_key(summary.name)}"
+
+
+def _seconds(duration: str) -> int:
+    try:
+        return parse_duration(duration)
+    except ValueError as error:
+        raise InvalidRequest(f"ending: {error}") from None
 
 
 def _link(link: Link) -> dict[str, object]:

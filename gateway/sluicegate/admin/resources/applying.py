@@ -19,7 +19,7 @@ from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.services import AdminServices
 from sluicegate.api import Catalog
-from sluicegate.api.errors import NotFound
+from sluicegate.api.errors import ConfigurationError, NotFound
 from sluicegate.protocols.common.parameters import boolean
 
 _OPTIONS = ("dry_run", "prune", "check_sources")
@@ -107,19 +107,26 @@ class ApplyResource:
         return response
 
     async def _warnings(self, file: SharesFile) -> list[dict[str, Any]]:
+        try:
+            catalogs = self._services.catalogs()
+        except ConfigurationError as error:  # a plugin cannot be built, which a gateway never serves
+            lines = error.message.splitlines()
+            return [
+                {"location": [], "message": f"the sources were not checked: {each}"} for each in lines
+            ]
+
+        def catalog(name: str) -> Catalog:
+            if name not in catalogs:
+                raise NotFound(f"there is no catalog named '{name}' in the configuration")
+            return catalogs[name]
+
         problems = await check_sources(
             file,
-            self._catalog,
+            catalog,
             describe=self._services.describe,
             on_progress=self._services.on_progress,
         )
         return [asdict(each) for each in problems]
-
-    def _catalog(self, name: str) -> Catalog:
-        try:
-            return self._services.catalogs()[name]
-        except KeyError:
-            raise NotFound(f"there is no catalog named '{name}' in the configuration") from None
 
 
 def _tag(difference: Difference) -> str:

@@ -99,7 +99,7 @@ class CatalogsResource:
         ]
 
     async def _list(self, call: AdminCall) -> Response:
-        shown = page(sorted(self._catalogs()), str, call.page(), self._pages)
+        shown = page(sorted(self._types), str, call.page(), self._pages)
         return answered(shown.shown(lambda name: {"name": name, "type": self._types[name]}))
 
     async def _schemas(self, call: AdminCall) -> Response:
