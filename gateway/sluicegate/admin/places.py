@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -199,6 +200,18 @@ def without_name(content: Content, name: str) -> Content:
     ):
         raise InvalidRequest(f"name must be '{name}', as in the path; resources cannot be renamed")
     return {key: value for key, value in content.items() if key not in READ_ONLY}
+
+
+def with_kept(content: Content, before: Content | None, kept: Collection[str]) -> Content:
+    """New content, with some keys of the content before, unless the new content has them.
+
+    Args:
+        content: The new content.
+        before: The content before, or `None` if there was none.
+        kept: The keys.
+    """
+    found = {key: value for key, value in (before or {}).items() if key in kept}
+    return found | content
 
 
 def _share(stored: StoredShares, name: str) -> Content | None:

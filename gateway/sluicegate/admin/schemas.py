@@ -65,9 +65,8 @@ def schemas() -> dict[str, Schema]:
         ),
         "AnyShare": {"type": "object", "description": "As `ShareEntry`."},
         "AnyRecipient": {"type": "object", "description": "As `RecipientEntry`."},
-        "Grants": _listing(
-            record("A grant.", {"recipient": text("The recipient."), "share": text("The share.")})
-        ),
+        "Grant": record("A grant.", {"recipient": text("The recipient."), "share": text("The share.")}),
+        "Grants": _listing(schema_ref("Grant")),
         "Recipients": _listing(schema_ref("Recipient")),
         **of_recipients(),
         "IssuedCredential": record(

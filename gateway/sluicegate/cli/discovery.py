@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import click
 
-from sluicegate.api.errors import SluicegateError
-from sluicegate.cli.context import config_option, config_path, load_settings
-from sluicegate.cli.management.server import refuse_server, refused_options, server_options
+from sluicegate.api.errors import ConfigurationError, SluicegateError
+from sluicegate.cli.context import config_option, config_path, is_debugging, load_settings
+from sluicegate.cli.management.server import (
+    UNEXPECTED_FORM,
+    is_remote,
+    refuse_server,
+    refused_options,
+    server_options,
+)
 from sluicegate.cli.terminal import report
 
 MODULES = (
@@ -82,6 +89,15 @@ class CommandGroup(click.Group):
         if name is not None and name not in MANAGING and not ctx.resilient_parsing:
             refuse_server(ctx, name, also_variable=name in _CHANGING)
         return name, command, rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. If it cannot read what a gateway returned, the error says so."""
+        try:
+            return super().invoke(ctx)
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            if is_debugging() or not is_remote(ctx):
+                raise
+            raise ConfigurationError(UNEXPECTED_FORM) from error
 
     def _import_all(self) -> None:
         for name in MODULES:

@@ -6,11 +6,12 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from sluicegate.access.shares_file.models import SchemaEntry, ShareEntry, TableEntry
-from sluicegate.admin.call import AdminCall, answered, represented
+from sluicegate.admin.call import KEEP, AdminCall, answered, kept_content, represented
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.places import Content, SharePlace, without_name
+from sluicegate.admin.places import Content, SharePlace, with_kept, without_name
 from sluicegate.admin.resources.stored import summary
+from sluicegate.api.assets.models import ASSET_KINDS
 from sluicegate.api.errors import NotFound
 from sluicegate.protocols.common.pagination import page
 from sluicegate.signing.opaque_tokens import TokenSigner
@@ -21,6 +22,7 @@ _PATHS = {
     "table": "/shares/{share}/schemas/{schema}/tables/{table}",
 }
 _MODELS: dict[str, type[BaseModel]] = {"share": ShareEntry, "schema": SchemaEntry, "table": TableEntry}
+_INSIDE = ("schemas", "tables", *(f"{kind}s" for kind in ASSET_KINDS))
 _ANSWERS = {"share": "Share", "schema": "Schema", "table": "Table"}
 
 
@@ -84,6 +86,7 @@ class SharesResource:
                     answer,
                     (200, 201),
                     body=_MODELS[kind],
+                    parameters=KEEP if kind != "table" else (),
                     errors=(404, 412),
                 ),
                 AdminRoute(
@@ -121,7 +124,10 @@ class SharesResource:
         place = _place(call)
         model = [*_MODELS.values()][len(place.names) - 1]
         content = without_name(await call.json(model), place.names[-1])
-        edited = await self._editor.change(call.admin, place, call.conditions, lambda _: content)
+        kept = kept_content(call, _INSIDE) if len(place.names) < len(_PATHS) else ()
+        edited = await self._editor.change(
+            call.admin, place, call.conditions, lambda before: with_kept(content, before, kept)
+        )
         return represented(edited.content, call, 201 if edited.created else 200)
 
     async def _delete(self, call: AdminCall) -> Response:

@@ -27,7 +27,7 @@ from sluicegate.api.errors import (
     SluicegateError,
     Unavailable,
 )
-from sluicegate.cli.management.server import Server
+from sluicegate.cli.management.server import UNEXPECTED_FORM, Server
 from sluicegate.cli.management.target import ManagedAnswer, Query
 
 _TIMEOUT = 300.0  # seconds; catalogs can be slow
@@ -56,7 +56,6 @@ class RemoteTarget:
         self._server = server
         self._client = client
         self._on_version = on_version
-        self._version: str | None = None
 
     @property
     def has_admin_api(self) -> bool:
@@ -92,29 +91,20 @@ class RemoteTarget:
             ) from None
         return self._checked(response)
 
-    def unexpected(self) -> ConfigurationError:
-        """The error for a response that does not have the form of the Admin API."""
-        version = self._version or "an unknown version"
-        return ConfigurationError(
-            f"the response of {self._server.url} has an unexpected form: the gateway has version "
-            f"{version}, and this command has version {__version__}"
-        )
-
     def _checked(self, response: HttpResponse) -> ManagedAnswer:
         content = _parsed(response.content)
         version = response.headers.get(VERSION_HEADER)
         if version is None:
             raise self._not_an_admin_api(response, content)
-        self._version = printable(version[:_LONGEST_VERSION])
-        if self._version != __version__:
-            self._on_version(self._version)
+        if version != __version__:
+            self._on_version(printable(version[:_LONGEST_VERSION]))
         if response.status in (200, 201) and isinstance(content, dict):
             return ManagedAnswer(content, response.headers)
         if response.status == 204:
             return ManagedAnswer(None, response.headers)
         message = _message(content)
         if message is None:
-            raise self.unexpected()
+            raise ConfigurationError(UNEXPECTED_FORM)
         if response.status == 401:
             source = self._server.token_source
             raise ConfigurationError(
@@ -140,12 +130,8 @@ class RemoteTarget:
 async def open_remote(server: Server, on_version: Callable[[str], None]) -> AsyncIterator[RemoteTarget]:
     """Connect to a gateway when the first request is sent."""
     client = HttpClient(timeout=_TIMEOUT, connections=_CONNECTIONS, longest=_LONGEST)
-    target = RemoteTarget(server, client, on_version)
     try:
-        yield target
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
-        # The commands read members that each gateway of this version sends.
-        raise target.unexpected() from error
+        yield RemoteTarget(server, client, on_version)
     finally:
         await client.aclose()
 
