@@ -24,7 +24,6 @@ from sluicegate.access.limits.recipients import RecipientLimiter
 from sluicegate.access.recipients.ending import EndingCredentials
 from sluicegate.access.recipients.ending_warnings import ProfileWarnings
 from sluicegate.access.recipients.profile import ICEBERG_PATH
-from sluicegate.admin.of_gateway import admin_api
 from sluicegate.api import FormatType, LinkSigner, TableFormat
 from sluicegate.api.budget import TableLimits
 from sluicegate.api.errors import RateLimited, SluicegateError
@@ -163,10 +162,19 @@ class Gateway:
             stack.push_async_callback(registry.drain)
             background = BackgroundJobs()
             stack.push_async_callback(background.aclose)
-            admin = admin_api(
-                settings, keys, store, instances, configured, lambda: gateway.explanations()
-            )
-            if admin is not None:
+            admin = None
+            if settings.admin is not None:
+                from sluicegate.admin.of_gateway import admin_api
+
+                admin = admin_api(
+                    settings,
+                    settings.admin,
+                    keys,
+                    store,
+                    instances,
+                    configured,
+                    lambda: gateway.explanations(),  # which is made below
+                )
                 stack.push_async_callback(admin.aclose)
             gateway = cls(
                 settings=settings,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sluicegate.protocols.explain.explainer import Explainer
     from sluicegate.protocols.explain.who_can import WhoCan
 
-# Whoever can read the configuration can change the database anyway.
+# A user who can read the configuration can change the database anyway.
 _OPERATOR = Admin("command", "owner", None, "command", 0)
 _LONGEST_BODY = 256 << 20
 

@@ -17,7 +17,10 @@ from sluicegate.cli.terminal import report
 SERVER_VARIABLE = "SLUICEGATE_SERVER"
 TOKEN_VARIABLE = "SLUICEGATE_ADMIN_TOKEN"  # noqa: S105  (a name)
 
-UNEXPECTED_FORM = "the response of the gateway has an unexpected form: use a command of the same version as the gateway"
+UNEXPECTED_FORM = (
+    "the response of the gateway has an unexpected form: "
+    "use a command of the same version as the gateway"
+)
 
 _SERVER_KEY = "sluicegate.server"
 _TOKEN_KEY = "sluicegate.token_file"  # noqa: S105  (a name)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sluicegate.admin.operation_schemas import listing as _listing
-from sluicegate.admin.operation_schemas import operations
-from sluicegate.admin.recipient_schemas import of_recipients, or_null
+from sluicegate.admin.schemas.operations import listing as _listing
+from sluicegate.admin.schemas.operations import operations
+from sluicegate.admin.schemas.recipients import of_recipients, or_null
 from sluicegate.protocols.openapi.schemas import (
     Schema,
     choice,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluicegate.admin.operation_schemas import listing
+from sluicegate.admin.schemas.operations import listing
 from sluicegate.protocols.openapi.schemas import (
     Schema,
     choice,
