@@ -36,7 +36,7 @@ def database_url(tmp_path: Path) -> str:
 
 def resources() -> dict[str, tuple[dict[str, str], Sequence[str]]]:
     """The paths of each resource, with names in place of expressions, and the keys of its data."""
-    found = {}
+    found: dict[str, tuple[dict[str, str], Sequence[str]]] = {}
     for kind, body in RESOURCE.findall(MAIN.read_text()):
         paths = {name: _named(path, kind) for name, path in PATH.findall(body)}
         keys = [next(filter(None, each)) for each in KEY.findall(DATA.findall(body)[0])]
