@@ -73,9 +73,24 @@ def _section(name: str, model: type[BaseModel]) -> Iterator[str]:
     yield from (*_table(model.model_fields), "")
     for key, info in model.model_fields.items():
         suffix = SUFFIXES.get(typing.get_origin(info.annotation), "")
-        for inner in (info.annotation, *typing.get_args(info.annotation)):
-            if _is_model(inner) and inner is not PluginSection:
-                yield from _section(f"{name}.{key}{suffix}", inner)
+        for inner in _models_in(info.annotation):
+            if inner is not PluginSection:
+                yield from _section(f"{name}.{key}{suffix}{_kind(inner)}", inner)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models that a value, or the items of a list or mapping, can have."""
+    if _is_model(annotation):
+        yield annotation
+    for inner in typing.get_args(annotation):
+        if _is_model(inner) or typing.get_origin(inner) is not None:
+            yield from _models_in(inner)
+
+
+def _kind(model: type[BaseModel]) -> str:
+    """What distinguishes a model from others of a list: `, type: file`."""
+    literals = typing.get_args(info.annotation) if (info := model.model_fields.get("type")) else ()
+    return f", type: {literals[0]}" if literals else ""
 
 
 def _nested(title: str, model: type[BaseModel]) -> Iterator[str]:
@@ -94,8 +109,11 @@ def _table(fields: Mapping[str, FieldInfo]) -> Iterator[str]:
 
 
 def _model(info: FieldInfo) -> type[BaseModel] | None:
-    kind = info.annotation
-    return kind if _is_model(kind) else None
+    """The model of a section, which may be left out."""
+    kinds = (info.annotation, *typing.get_args(info.annotation))
+    if typing.get_origin(info.annotation) not in (None, types.UnionType, typing.Union):
+        return None
+    return next((kind for kind in kinds if _is_model(kind) and kind is not PluginSection), None)
 
 
 def _is_model(kind: Any) -> TypeGuard[type[BaseModel]]:
@@ -118,7 +136,8 @@ def _words(kind: Any) -> str:
     if origin is typing.Literal:
         return " or ".join(f"`{value}`" for value in arguments)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(_words(each) for each in arguments if each is not type(None))
+        kinds = [_words(each) for each in arguments if each is not type(None)]
+        return " or ".join(dict.fromkeys(kinds))
     if origin in (tuple, list):
         return f"list of {_words(arguments[0])}"
     if origin is not None:
@@ -134,6 +153,8 @@ def _default(info: FieldInfo) -> str:
         value = info.json_schema_extra["default"]
     if value is None or isinstance(value, BaseModel) or value in ((), [], {}):
         return ""
+    if isinstance(value, tuple) and isinstance(value[0], BaseModel):
+        return ""  # the description explains it
     unit = _unit(info.metadata)
     if unit == "duration":
         return f"`{format_duration(value)}`"

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
@@ -16,17 +15,16 @@ from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate._util.lazy import Lazy
 from sluicegate.access.activation.endpoint import ActivationEndpoint
 from sluicegate.access.authentication.assembly import Access
-from sluicegate.access.authentication.oauth.endpoint import TOKEN_PATHS, refusal_response
-from sluicegate.access.authentication.oauth.requests import OAuthError
 from sluicegate.access.grants import Grants
 from sluicegate.access.limits.assembly import limit_addresses, recipient_limits
 from sluicegate.access.limits.recipients import RecipientLimiter
 from sluicegate.access.recipients.ending import EndingCredentials
 from sluicegate.access.recipients.ending_warnings import ProfileWarnings
-from sluicegate.access.recipients.profile import ICEBERG_PATH
 from sluicegate.api import FormatType, LinkSigner, TableFormat
 from sluicegate.api.budget import TableLimits
-from sluicegate.api.errors import RateLimited, SluicegateError
+from sluicegate.audit.actions import Operations
+from sluicegate.audit.assembly import audit_log
+from sluicegate.audit.records import AuditLog
 from sluicegate.config import Settings
 from sluicegate.config.limits import TableLimitSettings
 from sluicegate.database import Store
@@ -36,7 +34,6 @@ from sluicegate.http.compression.middleware import Compression
 from sluicegate.http.concurrency_limit import ConcurrencyLimit, ConcurrencyLimitMiddleware
 from sluicegate.http.health import health_routes
 from sluicegate.http.readiness import Readiness
-from sluicegate.http.responses import error_response
 from sluicegate.plugins import Instances, Registry, configure
 from sluicegate.plugins.catalogs.guarded import GuardedCatalog
 from sluicegate.protocols.common.plugin_services import GrantedTables, PluginServices
@@ -45,15 +42,17 @@ from sluicegate.protocols.delta_sharing.assembly import lazy_pipeline, sharing_r
 from sluicegate.protocols.delta_sharing.paths import PREFIX
 from sluicegate.protocols.delta_sharing.plugin_capabilities import PluginCapabilities
 from sluicegate.protocols.delta_sharing.warm_up import warm_up
+from sluicegate.protocols.early_refusals import refused_early
 from sluicegate.protocols.file_links.links import ContentLinks
 from sluicegate.protocols.file_links.routes import content_routes
 from sluicegate.protocols.iceberg_rest.assembly import iceberg_routes, lazy_files
-from sluicegate.protocols.iceberg_rest.errors import refuse
 from sluicegate.protocols.iceberg_rest.file_routes import FileService
 from sluicegate.protocols.openapi.route import openapi_route
+from sluicegate.protocols.recorded import lazy_operations, recorded
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.load import load_keys
 from sluicegate.tables.reading.reader import TableReader
+from sluicegate.telemetry.metrics import instruments
 from sluicegate.telemetry.middleware import RequestTelemetry
 from sluicegate.vending import Ledger, Vending
 from sluicegate.vending.hadoop.bindings import TokenBindings
@@ -89,8 +88,10 @@ class Gateway:
     pipeline: Lazy[QueryPipeline]
     files: Lazy[FileService]
     readiness: Readiness
+    operations: Lazy[Operations]
     keys: KeyRing = field(repr=False)
     admin: AdminApi | None = None
+    audit: AuditLog | None = None
 
     @classmethod
     @asynccontextmanager
@@ -116,6 +117,7 @@ class Gateway:
             stack.push_async_callback(instances.aclose)
             store = await Store.open(settings.database.get_secret_value())
             stack.push_async_callback(store.aclose)
+            audit = await stack.enter_async_context(audit_log(settings, keys, store, registry.notify))
             reader = TableReader(
                 instances.formats, settings.cache.snapshots, _table_limits(settings.limits.table)
             )
@@ -208,8 +210,10 @@ class Gateway:
                     store=store,
                 ),
                 readiness=Readiness(store.ping),
+                operations=lazy_operations(None if admin is None else admin.operation_ids),
                 keys=keys,
                 admin=admin,
+                audit=None if settings.audit.mode == "off" else audit,
             )
             yield gateway
 
@@ -224,7 +228,7 @@ class Gateway:
         """
         await warm_up(
             self.settings,
-            pipelines=(self.pipeline, self.files),
+            pipelines=(self.pipeline, self.files, *([self.operations] if self.audit else [])),
             access=self.access,
             instances=self.instances,
             grants=self.grants,
@@ -232,6 +236,8 @@ class Gateway:
             is_first=is_first,
         )
         self.readiness.complete()
+        if instruments() is not None:
+            self.background.start(self.readiness.measure())
         self._warn_of_ending_profiles()
 
     def _warn_of_ending_profiles(self) -> None:
@@ -260,7 +266,8 @@ class Gateway:
 
     def asgi(self) -> ASGIApp:
         """Return the application with its plugins' wrappers; telemetry is outermost."""
-        app = Application(routes=self.routes())
+        routes = self.routes()
+        app = Application(routes=routes)
         app.router.redirect_slashes = False  # unknown addresses return 404 as JSON
         added = self.registry.capabilities()
         announcing: ASGIApp = PluginCapabilities(app, added) if added else app
@@ -270,8 +277,12 @@ class Gateway:
             # Wrappers of plugins must see responses that are not encoded yet.
             compressed = Compression(wrapped, announce=wrapped is announcing)
         limit = ConcurrencyLimit(self.settings.server.concurrency, gate=self.limiter)
-        limited = ConcurrencyLimitMiddleware(compressed, limit, _refused_early)
-        return RequestTelemetry(limit_addresses(limited, self.settings, _refused_early))
+        limited = ConcurrencyLimitMiddleware(compressed, limit, refused_early)
+        served = limit_addresses(limited, self.settings, refused_early)
+        if self.audit is not None:
+            public = frozenset[str]() if self.admin is None else self.admin.public_paths
+            served = recorded(served, self.audit, routes, self.operations, refused_early, public)
+        return RequestTelemetry(served)
 
     def routes(self) -> list[BaseRoute]:
         """Return all routes: those of the core, then those of plugins."""
@@ -310,8 +321,17 @@ class Gateway:
             *content_routes(self.instances.storage, self.keys.derive(_LINKS)),
             openapi_route(self.settings.public_url, PREFIX),
             *(self.admin.routes() if self.admin is not None else ()),
+            *_console_routes(self, self.admin),
             *self.registry.routes(self.services.__getitem__),
         ]
+
+
+def _console_routes(gateway: Gateway, admin: AdminApi | None) -> list[BaseRoute]:
+    if gateway.settings.console is None or admin is None:
+        return []
+    from sluicegate.console.extra import console_routes
+
+    return console_routes(gateway, admin)
 
 
 def _table_limits(settings: TableLimitSettings) -> TableLimits:
@@ -335,11 +355,3 @@ def link_maker(settings: Settings, keys: KeyRing) -> Callable[[str], LinkSigner]
         return ContentLinks(secret, settings.public_url, storage)
 
     return links
-
-
-def _refused_early(path: str, error: SluicegateError) -> Response:
-    """Return errors for early rejections, in the format of the protocol at the request's path."""
-    if path in TOKEN_PATHS:
-        seconds = error.retry_after if isinstance(error, RateLimited) else None
-        return refusal_response(OAuthError("slow_down", error.message, error.status, seconds))
-    return refuse(error) if path.startswith(f"{ICEBERG_PATH}/") else error_response(error)

@@ -151,10 +151,27 @@ async def test_another_processs_write_is_seen_after_the_maximal_age(
     elsewhere = await Store.open(database_url)
     await Recipients(elsewhere, token_lifetime=1, rotation_grace=1).revoke("acme")
     await elsewhere.aclose()
-    await apply("recipients: {acme: {shares: [secret]}}")
     assert await seen() == (True, ["Archive", "sales"])
     clock.advance(1)
-    assert await seen() == (False, ["secret"])
+    assert await seen() == (False, ["Archive", "sales"])
+
+
+async def test_a_change_by_the_same_process_takes_effect_at_once(
+    store: Store, apply: Apply, recipients: Recipients
+) -> None:
+    await apply(DECLARED)
+    token = digest((await recipients.rotate("acme")).secret)
+    grants, acme = Grants(store, max_age=3600), await _principal(recipients, "acme")
+    assert [share.name for share in await grants.shares(acme)] == ["Archive", "sales"]
+    await apply("recipients: {acme: {shares: [secret]}}")
+    assert [share.name for share in await grants.shares(acme)] == ["secret"]
+    record = await grants.token(token)
+    assert record is not None
+    assert record.revoked_at is None
+    await recipients.revoke("acme")
+    record = await grants.token(token)
+    assert record is not None
+    assert record.revoked_at is not None
 
 
 async def test_an_unchanged_revision_costs_one_small_query(

@@ -144,6 +144,60 @@ async def test_an_administrator_of_some_shares_reads_only_their_ledger(site: Sit
     assert (await site.ask("GET", "/ledger?kind=url")).json["message"].endswith("did you mean 'urls'?")
 
 
+async def test_usage_is_summed_for_the_shares_of_an_administrator(site: Site) -> None:
+    ledger = Ledger(site.gateway.store, retention=10**9)
+    for number in range(6):
+        await ledger.write(entry(number, "sales" if number < 4 else "returns"))
+    days = "since=2027-01-01&until=2027-01-31"
+    answer = (await site.ask("GET", f"/usage?{days}", role="viewer")).json
+    assert answer == {
+        "by": "day",
+        "since": "2027-01-01",
+        "until": "2027-01-31",
+        "items": [{"day": "2027-01-15", **used(6)}],
+        "total": used(6),
+        "truncated": False,
+    }
+    for by, items in (
+        ("recipient", [{"recipient": "acme", **used(2)}]),
+        ("share", [{"share": "returns", **used(2)}]),
+        (
+            "table",
+            [
+                {"share": "returns", "schema": "eu", "table": f"t{n}", "asset": None, **used(1)}
+                for n in (4, 5)
+            ],
+        ),
+    ):
+        mine = await site.ask("GET", f"/usage?{days}&by={by}", role="viewer", shares=("returns",))
+        assert (mine.json["items"], mine.json["total"]) == (items, used(2))
+    refused = await site.ask("GET", "/usage?share=sales", role="viewer", shares=("returns",))
+    assert refused.status == 403
+    cut = (await site.ask("GET", f"/usage?{days}&by=table&limit=2")).json
+    assert (len(cut["items"]), cut["truncated"], cut["total"]) == (2, True, used(6))
+
+
+def used(responses: int) -> dict[str, Any]:
+    """Usage of responses with one file each."""
+    return {"responses": responses, "credentials": 0, "files": responses, "bytes": None}
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("by=hour", "by must be day, recipient, share or table, not 'hour'"),
+        ("since=2026-13-01", "since must be a date"),
+        ("until=1969-01-01", "until must be a date"),
+        ("since=2026-02-01&until=2026-01-01", "since must not be after until"),
+        ("limit=0", "limit must be between 1 and 10000"),
+        ("day=1", "unknown parameter 'day'"),
+    ],
+)
+async def test_wrong_parameters_of_usage_are_explained(site: Site, query: str, message: str) -> None:
+    answer = await site.ask("GET", f"/usage?{query}")
+    assert (answer.status, message in answer.json["message"]) == (400, True), answer.body
+
+
 async def test_tasks_are_listed_shown_cancelled_and_retried(site: Site) -> None:
     queue = TaskQueue(site.gateway.store, PayloadCipher.of(site.gateway.settings))
     ids = [(await queue.submit(payload(f"t{number}"), "polaris")).id for number in range(3)]

@@ -22,7 +22,7 @@ CHART = ROOT / "deploy" / "helm" / "sluicegate"
 NOT_IN_THE_IMAGE = {"plugins/spark"}
 OPTIONS = (
     *("gateway.autoscaling.enabled", "delegation.enabled", "worker.enabled"),
-    *("ingress.enabled", "networkPolicy.enabled"),
+    *("ingress.enabled", "networkPolicy.enabled", "metrics.enabled"),
 )
 
 
@@ -141,6 +141,22 @@ def test_the_chart_renders_pods_that_need_no_privileges(enabled: tuple[str, ...]
         for container in pod["containers"]:
             assert container["securityContext"]["readOnlyRootFilesystem"]
             assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+@pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not installed")
+def test_metrics_have_a_port_of_each_pod_and_of_no_service() -> None:
+    found = rendered(OPTIONS)
+    services = [each["spec"]["ports"] for each in found if each["kind"] == "Service"]
+    assert {port["name"] for ports in services for port in ports} == {"http"}
+    deployments = [each["spec"]["template"]["spec"] for each in found if each["kind"] == "Deployment"]
+    for pod in deployments:
+        (container,) = pod["containers"]
+        assert {"name": "metrics", "containerPort": 9464} in container["ports"]
+    configurations = [each["data"]["gateway.yaml"] for each in found if each["kind"] == "ConfigMap"]
+    listener = {"host": "0.0.0.0", "port": 9464}  # noqa: S104  (of a pod)
+    assert all(read_all(each)[0]["telemetry"]["prometheus"] == listener for each in configurations)
+    (policy,) = (each["spec"]["ingress"] for each in found if each["kind"] == "NetworkPolicy")
+    assert [port for rule in policy for port in rule["ports"]] == [{"port": 8080}, {"port": 8182}]
 
 
 def rendered(enabled: tuple[str, ...]) -> list[Any]:

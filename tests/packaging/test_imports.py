@@ -88,7 +88,9 @@ def test_the_warm_up_loads_nothing_that_only_rare_requests_need() -> None:
         "fastavro",
         "sluicegate.access.activation.links",
         "sluicegate.access.shares_file.models",
+        "jinja2",
         "sluicegate.admin",
+        "sluicegate.console",
         "sluicegate.protocols.openapi.document",
     }
     assert loaded_by(*warm) & rare == set()

@@ -146,7 +146,9 @@ def required(names: list[str]) -> Iterator[Distribution]:
 
 
 def test_every_license_of_what_is_required_is_allowed() -> None:
-    roots = [each.name for each in everything()] + ["sluicegate[demo,otel,postgresql]"]
+    roots = [each.name for each in everything()] + [
+        "sluicegate[console,demo,otel,postgresql,prometheus]"
+    ]
     found = list(required(roots))
     assert len(found) > 60
     assert list(licenses.problems(found)) == []

@@ -26,7 +26,7 @@ for group in ("console_scripts", "sluicegate"):
                 print(f"{each.dist.name}: {each.value} cannot be loaded: {why}")
 """
 # What users may install; `testing` is for authors of plugins.
-_EXTRAS = {"sluicegate": "[demo,otel,postgresql]", "sluicegate-spark": "[connect]"}
+_EXTRAS = {"sluicegate": "[console,demo,otel,postgresql,prometheus]", "sluicegate-spark": "[connect]"}
 
 
 def install(projects: Sequence[Project], dist: Path, environment: Path) -> None:

@@ -55,9 +55,9 @@ def test_on_installs_providers_that_plugins_find() -> None:
     assert (
         python("""
 from opentelemetry import metrics, trace
-from sluicegate.telemetry import otlp
+from sluicegate.telemetry.export import providers
 from sluicegate.telemetry.setup import configure
-otlp.FLUSH_SECONDS = 0.01
+providers.FLUSH_SECONDS = 0.01
 shutdown = configure(otlp_endpoint="http://127.0.0.1:9", log_level="error")
 print(type(trace.get_tracer_provider()).__module__, type(metrics.get_meter_provider()).__module__)
 shutdown()
@@ -71,9 +71,9 @@ def test_providers_that_somebody_installed_before_stay() -> None:
         python("""
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
-from sluicegate.telemetry import otlp
+from sluicegate.telemetry.export import providers
 from sluicegate.telemetry.setup import configure
-otlp.FLUSH_SECONDS = 0.01
+providers.FLUSH_SECONDS = 0.01
 mine = TracerProvider()
 trace.set_tracer_provider(mine)
 shutdown = configure(otlp_endpoint="http://127.0.0.1:9", log_level="error")
@@ -124,9 +124,10 @@ def test_a_collector_that_is_down_is_told_in_lines_and_holds_nobody_up() -> None
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # not listening: connections are refused
         written = python(f"""
-from sluicegate.telemetry import otlp, span
+from sluicegate.telemetry import span
+from sluicegate.telemetry.export import providers
 from sluicegate.telemetry.setup import configure
-otlp.FLUSH_SECONDS = 1.0
+providers.FLUSH_SECONDS = 1.0
 shutdown = configure(otlp_endpoint="http://user:{SECRET}@127.0.0.1:{taken.getsockname()[1]}")
 with span("step"):
     pass

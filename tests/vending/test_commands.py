@@ -132,6 +132,26 @@ def test_without_storage_that_vends_there_is_nothing_to_end(
     assert "there are no sessions to end" in capfd.readouterr().out
 
 
+def test_usage_is_a_table_for_people_and_json_for_programs(command: Command) -> None:
+    code, shown, _ = command("usage", "--by", "table", "--recipient", "acme")
+    header, *rows, total = [line.split() for line in shown.splitlines()]
+    assert (code, header) == (0, ["ASSET", "NAME", "RESPONSES", "CREDENTIALS", "FILES", "BYTES"])
+    assert ["table", "sales.eu.orders", "1", "1", "0", "-"] in rows
+    assert ["table", "sales.eu.visits", "1", "0", "1", "-"] in rows
+    assert total == ["total", "2", "1", "1", "-"]
+    code, shown, _ = command("usage", "--since", "1d", "--recipient", "acme", "--json")
+    report = json.loads(shown)
+    assert (code, report["by"], report["total"]["responses"]) == (0, "day", 2)
+
+
+def test_wrong_options_of_usage_are_explained(command: Command) -> None:
+    assert command("usage", "--share", "none") == (0, "", "nothing was offered in this time\n")
+    code, _, errors = command("usage", "--since", "2026-02-01", "--until", "2026-01-01")
+    assert (code, "must not be after --until" in errors) == (2, True)
+    _, shown, errors = command("usage", "--by", "table", "--limit", "1")
+    assert (len(shown.splitlines()), "only 1 rows are shown" in errors) == (3, True)
+
+
 def test_the_ledger_shows_the_kind_of_each_asset(
     command: Command, gateway: VendingGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,7 @@
 """Caches reads of the database until its revision changes.
 
 A cached read is a dictionary lookup. The revision is read at most once in `max_age` seconds, so changes
-by other processes take effect within that time.
+by other processes take effect within that time. After a change by this process, it is read at once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Freshness:
 
     Args:
         store: The open database.
-        max_age: Seconds for which the last revision is considered current.
+        max_age: Seconds for which the last revision is considered current, unless this process writes.
         max_stale: Seconds for which cached reads are served if the database does not respond.
         clock: Monotonic seconds.
     """
@@ -50,6 +50,7 @@ class Freshness:
         self._clock = clock
         self._dependents: list[Callable[[], None]] = []
         self._revision = -1
+        self._writes = -1
         self._check_at = self._usable_until = float("-inf")
         self._checking = asyncio.Lock()
 
@@ -64,11 +65,11 @@ class Freshness:
             Unavailable: The database has not responded for `max_stale` seconds.
         """
         now = self._clock()
-        if now >= self._check_at:
+        if self._is_due(now):
             async with self._checking:
                 # Compares the time of arrival: a check that started later is recent enough, even if it
                 # was slow. With the current time, each waiting request would start its own check.
-                if now >= self._check_at:
+                if self._is_due(now):
                     await self._check()
         if now >= self._usable_until and self._clock() >= self._usable_until:
             raise Unavailable("the gateway's database does not respond; try again later")
@@ -79,8 +80,12 @@ class Freshness:
             self._adopt(revision)
         return revision == self._revision
 
+    def _is_due(self, now: float) -> bool:
+        return now >= self._check_at or self._writes != self.store.writes
+
     async def _check(self) -> None:
         started = self._clock()
+        self._writes = self.store.writes
         try:
             revision = await self.store.revision(timeout=_CHECK_TIMEOUT)
         except Unavailable:

@@ -15,6 +15,7 @@ from sluicegate.api.assets.models import AssetKind, SharedAsset
 from sluicegate.api.errors import NotFound
 from sluicegate.api.models import Schema, Share, SharedTable
 from sluicegate.api.principals import Principal
+from sluicegate.audit.trail import note_grant
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key
@@ -118,7 +119,8 @@ class Grants:
         """
         share = (await self._granted(principal)).by_key.get(name_key(name))
         if share is None:
-            raise NotFound(f"there is no share {name!r}")
+            raise NotFound(f"there is no share {name!r}").decided_by("grant")
+        note_grant(share.name)
         return share
 
     async def schemas(self, principal: Principal, share: str) -> Sequence[Schema]:

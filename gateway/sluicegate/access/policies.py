@@ -14,6 +14,7 @@ import anyio
 
 from sluicegate.api import Policy, PolicyAction, Principal, SharedTable
 from sluicegate.api.errors import Unavailable
+from sluicegate.audit.trail import note_rule
 from sluicegate.telemetry import span
 
 log = logging.getLogger(__name__)
@@ -84,6 +85,7 @@ class Policies:
         for name, policy in self._policies.items():
             if not left:
                 break
+            note_rule(f"policy {name}")
             allowed = await self._allowed_by(name, policy, principal, action, left)
             denied.update(dict.fromkeys(left - allowed, name))
             left &= allowed
@@ -106,17 +108,18 @@ class Policies:
             with span("policy", policy=name, tables=len(tables)), anyio.fail_after(self._timeout):
                 return frozenset(await policy.allowed(principal, action, tables))
         except Unavailable as error:
-            raise _unavailable(f"{name}: {error.for_operators}") from error
+            raise _unavailable(name, error.for_operators) from error
         except TimeoutError as error:
-            raise _unavailable(f"{name}: no response within {self._timeout} seconds") from error
+            raise _unavailable(name, f"no response within {self._timeout} seconds") from error
         except Exception as error:
             log.exception("the policy '%s' failed", name)
-            raise _unavailable(f"{name}: {type(error).__name__}") from error
+            raise _unavailable(name, type(error).__name__) from error
 
 
 def _without_directory(table: SharedTable) -> SharedTable:
     return replace(table, access_modes=tuple(mode for mode in table.access_modes if mode != "dir"))
 
 
-def _unavailable(detail: str) -> Unavailable:
-    return Unavailable("the provider's policies are unavailable; try again later", detail=detail)
+def _unavailable(policy: str, reason: str) -> Unavailable:
+    message, detail = "the provider's policies are unavailable; try again later", f"{policy}: {reason}"
+    return Unavailable(message, detail=detail).decided_by(f"policy {policy}")

@@ -13,9 +13,12 @@ from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.call import answered
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import PREFIX, AdminRoute, starlette_routes
+from sluicegate.admin.gateway import AdminServices
+from sluicegate.admin.recipient_access import RecipientAccess
 from sluicegate.admin.resources.access import AccessResource
 from sluicegate.admin.resources.admins import AdminsResource
 from sluicegate.admin.resources.applying import ApplyResource
+from sluicegate.admin.resources.audit import AuditResource
 from sluicegate.admin.resources.catalogs import CatalogsResource
 from sluicegate.admin.resources.credentials import CredentialsResource
 from sluicegate.admin.resources.explain import ExplainResource
@@ -25,13 +28,18 @@ from sluicegate.admin.resources.recipients import RecipientsResource
 from sluicegate.admin.resources.shares import SharesResource
 from sluicegate.admin.resources.stored import StoredResource
 from sluicegate.admin.resources.tasks import TasksResource
-from sluicegate.admin.services import AdminServices
+from sluicegate.admin.resources.usage import UsageResource
+from sluicegate.admin.services.browsing import CatalogBrowser
+from sluicegate.admin.services.tasks import Tasks
+from sluicegate.admin.services.usage import UsageReports
 from sluicegate.admin.tokens import AdminTokens
+from sluicegate.audit.actions import Operations, operation_key
 from sluicegate.config import Settings
 from sluicegate.config.admin.settings import AdminSettings
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
 
+_DOCUMENT = f"{PREFIX}/openapi.json"
 _PAGES = "admin pages"
 
 
@@ -57,44 +65,86 @@ class AdminApi:
         self._keys = keys
         self._services = services
 
+    public_paths = frozenset({_DOCUMENT})
+    """Paths that need no token."""
+
     @cached_property
     def operations(self) -> Sequence[AdminRoute]:
         """All routes except that of the OpenAPI document, which needs no token."""
-        pages = TokenSigner(self._keys.derive(_PAGES), self._settings.sharing.page_token_lifetime)
         services, settings, store = self._services, self._settings, self._services.store
-        editor = Editor(store, settings.catalogs)
-        types = {name: section.type for name, section in settings.catalogs.items()}
+        pages, editor = self.pages, self.editor
         return [
             *ApplyResource(editor, services).routes(),
             *SharesResource(editor, pages).routes(),
             *StoredResource(editor).routes(),
             *RecipientsResource(editor, pages).routes(),
-            *AccessResource(editor, services, settings, pages).routes(),
-            *CredentialsResource(editor, store, settings).routes(),
+            *AccessResource(self.recipient_access, services, settings, pages).routes(),
+            *CredentialsResource(self.recipient_access, settings.public_url).routes(),
             *ExplainResource(editor, services).routes(),
-            *CatalogsResource(services.catalogs, types, pages).routes(),
+            *CatalogsResource(self.browser, pages).routes(),
             *LedgerResource(store, pages).routes(),
+            *UsageResource(self.usage).routes(),
             *LimitsResource(editor, store, settings, pages).routes(),
-            *TasksResource(services, settings, pages).routes(),
-            *AdminsResource(self._tokens).routes(),
+            *AuditResource(settings, self._keys, store, pages).routes(),
+            *TasksResource(self.tasks, services, pages).routes(),
+            *AdminsResource(self.tokens).routes(),
         ]
+
+    def operation_ids(self) -> Operations:
+        """The ids of all operations, for the audit log."""
+        return {
+            operation_key(each.method, PREFIX + each.path): each.operation for each in self.operations
+        }
 
     def routes(self) -> list[Route]:
         """The routes of an application."""
-        served = starlette_routes(self.operations, self._authentication, self._section.max_body)
-        return [*served, Route(f"{PREFIX}/openapi.json", self._openapi, methods=["GET"])]
+        served = starlette_routes(self.operations, self.authentication, self._section.max_body)
+        return [*served, Route(_DOCUMENT, self._openapi, methods=["GET"])]
 
     async def aclose(self) -> None:
         """Close the connections to issuers."""
-        await self._authentication.aclose()
+        await self.authentication.aclose()
 
     @cached_property
-    def _authentication(self) -> AdminAuthentication:
-        return AdminAuthentication(self._section, self._tokens)
+    def authentication(self) -> AdminAuthentication:
+        """Authenticates administrators."""
+        return AdminAuthentication(self._section, self.tokens)
 
     @cached_property
-    def _tokens(self) -> AdminTokens:
+    def tokens(self) -> AdminTokens:
+        """The administrators with tokens."""
         return AdminTokens(self._services.store, token_lifetime=self._section.token_lifetime)
+
+    @cached_property
+    def editor(self) -> Editor:
+        """Reads and changes shares, recipients and grants."""
+        return Editor(self._services.store, self._settings.catalogs)
+
+    @cached_property
+    def recipient_access(self) -> RecipientAccess:
+        """Reads and changes the credentials of recipients."""
+        return RecipientAccess(self.editor, self._services.store, self._settings.recipients)
+
+    @cached_property
+    def pages(self) -> TokenSigner:
+        """Signs page tokens."""
+        return TokenSigner(self._keys.derive(_PAGES), self._settings.sharing.page_token_lifetime)
+
+    @cached_property
+    def browser(self) -> CatalogBrowser:
+        """Browses the catalogs."""
+        types = {name: section.type for name, section in self._settings.catalogs.items()}
+        return CatalogBrowser(self._services.catalogs, types)
+
+    @cached_property
+    def usage(self) -> UsageReports:
+        """Reads usage."""
+        return UsageReports(self._services.store)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """Finds tasks, and provides their queue."""
+        return Tasks(self._services.store, self._settings)
 
     async def _openapi(self, request: Request) -> Response:
         from sluicegate.admin.openapi import document

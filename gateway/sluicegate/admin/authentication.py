@@ -18,10 +18,11 @@ from sluicegate.api.errors import (
     RateLimited,
     Unauthenticated,
 )
+from sluicegate.config.admin.console import ConsoleOidcSettings
 from sluicegate.config.admin.settings import AdminSettings
 
 if TYPE_CHECKING:
-    from sluicegate.admin.issuers import AdminIssuer
+    from sluicegate.admin.oidc.issuers import AdminIssuer
 
 
 class AdminAuthentication:
@@ -40,16 +41,18 @@ class AdminAuthentication:
         *,
         throttle: FailedLoginThrottle | None = None,
     ) -> None:
+        self._section = section
         self._tokens = tokens
         self._throttle = throttle or FailedLoginThrottle()
         self._networks = [ip_network(network) for network in section.allow_from]
 
         def issuers() -> Sequence[AdminIssuer]:
-            from sluicegate.admin.issuers import AdminIssuer
+            from sluicegate.admin.oidc.issuers import AdminIssuer
 
             return [AdminIssuer(each) for each in section.oidc]
 
         self._issuers = Lazy(issuers) if section.oidc else None
+        self._login_issuers: list[AdminIssuer] = []
 
     async def authenticate(self, headers: Mapping[str, str], address: str | None) -> Admin:
         """Return the administrator that sends a request.
@@ -65,10 +68,7 @@ class AdminAuthentication:
             RateLimited: Too many failed attempts are being delayed.
             Unavailable: The database, or the issuer of the token, does not respond.
         """
-        if self._networks and not self._is_within(address):
-            raise PermissionDenied(
-                "the Admin API cannot be used from this address", detail=f"called from {address}"
-            )
+        self.check_address(address)
         token = bearer_token(headers.get("authorization", ""))
         if not token:
             raise NotAuthenticated(
@@ -85,11 +85,37 @@ class AdminAuthentication:
                 raise RateLimited("too many failed attempts; try again later") from None
             raise
 
+    def check_address(self, address: str | None) -> None:
+        """Check that administrators can connect from an address.
+
+        Raises:
+            PermissionDenied: It is in none of the networks.
+        """
+        if self._networks and not self._is_within(address):
+            raise PermissionDenied(
+                "administrators cannot connect from this address", detail=f"called from {address}"
+            ).decided_by("network")
+
+    def login_issuer(self, client: ConsoleOidcSettings) -> AdminIssuer:
+        """The issuer of a client, which accepts only ID tokens for this client.
+
+        Call it once. The connections are closed with these of other issuers.
+
+        Args:
+            client: The client, whose issuer is one of those of the section.
+        """
+        from sluicegate.admin.oidc.issuers import AdminIssuer
+
+        section = next(each for each in self._section.oidc if each.issuer == client.issuer)
+        made = AdminIssuer(section.model_copy(update={"audience": (client.client_id,)}))
+        self._login_issuers.append(made)
+        return made
+
     async def aclose(self) -> None:
         """Close the connections to issuers."""
-        if self._issuers is not None:
-            for issuer in self._issuers.made or ():
-                await issuer.aclose()
+        made = self._issuers.made if self._issuers is not None else None
+        for issuer in (*(made or ()), *self._login_issuers):
+            await issuer.aclose()
 
     async def _of_issuer(self, text: str) -> Admin | None:
         token = WebToken.read(text) if self._issuers is not None else None

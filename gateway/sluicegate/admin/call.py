@@ -17,12 +17,15 @@ from sluicegate.admin.conditions import Conditions, entity_tag
 from sluicegate.admin.identity import Admin
 from sluicegate.api import Principal
 from sluicegate.api.errors import ConfigurationError, InvalidRequest, MalformedRequest, NotFound
+from sluicegate.audit.trail import note_admin
 from sluicegate.config.yaml import JsonDocument, nearest, validate
 from sluicegate.database.names import check_name
 from sluicegate.http.bodies import read_body
+from sluicegate.http.concurrency_limit import slots_of
 from sluicegate.http.responses import JSON, NOT_STORED
 from sluicegate.protocols.common.pagination import PageRequest
 from sluicegate.protocols.common.parameters import boolean
+from sluicegate.telemetry import name_recipient
 
 _Model = TypeVar("_Model", bound=BaseModel)
 # Bytes. Longer bodies are decoded and validated in a thread.
@@ -49,11 +52,7 @@ class AdminCall:
         Raises:
             NotFound: Nothing can have this name.
         """
-        value = str(self.request.path_params[parameter])
-        try:
-            return check_name("share", value)
-        except ValueError as error:
-            raise NotFound(f"{parameter}: {error}") from None
+        return name_in_path(self.request, parameter)
 
     @property
     def conditions(self) -> Conditions:
@@ -63,9 +62,7 @@ class AdminCall:
     @property
     def principal(self) -> Principal:
         """The administrator as a principal, to which page tokens are bound."""
-        return Principal(
-            f"admin:{self.admin.method}:{self.admin.name}", self.admin.name, self.admin.method
-        )
+        return self.admin.principal
 
     def page(self, *more: str) -> PageRequest:
         """The requested page of the listing at this path, which has the parameters `more`.
@@ -120,6 +117,33 @@ class AdminCall:
 def kept_content(call: AdminCall, keys: Collection[str]) -> Collection[str]:
     """The keys that a `PUT` keeps: `keys` or none."""
     return keys if boolean("keep_content", call.query("keep_content").get("keep_content")) else ()
+
+
+def name_in_path(request: Request, parameter: str) -> str:
+    """A name in the path of a request.
+
+    Raises:
+        NotFound: Nothing can have this name.
+    """
+    try:
+        return check_name("share", str(request.path_params[parameter]))
+    except ValueError as error:
+        raise NotFound(f"{parameter}: {error}") from None
+
+
+async def count_request(request: Request, admin: Admin) -> None:
+    """Count a request for its administrator instead of its address.
+
+    Raises:
+        RateLimited: The administrator has too many concurrent requests.
+        Unavailable: The gateway has.
+    """
+    note_admin(admin.name, admin.method, admin.role)
+    sender = f"admin:{admin.name}"
+    name_recipient(sender)
+    slots = slots_of(request.scope)
+    if slots is not None and not slots.enter_now(sender):
+        await slots.enter(sender)
 
 
 @contextmanager

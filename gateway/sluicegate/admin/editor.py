@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.shares_file.apply import compare_with_stored, write_changes
-from sluicegate.access.shares_file.diff import Difference, compare
+from sluicegate.access.shares_file.diff import Difference, compare, describe, render
 from sluicegate.access.shares_file.entries import (
     Entries,
     Entry,
@@ -18,10 +18,11 @@ from sluicegate.access.shares_file.entries import (
 from sluicegate.access.shares_file.export import StoredShares
 from sluicegate.access.shares_file.read import SharesFile, check_shares_file
 from sluicegate.admin.call import refused_input
-from sluicegate.admin.conditions import Conditions
+from sluicegate.admin.conditions import Conditions, entity_tag
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.places import Content, SharedResource
 from sluicegate.api.errors import InvalidRequest, NotFound
+from sluicegate.audit.trail import note_changes
 from sluicegate.config.yaml import JsonDocument, nearest
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
@@ -42,6 +43,20 @@ class Edited:
     created: bool
     content: Content | None
     difference: Difference
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """Changes that an administrator confirms before they are made.
+
+    Attributes:
+        tag: Identifies the changes with all values.
+        applied: Whether they were made.
+    """
+
+    difference: Difference
+    tag: str
+    applied: bool
 
 
 class Editor:
@@ -100,6 +115,13 @@ class Editor:
             InvalidRequest: The new content is invalid.
             NotFound: A resource around it does not exist.
         """
+        edited = await self._change(admin, place, conditions, change)
+        note_changes(_lines(edited.difference))
+        return edited
+
+    async def _change(
+        self, admin: Admin, place: SharedResource, conditions: Conditions, change: Change
+    ) -> Edited:
         async with self._store.write() as connection:
             entries = await stored_entries(connection)
             stored = StoredShares(entries)
@@ -165,7 +187,45 @@ class Editor:
                 await write_changes(connection, entries, difference, self._now())
             else:
                 await connection.rollback()
-            return difference
+        note_changes(_lines(difference))
+        return difference
+
+    async def merge(
+        self, admin: Admin, make: Callable[[StoredShares], Content], *, confirmed: str | None = None
+    ) -> Proposal:
+        """Propose changes of what is stored, or make them if they were confirmed.
+
+        Args:
+            admin: The administrator.
+            make: Returns a shares file, made from what is stored.
+            confirmed: The `tag` of the proposal to apply. Without it, nothing is changed.
+
+        Returns:
+            The changes. They are not applied if they are no longer those of `confirmed`.
+
+        Raises:
+            PermissionDenied: The administrator does not manage all that would change.
+            InvalidRequest: The shares file is invalid.
+        """
+        writes = confirmed is not None
+        async with self._store.write() if writes else self._store.read() as connection:
+            entries = await stored_entries(connection)
+            with refused_input():
+                file = check_shares_file(JsonDocument(make(StoredShares(entries))), self._catalogs)
+                declared = declared_entries(file.declaration)
+                _check_grants(admin, entries, declared)
+                _, difference = await compare_with_stored(connection, file)
+            touched = [change.entry for change in difference.changes]
+            check_changes(admin, entries, entries | declared, touched)
+            tag = entity_tag(list(describe(difference)))
+            applied = writes and tag == confirmed and bool(difference.changes)
+            if applied:
+                await write_changes(connection, entries, difference, self._now())
+            elif writes:
+                await connection.rollback()
+        if applied:
+            note_changes(_lines(difference))
+        return Proposal(difference, tag, applied)
 
     async def _compare(
         self, connection: AsyncConnection, admin: Admin, file: SharesFile, *, prune: bool
@@ -180,6 +240,11 @@ class Editor:
         touched = [*(each.entry for each in difference.changes), *declared.values()]
         check_changes(admin, entries, after | declared, touched)
         return entries, difference
+
+
+def _lines(difference: Difference) -> Iterator[str]:
+    """The changes that were made, as lines of the audit log."""
+    return render(Difference(difference.changes, ())) if difference.changes else iter(())
 
 
 def check_changes(admin: Admin, before: Entries, after: Entries, touched: Iterable[Entry]) -> None:

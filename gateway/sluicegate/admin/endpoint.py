@@ -14,11 +14,10 @@ from starlette.types import Receive, Scope, Send
 
 from sluicegate import __version__
 from sluicegate.admin.authentication import AdminAuthentication
-from sluicegate.admin.call import AdminCall
+from sluicegate.admin.call import AdminCall, count_request
 from sluicegate.admin.identity import Admin, Role
-from sluicegate.http.concurrency_limit import slots_of
+from sluicegate.audit.trail import announce
 from sluicegate.http.responses import NOT_STORED, as_sluicegate_error, error_response
-from sluicegate.telemetry import name_recipient
 
 log = logging.getLogger(__name__)
 
@@ -79,6 +78,8 @@ class AdminEndpoint:
         request = Request(scope, receive)
         try:
             admin = await self._admit(request)
+            if request.method not in ("GET", "HEAD"):
+                await announce()
             response = await self._route.handler(AdminCall(request, admin, self._max_body))
             response.headers.update(NOT_STORED)
             if request.method not in ("GET", "HEAD"):
@@ -91,11 +92,7 @@ class AdminEndpoint:
     async def _admit(self, request: Request) -> Admin:
         address = request.client and request.client.host
         admin = await self._authentication.authenticate(request.headers, address)
-        sender = f"admin:{admin.name}"
-        name_recipient(sender)
-        slots = slots_of(request.scope)
-        if slots is not None and not slots.enter_now(sender):
-            await slots.enter(sender)
+        await count_request(request, admin)
         admin.check_role(self._route.role)
         if self._route.all_shares:
             admin.check_all_shares()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, get_args
 
 from sluicegate.api.errors import PermissionDenied
+from sluicegate.api.principals import Principal
 from sluicegate.config.admin.settings import AdminRole
 from sluicegate.database.names import name_key
 
@@ -31,16 +32,25 @@ class Admin:
     method: str
     expires_at: int
 
+    @property
+    def principal(self) -> Principal:
+        """The administrator as a principal, to which page tokens are bound."""
+        return Principal(f"admin:{self.method}:{self.name}", self.name, self.method)
+
+    def has_role(self, required: Role) -> bool:
+        """Whether the role includes another one."""
+        return ROLES.index(self.role) >= ROLES.index(required)
+
     def check_role(self, required: Role) -> None:
         """Check that the role includes another one.
 
         Raises:
             PermissionDenied: It does not. The message names the required role.
         """
-        if ROLES.index(self.role) < ROLES.index(required):
+        if not self.has_role(required):
             raise PermissionDenied(
                 f"this requires the role {required}, and '{self.name}' has the role {self.role}"
-            )
+            ).decided_by("role")
 
     def check_all_shares(self) -> None:
         """Check that the administrator is not limited to some shares.
@@ -52,7 +62,7 @@ class Admin:
             raise PermissionDenied(
                 f"this requires the role {self.role} for all shares, and '{self.name}' has it only for "
                 f"{self._listed()}"
-            )
+            ).decided_by("role")
 
     def manages(self, share: str) -> bool:
         """Whether a share is one of those of the administrator."""
@@ -76,7 +86,7 @@ class Admin:
             raise PermissionDenied(
                 f"this requires the role {self.role} for the share '{share}', and '{self.name}' has it "
                 f"only for {self._listed()}"
-            )
+            ).decided_by("role")
 
     def check_recipient(self, name: str, shares: Collection[str]) -> None:
         """Check that the administrator manages a recipient, whether or not it exists.
@@ -88,7 +98,7 @@ class Admin:
             raise PermissionDenied(
                 f"this requires the role {self.role} for all shares of the recipient '{name}', which "
                 f"needs at least one; '{self.name}' has it only for {self._listed()}"
-            )
+            ).decided_by("role")
 
     def _listed(self) -> str:
         return ", ".join(f"'{share}'" for share in sorted(self.shares or ())) or "no share"

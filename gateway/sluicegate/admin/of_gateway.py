@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from sluicegate.admin.assembly import AdminApi
-from sluicegate.admin.services import AdminServices
+from sluicegate.admin.gateway import AdminServices
 from sluicegate.config import Settings
 from sluicegate.config.admin.settings import AdminSettings
 from sluicegate.database import Store

@@ -100,7 +100,7 @@ class SharePlace:
         name = share.pop("name")
         _, around = self._inner(name, share, len(self.names) - 1)
         members = around.setdefault(f"{_LEVELS[len(self.names) - 1]}s", {})
-        found = _same(members, self.names[-1])
+        found = same_name(members, self.names[-1])
         if content is not None:
             members[found or self.names[-1]] = content
         elif found is not None:
@@ -123,7 +123,7 @@ class SharePlace:
         content = share
         for level, wanted in zip(_LEVELS[1:depth], self.names[1:depth], strict=True):
             members = content.get(f"{level}s", {})
-            found = _same(members, wanted)
+            found = same_name(members, wanted)
             if found is None:
                 raise _missing(level, wanted, list(members))
             name, content = found, members[found]
@@ -159,7 +159,7 @@ class RecipientPlace:
     def read(self, stored: StoredShares) -> Content | None:
         """The content, with its `name`."""
         recipients = stored.export(recipients=True).get("recipients", {})
-        found = _same(recipients, self.recipient)
+        found = same_name(recipients, self.recipient)
         return None if found is None else {"name": found} | recipients[found]
 
     def write(self, stored: StoredShares, content: Content | None) -> Content:
@@ -222,7 +222,8 @@ def _share(stored: StoredShares, name: str) -> Content | None:
     return {"name": share.names[0]} | stored.content(share)
 
 
-def _same(members: Content, name: str) -> str | None:
+def same_name(members: Content, name: str) -> str | None:
+    """The spelling of a name among the keys of a content, or `None`."""
     key = name_key(name)
     return next((each for each in members if name_key(each) == key), None)
 

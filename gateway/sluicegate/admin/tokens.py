@@ -145,8 +145,13 @@ class AdminTokens:
             raise Unauthenticated("the administrator's token is unknown: an owner can create a new one")
         if row.expires_at <= self._now():
             raise Unauthenticated("the administrator's token has expired: create a new one")
-        shares = None if row.shares is None else frozenset(name_key(share) for share in row.shares)
-        return Admin(row.name, row.role, shares, "token", row.expires_at)
+        return admin_of(row)
+
+
+def admin_of(row: Row[Any]) -> Admin:
+    """The administrator of a row of `admins`, whose token may have expired."""
+    shares = None if row.shares is None else frozenset(name_key(share) for share in row.shares)
+    return Admin(row.name, row.role, shares, "token", row.expires_at)
 
 
 def _record(row: Row[Any]) -> AdminRecord:

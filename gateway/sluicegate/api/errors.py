@@ -7,7 +7,7 @@ upstream. Put these into `detail`, which is logged with the request id and never
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar, Self
 
 
 class SluicegateError(Exception):
@@ -16,10 +16,15 @@ class SluicegateError(Exception):
     Args:
         message: What is wrong, where, and what to do. Shown to recipients.
         detail: Private context for the log, such as a message from upstream. Never serialized.
+
+    Attributes:
+        rule: What usually decides when this error is the response; see `decided_by`.
     """
 
     status = 500
     code = "INTERNAL_ERROR"
+    rule: ClassVar[str | None] = None
+    _decided_by: str | None = None
 
     def __init__(self, message: str, *, detail: str | None = None) -> None:
         super().__init__(message)
@@ -36,6 +41,25 @@ class SluicegateError(Exception):
         """The message with its private context, for the log."""
         return f"{self.message} [{self.detail}]" if self.detail else self.message
 
+    def decided_by(self, rule: str) -> Self:
+        """Name what decided, such as `policy opa`, for the audit log. Never serialized.
+
+        An error that is raised from this one keeps the name.
+        """
+        self._decided_by = rule
+        return self
+
+
+def deciding_rule(error: BaseException) -> str | None:
+    """What decided when an error was raised, or the error that it was raised from."""
+    each: BaseException | None = error
+    while each is not None:
+        found: str | None = getattr(each, "_decided_by", None)
+        if found is not None:
+            return found
+        each = each.__cause__
+    return getattr(error, "rule", None)
+
 
 def _without_init(kind: type[SluicegateError], args: tuple[Any, ...]) -> SluicegateError:
     return kind.__new__(kind, *args)
@@ -46,6 +70,7 @@ class InvalidRequest(SluicegateError):
 
     status = 400
     code = "INVALID_PARAMETER_VALUE"
+    rule = "request"
 
 
 class MalformedRequest(InvalidRequest):
@@ -75,6 +100,7 @@ class Unauthenticated(SluicegateError):
 
     status = 401
     code = "UNAUTHENTICATED"
+    rule = "authentication"
 
     def __init__(
         self, message: str, *, detail: str | None = None, challenge: str | None = None
@@ -114,6 +140,7 @@ class PermissionDenied(SluicegateError):
 
     status = 403
     code = "PERMISSION_DENIED"
+    rule = "permission"
 
 
 class NotFound(SluicegateError):
@@ -121,6 +148,7 @@ class NotFound(SluicegateError):
 
     status = 404
     code = "RESOURCE_DOES_NOT_EXIST"
+    rule = "name"
 
 
 class MethodNotAllowed(SluicegateError):
@@ -132,6 +160,7 @@ class MethodNotAllowed(SluicegateError):
 
     status = 405
     code = "METHOD_NOT_ALLOWED"
+    rule = "request"
 
     def __init__(self, allowed: str) -> None:
         super().__init__(f"this path supports only {allowed}")
@@ -143,6 +172,7 @@ class PayloadTooLarge(SluicegateError):
 
     status = 413
     code = "REQUEST_TOO_LARGE"
+    rule = "request"
 
 
 class RateLimited(SluicegateError):
@@ -156,6 +186,7 @@ class RateLimited(SluicegateError):
 
     status = 429
     code = "RESOURCE_EXHAUSTED"
+    rule = "limit"
 
     def __init__(
         self, message: str, *, detail: str | None = None, retry_after: int | None = None
@@ -169,6 +200,7 @@ class TableUnreadable(SluicegateError):
 
     status = 400
     code = "TABLE_UNREADABLE"
+    rule = "table"
 
 
 class Unavailable(SluicegateError):

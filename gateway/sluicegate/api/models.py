@@ -7,7 +7,8 @@ durations are integers in seconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -272,11 +273,15 @@ class ObjectDirectory:
         store: Reads objects.
         prefix: Prefix of the location's keys, without leading and trailing slashes.
         budget: Remaining budget for reading the table. Formats count everything that they decode.
+        span: Creates a span around a request to the store: `store.get`, `store.list` or `store.head`.
     """
 
     store: ObjectStore
     prefix: str
     budget: Budget = field(default_factory=Budget, compare=False, repr=False)
+    span: Callable[[str], AbstractContextManager[object]] = field(
+        default=nullcontext, compare=False, repr=False
+    )
 
     def key(self, name: str) -> str:
         """Key in the store of an object named relative to this directory; `""` is the directory."""

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from sluicegate.api.errors import ConfigurationError, Unavailable
+from sluicegate.cli.recorded import CommandChange, recorded
 
 if TYPE_CHECKING:
     from sluicegate.config import Settings
@@ -14,8 +15,12 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def open_store(settings: Settings) -> AsyncIterator[Store]:
+async def open_store(settings: Settings, change: CommandChange | None = None) -> AsyncIterator[Store]:
     """Open the configured database. Errors contain the details that recipients never see.
+
+    Args:
+        settings: The configuration.
+        change: What the block will change, which is recorded in the audit log before.
 
     Raises:
         ConfigurationError: The database cannot be opened, or fails during use.
@@ -24,7 +29,8 @@ async def open_store(settings: Settings) -> AsyncIterator[Store]:
 
     store = await Store.open(settings.database.get_secret_value())
     try:
-        yield store
+        async with recorded(settings, store, change):
+            yield store
     except Unavailable as error:
         raise ConfigurationError(f"the database failed: {error.detail or error.message}") from error
     finally:

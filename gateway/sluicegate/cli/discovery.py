@@ -22,6 +22,7 @@ MODULES = (
     "access",
     "admin",
     "apply",
+    "audit",
     "completion",
     "config",
     "database",
@@ -38,10 +39,11 @@ MODULES = (
     "share",
     "tables",
     "tasks",
+    "usage",
 )
 
 MANAGING = frozenset(
-    ("access", "admin", "apply", "ledger", "limits", "recipient", "share", "tables", "tasks")
+    ("access", "admin", "apply", "ledger", "limits", "recipient", "share", "tables", "tasks", "usage")
 )
 """Commands that can also manage a gateway over its Admin API, with `--server`."""
 
@@ -52,6 +54,7 @@ _CHANGING = frozenset(("audit", "import"))
 _PACKAGES = {
     "doctor": "sluicegate.cli.doctor.command",
     "import": "sluicegate.cli.reference_server.command",
+    "usage": "sluicegate.cli.commands.ledger.usage",
 }
 
 

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, PrivateAttr, SecretStr, StringConstraints
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+)
 
 from sluicegate._util.units import ByteSize, Duration
+from sluicegate.config.admin.console import ConsoleSettings
 from sluicegate.config.admin.settings import AdminSettings
+from sluicegate.config.audit.settings import AuditSection, AuditSettings
 from sluicegate.config.authentication import AuthenticationSettings
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.config.limits import LimitSettings
@@ -159,12 +169,29 @@ class CacheSettings(SettingsModel):
     )
 
 
+class PrometheusSettings(SettingsModel):
+    """A separate listener for Prometheus, without TLS and authentication."""
+
+    host: str = Field(
+        default="127.0.0.1",
+        description="Address to listen on. Every client that can connect can read the metrics, so "
+        "use an address of an internal network.",
+    )
+    port: int = Field(
+        default=9464, ge=0, le=65_535, description="Port to listen on; 0 selects a free port."
+    )
+
+
 class TelemetrySettings(SettingsModel):
     """Traces, metrics and logs."""
 
     otlp_endpoint: HttpUrl | None = Field(
         default=None,
-        description="OTLP/HTTP collector for traces and metrics. If it is not set, none are recorded.",
+        description="OTLP/HTTP collector for traces and metrics. If it is not set, none are sent.",
+    )
+    prometheus: PrometheusSettings | None = Field(
+        default=None,
+        description="Where Prometheus reads the metrics. If it is not set, there is no listener.",
     )
     service_name: str = Field(default="sluicegate", description="Name of this service in traces.")
     log_format: Literal["text", "json"] = Field(default="text", description="Format of log lines.")
@@ -247,6 +274,11 @@ class Settings(SettingsModel):
         default=LimitSettings(),
         description="Limits of request bodies, of tables' metadata, of recipients, and of addresses.",
     )
+    audit: AuditSection = Field(
+        default=AuditSettings(),
+        description="The audit log of all decisions, or only its mode: `required`, `best_effort` or "
+        "`off`.",
+    )
     delegation: DelegationSettings = Field(
         default=DelegationSettings(),
         description="The delegation service, which runs long tasks for catalogs.",
@@ -260,7 +292,22 @@ class Settings(SettingsModel):
         default=None, description="The Admin API. If it is not set, the gateway does not serve it."
     )
 
+    console: ConsoleSettings | None = Field(
+        default=None,
+        description="The web console, which needs `admin`. If it is not set, the gateway does not "
+        "serve it.",
+    )
+
     _source: Source | None = PrivateAttr(default=None)
+
+    @field_validator("console")
+    @classmethod
+    def _has_administrators(
+        cls, console: ConsoleSettings | None, info: ValidationInfo
+    ) -> ConsoleSettings | None:
+        if console is not None and "admin" in info.data:
+            console.check_administrators(info.data["admin"])
+        return console
 
     @property
     def source(self) -> Source:

@@ -1,6 +1,6 @@
-"""The tables of administrators and activation links, in the same metadata as the others.
+"""The tables of administrators, their sessions and activation links, in the metadata of the others.
 
-Times are epoch milliseconds, durations seconds. Of a token, only the SHA-256 is stored.
+Times are epoch milliseconds, durations seconds. Of tokens and cookies, only the SHA-256 is stored.
 """
 
 from __future__ import annotations
@@ -44,3 +44,15 @@ admins = Table(
     Column("expires_at", BigInteger, nullable=False),
 )
 """Administrators with a token. `shares` are names of the only shares that they manage; null for all."""
+
+console_sessions = Table(
+    "console_sessions",
+    metadata,
+    Column("digest", LargeBinary, primary_key=True),
+    Column("admin_id", Text, ForeignKey("admins.id", ondelete="CASCADE"), index=True),
+    Column("identity", JSON(none_as_null=True)),
+    Column("created_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False, index=True),
+    Column("used_at", BigInteger, nullable=False),
+)
+"""Sessions of the console: of an administrator with a token, or (`identity`) of an OIDC issuer."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, event
@@ -9,6 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from sluicegate.database.async_engine import AsyncEngine, create_async_engine
 from sluicegate.database.urls import DatabaseUrl
+from sluicegate.telemetry.metrics import count_connection, instruments
 
 if TYPE_CHECKING:
     from asyncpg import Connection as AsyncpgConnection
@@ -21,7 +24,29 @@ _POOL: dict[str, Any] = {"pool_size": 2, "max_overflow": 6, "pool_timeout": _BUS
 
 def create_engine(database: DatabaseUrl) -> AsyncEngine:
     """Return an engine that isn't connected yet. Its errors never contain statement parameters."""
-    return _sqlite(database) if database.dialect == "sqlite" else _postgresql(database)
+    engine = _sqlite(database) if database.dialect == "sqlite" else _postgresql(database)
+    if instruments() is not None:
+        _count_connections(engine)
+    return engine
+
+
+def _count_connections(engine: AsyncEngine) -> None:
+    """Count idle and used connections. One that is closed counts as idle before."""
+
+    def move(idle: int, used: int) -> Callable[..., None]:
+        def listener(*_: object) -> None:
+            count_connection("idle", idle)
+            count_connection("used", used)
+
+        return listener
+
+    for name, idle, used in (
+        ("connect", 1, 0),
+        ("checkout", -1, 1),
+        ("checkin", 1, -1),
+        ("close", -1, 0),
+    ):
+        event.listen(engine.sync_engine, name, move(idle, used))
 
 
 async def read_beside_writes(engine: AsyncEngine) -> None:
@@ -72,22 +97,29 @@ def _begin_sqlite(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if options.get("writes") else "BEGIN")
 
 
+async def connect_postgresql(database: DatabaseUrl) -> AsyncpgConnection:
+    """Connect to PostgreSQL without SQLAlchemy.
+
+    Raises:
+        ConnectionError: The server refuses. The message doesn't contain the password.
+        OSError: The server does not respond.
+    """
+    import asyncpg
+
+    try:
+        # The driver parses the URL itself, so all parameters of libpq (sslmode, …) are supported.
+        return await asyncpg.connect(database.target, timeout=_CONNECT_TIMEOUT)
+    except asyncpg.PostgresError as error:
+        raise ConnectionError(str(error)) from None
+    except (asyncpg.InterfaceError, ValueError):
+        # The driver's message may repeat the URL, which can contain the password.
+        raise ConnectionError("its URL is malformed") from None
+
+
 def _postgresql(database: DatabaseUrl) -> AsyncEngine:
-    async def connect() -> AsyncpgConnection:
-        import asyncpg
-
-        try:
-            # The driver parses the URL itself, so all parameters of libpq (sslmode, …) are supported.
-            return await asyncpg.connect(database.target, timeout=_CONNECT_TIMEOUT)
-        except asyncpg.PostgresError as error:
-            raise ConnectionError(str(error)) from None
-        except (asyncpg.InterfaceError, ValueError):
-            # The driver's message may repeat the URL, which can contain the password.
-            raise ConnectionError("its URL is malformed") from None
-
     return create_async_engine(
         "postgresql+asyncpg://",
-        async_creator=connect,
+        async_creator=partial(connect_postgresql, database),
         hide_parameters=True,
         pool_pre_ping=True,
         **_POOL,

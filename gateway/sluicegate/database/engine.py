@@ -20,6 +20,7 @@ from sluicegate.database.private_files import keep_private
 from sluicegate.database.refusals import StatementRefused, is_refusal
 from sluicegate.database.tables import revision
 from sluicegate.database.urls import DatabaseUrl
+from sluicegate.telemetry import inner_span
 
 _READ_TIMEOUT = 10.0
 
@@ -29,9 +30,14 @@ class DatabaseUnavailable(Unavailable):
 
 
 class Store:
-    """The gateway's database: `await Store.open(url)`, then transactions, then `await aclose()`."""
+    """The gateway's database: `await Store.open(url)`, then transactions, then `await aclose()`.
+
+    Attributes:
+        writes: Number of ended transactions of `write`, by which caches notice changes of this process.
+    """
 
     def __init__(self, engine: AsyncEngine) -> None:
+        self.writes = 0
         self._engine = engine
         self._writer = engine.execution_options(writes=True)
         self._reader = engine
@@ -80,7 +86,7 @@ class Store:
             Unavailable: The database does not respond.
             StatementRefused: It refuses a value.
         """
-        with _translated():
+        with inner_span("db.read"), _translated():
             async with (
                 self._to_its_end(),
                 loop_timeout(timeout),
@@ -115,7 +121,7 @@ class Store:
             Unavailable: The database does not respond.
             StatementRefused: It refuses a value.
         """
-        with _translated():
+        with inner_span("db.write"), _translated():
             async with self._to_its_end(), self._writer.begin() as connection:
                 yield connection
 
@@ -128,10 +134,13 @@ class Store:
         Raises:
             Unavailable: The database does not respond.
         """
-        async with self.append() as connection:
-            # The update locks the row first, so that writers queue here and see each other's changes.
-            await connection.execute(update(revision).values(value=revision.c.value + 1))
-            yield connection
+        try:
+            async with self.append() as connection:
+                # The update locks the row first: writers queue here and see each other's changes.
+                await connection.execute(update(revision).values(value=revision.c.value + 1))
+                yield connection
+        finally:
+            self.writes += 1  # also after an error, which does not always mean that nothing was written
 
     @asynccontextmanager
     async def _to_its_end(self) -> AsyncIterator[None]:

@@ -179,6 +179,24 @@ ledger = Table(
 `asset` is the kind of asset that the columns of the table name; it is null for tables.
 """
 
+ledger_days = Table(
+    "ledger_days",
+    metadata,
+    Column("grouping", Text, primary_key=True),
+    Column("day", Integer, primary_key=True, autoincrement=False),
+    *(
+        Column(name, Text, primary_key=True)
+        for name in ("recipient", "share", "schema", "table", "asset")
+    ),
+    Column("responses", BigInteger, nullable=False),
+    Column("credentials", BigInteger, nullable=False),
+    Column("files", BigInteger, nullable=False),
+)
+"""Sums of the ledger by day (UTC, in days since the epoch). Names that a grouping sums over are empty.
+
+Each day that is summed has one row of the grouping `day`, also if the ledger has no entries for it.
+"""
+
 daily_usage = Table(
     "daily_usage",
     metadata,
@@ -206,3 +224,30 @@ iceberg_field_ids = Table(
     Column("gone_at", BigInteger),
 )
 """Ids of fields that have none in their table. `gone_at` is the first version without the field."""
+
+audit_blocks = Table(
+    "audit_blocks",
+    metadata,
+    Column("first_seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("count", Integer, nullable=False),
+    Column("first_at", BigInteger, nullable=False),
+    Column("last_at", BigInteger, nullable=False, index=True),
+    Column("mac", LargeBinary, nullable=False),
+    Column("records", LargeBinary, nullable=False),
+)
+"""Records of the audit log that were written together: their lines, which can be compressed.
+
+`first_at` and `last_at` are the smallest and largest time in the block, `mac` is that of its last line.
+"""
+
+audit_head = Table(
+    "audit_head",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("mac", LargeBinary, nullable=False),
+    Column("checkpoint_seq", BigInteger, nullable=False),
+    Column("checkpoint_mac", LargeBinary, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
+)
+"""One row, which writers lock: the last line of the audit log, and the last one that was deleted."""

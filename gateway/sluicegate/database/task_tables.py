@@ -68,6 +68,7 @@ tasks = Table(
     Column("result_summary", Text),
     Column("result_extended", Text),
     Column("callback_due_at", BigInteger),
+    Column("trace_context", Text),
     UniqueConstraint("realm", "correlation_id"),
     Index("ix_tasks_priority", "priority", "due_at", **_partial("due_at")),
     Index("ix_tasks_realm", "realm", "priority", "due_at", **_where(_UNFINISHED)),
@@ -80,6 +81,7 @@ tasks = Table(
 A worker may lease a task from `due_at` on. This is the time of receipt, of the scheduled retry, or of
 the expiry of the lease; finished tasks have none. `subject` names the operation and table of an
 unfinished task, and is unique. `sealed` is the encrypted payload, which is deleted when the task ends.
+`trace_context` is the `traceparent` of the request that submitted it, if that was traced.
 """
 
 task_versions = Table(

@@ -14,11 +14,12 @@ from sqlalchemy import select, update
 from sluicegate.api.errors import Unavailable
 from sluicegate.config.delegation import CallbackSettings
 from sluicegate.database import Store
-from sluicegate.database.clock import NOW
+from sluicegate.database.statements.clock import NOW
 from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.delegation.queue.statements import Now
 from sluicegate.delegation.rest.responses import record
+from sluicegate.telemetry import linked_span
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,10 @@ class Callbacks:
         task = await self._claim()
         if task is None:
             return False
-        if await self._send(task):
+        with linked_span("task.callback", task.trace_context, operation=task.operation) as current:
+            is_accepted = await self._send(task)
+            current.set_attribute("outcome", "accepted" if is_accepted else "failed")
+        if is_accepted:
             done = update(tasks).where(tasks.c.id == task.id, tasks.c.version == task.version)
             async with self._store.append() as connection:
                 await connection.execute(done.values(callback_due_at=None))

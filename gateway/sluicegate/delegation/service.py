@@ -19,8 +19,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from sluicegate._util.lazy import Lazy
 from sluicegate._util.tasks import cancel_all
 from sluicegate.api.errors import ConfigurationError, SluicegateError
+from sluicegate.audit.actions import Actions, Operations, operations_of
+from sluicegate.audit.assembly import audit_log
+from sluicegate.audit.middleware import AuditTrail
 from sluicegate.config import Settings
 from sluicegate.database import Store
 from sluicegate.delegation.callbacks import Callbacks
@@ -40,10 +44,12 @@ from sluicegate.delegation.worker.configured_executors import ConfiguredExecutor
 from sluicegate.delegation.worker.executor_thread import ExecutorThread
 from sluicegate.delegation.worker.worker import Worker
 from sluicegate.http.concurrency_limit import ConcurrencyLimit, ConcurrencyLimitMiddleware
-from sluicegate.http.health import health_routes
+from sluicegate.http.health import HEALTH_PATHS, health_routes
+from sluicegate.http.readiness import Readiness
 from sluicegate.http.responses import json_response
 from sluicegate.http.serving import Tls, bind, serve_app
 from sluicegate.plugins import ConfiguredInstances, Registry, configure
+from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.load import load_keys
 from sluicegate.telemetry.middleware import RequestTelemetry
 
@@ -51,6 +57,7 @@ log = logging.getLogger(__name__)
 
 # Longer than a transaction's timeouts, but shorter than a supervisor waits before SIGKILL.
 _LAST_SECONDS = 15.0
+_DOCUMENT = f"{responses.PREFIX}/openapi.json"
 _NO_EXECUTOR = "a worker has nothing to run: name an executor under delegation.executors"
 
 
@@ -115,16 +122,18 @@ class Base:
     async def app(self) -> AsyncIterator[ASGIApp]:
         """Return the application; its watcher runs during the block."""
         delegation, max_body = self.settings.delegation, self.settings.limits.request_body
-        tokens = ServiceTokens(delegation, load_keys(self.settings), max_body=max_body.oauth)
+        keys = load_keys(self.settings)
+        tokens = ServiceTokens(delegation, keys, max_body=max_body.oauth)
         callers = Callers(delegation, lambda: tokens)
         watcher = Watcher(self.queue)
+        readiness = Readiness(self.store.ping)
         operations = self.configured.operations
         routes = TaskRoutes(callers, self.queue, watcher, operations, self.grants, max_body.delegation)
         app = Starlette(
             routes=[
-                *health_routes(self.store.ping),
+                *health_routes(readiness.check),
                 Route(responses.TOKEN_PATH, tokens.endpoint, methods=["POST"]),
-                Route(f"{responses.PREFIX}/openapi.json", _openapi, methods=["GET"]),
+                Route(_DOCUMENT, _openapi, methods=["GET"]),
                 *routes.routes(),
             ],
             exception_handlers=dict.fromkeys(
@@ -136,12 +145,31 @@ class Base:
             gauges = QueueGauges(self.store, operations)
             retention = Retention(self.store, delegation.retention)
             async with AsyncExitStack() as stack:
-                for run in (watcher.run, gauges.run, retention.run):
+                for run in (watcher.run, gauges.run, retention.run, readiness.measure):
                     await stack.enter_async_context(_background(run))
                 limit = ConcurrencyLimit(self.settings.server.concurrency, "client")
-                yield RequestTelemetry(ConcurrencyLimitMiddleware(app, limit, responses.refused_early))
+                limited = ConcurrencyLimitMiddleware(app, limit, responses.refused_early)
+                yield RequestTelemetry(
+                    await stack.enter_async_context(self._recorded(limited, app, keys))
+                )
         finally:
             await callers.aclose()
+
+    @asynccontextmanager
+    async def _recorded(self, served: ASGIApp, app: Starlette, keys: KeyRing) -> AsyncIterator[ASGIApp]:
+        """Return the application, with its requests recorded in the audit log if there is one."""
+        async with audit_log(self.settings, keys, self.store, self.registry.notify) as audit:
+            if self.settings.audit.mode == "off":
+                yield served
+                return
+            actions = Actions(app.routes, Lazy(_operations))
+            unrecorded = HEALTH_PATHS | {_DOCUMENT}
+            yield AuditTrail(served, audit, actions, responses.refused_early, unrecorded=unrecorded)
+
+
+def _operations() -> Operations:
+    paths = document("")["paths"]
+    return operations_of({responses.PREFIX + path: paths[path] for path in paths})
 
 
 async def _openapi(request: Request) -> Response:

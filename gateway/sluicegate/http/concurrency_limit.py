@@ -23,6 +23,8 @@ from sluicegate.http.limits import ConcurrencyLimits
 from sluicegate.http.responses import error_response, log_error
 from sluicegate.telemetry import count
 
+CONCURRENCY = "concurrency"
+"""The rule of refusals because of too many concurrent requests, some of which have status 503."""
 _SCOPE_KEY = "sluicegate.request_slots"
 
 
@@ -118,7 +120,8 @@ class ConcurrencyLimit:
             Unavailable: Too many requests are waiting, or this one has waited too long.
         """
         if not await self._all.enter(self._limits.queue_timeout):
-            raise Unavailable("the server has too many concurrent requests; try again later")
+            full = Unavailable("the server has too many concurrent requests; try again later")
+            raise full.decided_by(CONCURRENCY)
         return self._all
 
     def _slots(self, recipient: str) -> Slots:
@@ -290,4 +293,4 @@ def _too_many(whose: str, number: int, limit: str) -> RateLimited:
     count("sluicegate.limits.refused", limit=limit)
     return RateLimited(
         f"{whose} has {number} concurrent requests already; wait until some complete, then try again"
-    )
+    ).decided_by(CONCURRENCY)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 
 from sluicegate.api.errors import Unavailable
+from sluicegate.telemetry import silence
+from sluicegate.telemetry.metrics import gauge
+
+_INTERVAL = 15.0  # seconds between measurements
 
 
 class Readiness:
@@ -23,6 +28,7 @@ class Readiness:
     def begin(self) -> None:
         """Report that the application is not ready until `complete`."""
         self._is_starting = True
+        gauge("sluicegate.ready", 0)
 
     def complete(self) -> None:
         """Report that the application has started."""
@@ -37,3 +43,15 @@ class Readiness:
         if self._is_starting:
             raise Unavailable("the gateway is starting and not ready yet; try again later")
         await self._check_database()
+
+    async def measure(self) -> None:
+        """Set the gauge of readiness regularly, until canceled."""
+        while True:
+            try:
+                with silence():
+                    await self.check()
+            except Unavailable:
+                gauge("sluicegate.ready", 0)
+            else:
+                gauge("sluicegate.ready", 1)
+            await asyncio.sleep(_INTERVAL)

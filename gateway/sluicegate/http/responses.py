@@ -1,14 +1,15 @@
-"""HTTP responses of all protocols: JSON, NDJSON streams, and errors, which are always JSON."""
+"""HTTP responses of all protocols: JSON, NDJSON streams, errors as JSON, and headers of pages."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from typing import Any
 
 import orjson
 from starlette.exceptions import HTTPException
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from sluicegate.api.errors import (
     ConfigurationError,
@@ -20,6 +21,7 @@ from sluicegate.api.errors import (
     Unauthenticated,
     Unavailable,
 )
+from sluicegate.telemetry.context import note_error
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +31,13 @@ RETRY_AFTER_SECONDS = "5"
 # For responses with URLs, credentials, or a table's bytes, which caches must not store (RFC 9111,
 # section 5.2.2). `private` is for caches that do not support `no-store`.
 NOT_STORED: Mapping[str, str] = {"Cache-Control": "private, no-store"}
+_PAGE_POLICY = {
+    "default-src": "'none'",
+    "style-src": "'self'",
+    "form-action": "'self'",
+    "base-uri": "'none'",
+    "frame-ancestors": "'none'",
+}
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
@@ -36,9 +45,48 @@ def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | No
     return Response(orjson.dumps(value), status, headers=headers, media_type=JSON)
 
 
-def ndjson_response(lines: AsyncIterator[bytes], headers: Mapping[str, str]) -> StreamingResponse:
+class GeneratedResponse(StreamingResponse):
+    """A stream of an asynchronous generator, which is closed however the response ends.
+
+    Otherwise a stream that was refused, or whose client has disconnected, would hold what it reads
+    until the garbage collector finds it.
+    """
+
+    def __init__(
+        self, parts: AsyncIterator[bytes], headers: Mapping[str, str], media_type: str
+    ) -> None:
+        super().__init__(parts, headers=headers, media_type=media_type)
+        self._parts = parts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if isinstance(self._parts, AsyncGenerator):
+                await self._parts.aclose()
+
+
+def ndjson_response(lines: AsyncIterator[bytes], headers: Mapping[str, str]) -> Response:
     """A stream of NDJSON lines, sent batch by batch. It can contain URLs, so it is not cached."""
-    return StreamingResponse(lines, headers={**headers, **NOT_STORED}, media_type=NDJSON)
+    return GeneratedResponse(lines, {**headers, **NOT_STORED}, NDJSON)
+
+
+def page_headers(*, referrer: str = "no-referrer", **sources: str) -> Mapping[str, str]:
+    """The headers of an HTML page, which loads nothing from elsewhere and is stored nowhere.
+
+    Args:
+        referrer: The referrer policy.
+        sources: More directives of the content security policy, such as `img_src`.
+    """
+    directives = _PAGE_POLICY | {name.replace("_", "-"): value for name, value in sources.items()}
+    return {
+        **NOT_STORED,
+        "Content-Security-Policy": "; ".join(f"{name} {value}" for name, value in directives.items()),
+        "Referrer-Policy": referrer,
+        "X-Content-Type-Options": "nosniff",
+        "X-Robots-Tag": "noindex, nofollow",
+    }
 
 
 def error_body(error: SluicegateError) -> dict[str, Any]:
@@ -76,7 +124,11 @@ def sent_error(error: SluicegateError) -> SluicegateError:
 
 
 def log_error(error: SluicegateError) -> None:
-    """Log one line for the operator, with the private detail. Client errors have a lower level."""
+    """Log one line for the operator, with the private detail. Client errors have a lower level.
+
+    The audit record of the request names what decided when the error was raised.
+    """
+    note_error(error)
     level = logging.WARNING if error.status >= 500 or error.detail else logging.INFO
     log.log(level, "%s: %s", error.code, error.for_operators)
 
@@ -91,6 +143,7 @@ def as_sluicegate_error(error: Exception) -> SluicegateError:
     if isinstance(error, SluicegateError):
         log_error(error)
         return error
+    note_error(error)
     log.error("unexpected %s", type(error).__name__, exc_info=error)
     return SluicegateError("an internal error occurred; report the request id to the provider")
 

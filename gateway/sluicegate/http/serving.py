@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import ssl
 import time
@@ -10,6 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from signal import SIGINT
 from types import FrameType
 from typing import cast
@@ -26,6 +28,9 @@ from sluicegate.http.limits import HttpLimits
 from sluicegate.http.protocol import LimitedHttpProtocol
 from sluicegate.http.shared_listener.acceptor import Acceptor
 from sluicegate.http.shared_listener.process_counts import ListenerShare
+from sluicegate.telemetry.metrics import gauge, instruments
+
+log = logging.getLogger(__name__)
 
 _BACKLOG = 2048  # connections that the kernel queues while the event loop is busy
 # Seconds for which idle connections of a replaced process stay open, so that a request that is on its
@@ -57,7 +62,7 @@ class Tls:
         if self.client_ca is not None:
             verified = ssl.CERT_OPTIONAL if self.optional else ssl.CERT_REQUIRED
         try:
-            return create_ssl_context(
+            context = create_ssl_context(
                 self.certificate,
                 self.key,
                 None,
@@ -68,6 +73,20 @@ class Tls:
             )
         except OSError as error:  # ssl.SSLError is a subclass
             raise ConfigurationError(f"the certificates cannot be used: {error.strerror}") from error
+        self._report_expiry()
+        return context
+
+    def _report_expiry(self) -> None:
+        if instruments() is None:
+            return
+        from cryptography.x509 import load_pem_x509_certificates
+
+        try:
+            certificate = load_pem_x509_certificates(Path(self.certificate).read_bytes())[0]
+        except (OSError, ValueError) as error:  # it was loaded already, but has changed meanwhile
+            log.warning("the expiry of the certificate is not reported: %s", type(error).__name__)
+        else:
+            gauge("sluicegate.certificate.expiry", certificate.not_valid_after_utc.timestamp())
 
 
 def renew(context: ssl.SSLContext, tls: Tls) -> None:
@@ -92,6 +111,7 @@ async def serve_app(
     on_stop: Callable[[], None] = lambda: None,
     stop: asyncio.Event | None = None,
     share: ListenerShare | None = None,
+    handles_signals: bool = True,
 ) -> None:
     """Serve until SIGINT or SIGTERM.
 
@@ -107,6 +127,7 @@ async def serve_app(
         stop: Setting this event stops the server as a signal does. With a shared listener, idle
             connections then stay open until their next response, at most 5 seconds.
         share: The share of this process, if others accept connections from the same socket.
+        handles_signals: Whether signals stop the server. Otherwise, only `stop` does.
     """
     limits = limits or HttpLimits()
     config = uvicorn.Config(
@@ -127,11 +148,17 @@ async def serve_app(
     config.ssl = tls
     ready = partial(on_ready, address_of(listener, secure=tls is not None))
     connections = Connections(connections_within_files(limits), forwarded_allow_ips, time.monotonic)
-    await _Server(config, connections, ready, on_stop, stop, share).serve(sockets=[listener])
+    server = _Server(config, connections, ready, on_stop, stop, share)
+    await (server.serve if handles_signals else server.serve_until_stopped)(sockets=[listener])
 
 
-def bind(host: str, port: int) -> socket.socket:
+def bind(host: str, port: int, *, setting: str | None = None) -> socket.socket:
     """A socket that is bound, but does not listen yet.
+
+    Args:
+        host: The address.
+        port: The port; 0 selects a free one.
+        setting: The setting with the address. By default, options of the command have it.
 
     Raises:
         ConfigurationError: The address cannot be bound.
@@ -145,7 +172,7 @@ def bind(host: str, port: int) -> socket.socket:
         listener.close()
         raise ConfigurationError(
             f"cannot listen on {host} port {port}: {error.strerror}; "
-            "choose another with --host and --port"
+            f"choose another with {setting or '--host and --port'}"
         ) from error
     return listener
 
@@ -178,6 +205,10 @@ class _Server(uvicorn.Server):
         self._stop = stop
         self._share = share
         self._acceptor: Acceptor | None = None
+
+    async def serve_until_stopped(self, sockets: list[socket.socket]) -> None:
+        """Serve next to a server that handles the signals of the process."""
+        await self._serve(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         loop, tls = asyncio.get_running_loop(), self.config.ssl

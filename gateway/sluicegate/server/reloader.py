@@ -15,6 +15,7 @@ from sluicegate.http.serving import Tls, renew
 from sluicegate.server.generation import Generation, Generations
 from sluicegate.server.restart import restart_required
 from sluicegate.server.watch import ConfigurationWatch
+from sluicegate.telemetry import config_applied, count
 
 log = logging.getLogger(__name__)
 
@@ -66,11 +67,14 @@ class Reloader:
             successor = await self._ready(settings)
         except Exception as error:
             self._report(error)
+            count("sluicegate.config.reloads", outcome="failed")
             self.watch.failed()
             return
         self._generations.switch_to(successor)
         self.watch.applied(settings)
         self._last_failure = ""
+        count("sluicegate.config.reloads", outcome="applied")
+        config_applied()
         log.info("the configuration was reloaded")
         for warning in settings.source.warnings:
             log.warning("%s", warning)

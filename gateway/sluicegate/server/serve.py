@@ -19,6 +19,7 @@ from sluicegate.http.serving import Tls, bind, serve_app
 from sluicegate.http.shared_listener.process_counts import ListenerShare
 from sluicegate.server.generation import Generation, Generations
 from sluicegate.server.reloader import Reloader
+from sluicegate.telemetry import config_applied
 
 
 async def serve_gateway(
@@ -81,6 +82,7 @@ async def serve_on(
             await first.gateway.warm_up()  # the other processes serve meanwhile
         with nullcontext() if share is not None else announced(settings, host, port):
             reloader = load and Reloader(load, settings, (host, port), generations, tls)
+            config_applied()
             try:
                 async with _reloading(reloader, start):
                     await serve_app(

@@ -14,6 +14,7 @@ class RequestInfo:
     id: str
     recipient: str | None = None
     headers: Callable[[], list[tuple[bytes, bytes]]] | None = None
+    error: Exception | None = None
 
 
 _current: ContextVar[RequestInfo | None] = ContextVar("sluicegate_request", default=None)
@@ -40,6 +41,13 @@ def name_recipient(name: str) -> None:
     request = _current.get()
     if request is not None:
         request.recipient = name
+
+
+def note_error(error: Exception) -> None:
+    """Set the error that the current request gets as its response. The last one counts."""
+    request = _current.get()
+    if request is not None:
+        request.error = error
 
 
 def add_response_headers(headers: Callable[[], list[tuple[bytes, bytes]]]) -> None:

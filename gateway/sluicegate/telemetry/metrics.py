@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import time
 from typing import Literal
 
 from opentelemetry.metrics import Counter, Histogram, Meter, UpDownCounter
@@ -13,16 +14,24 @@ from sluicegate.telemetry.silence import is_silent
 
 CounterName = Literal[
     "sluicegate.answers",
+    "sluicegate.audit.records",
     "sluicegate.catalog.requests",
+    "sluicegate.config.reloads",
     "sluicegate.credentials.issued",
     "sluicegate.files.signed",
     "sluicegate.limits.refused",
+    "sluicegate.processes.failed",
     "sluicegate.snapshots",
     "sluicegate.tasks.attempts",
 ]
 GaugeName = Literal[
     "sluicegate.answers.memory",
+    "sluicegate.audit.waiting",
+    "sluicegate.certificate.expiry",
+    "sluicegate.config.applied",
     "sluicegate.profiles.ending",
+    "sluicegate.ready",
+    "sluicegate.snapshots.memory",
     "sluicegate.tasks.waiting",
     "sluicegate.tasks.oldest",
 ]
@@ -32,9 +41,17 @@ _COUNTERS: dict[CounterName, tuple[str, str]] = {
         "{answer}",
         "Answers to queries while they are cached, by outcome: made or reused.",
     ),
+    "sluicegate.audit.records": (
+        "{record}",
+        "Records of the audit log, by sink and outcome: written, or failed if refused or lost.",
+    ),
     "sluicegate.catalog.requests": (
         "{request}",
         "Requests to catalogs, by outcome: answered, refused or failed.",
+    ),
+    "sluicegate.config.reloads": (
+        "{reload}",
+        "Reloads of the configuration, by outcome: applied or failed.",
     ),
     "sluicegate.credentials.issued": (
         "{credential}",
@@ -42,6 +59,10 @@ _COUNTERS: dict[CounterName, tuple[str, str]] = {
     ),
     "sluicegate.files.signed": ("{file}", "Files whose signed URLs were sent to recipients."),
     "sluicegate.limits.refused": ("{request}", "Requests refused with 429, by limit."),
+    "sluicegate.processes.failed": (
+        "{process}",
+        "Gateway processes that ended unexpectedly and were replaced.",
+    ),
     "sluicegate.snapshots": ("{snapshot}", "Snapshots served, by outcome: loaded, advanced or cached."),
     "sluicegate.tasks.attempts": (
         "{attempt}",
@@ -50,7 +71,12 @@ _COUNTERS: dict[CounterName, tuple[str, str]] = {
 }
 _GAUGES: dict[GaugeName, tuple[str, str]] = {
     "sluicegate.answers.memory": ("By", "Memory for cached answers to queries."),
+    "sluicegate.certificate.expiry": ("s", "Expiry of the server's certificate, since the epoch."),
+    "sluicegate.config.applied": ("s", "When the configuration was last applied, since the epoch."),
+    "sluicegate.audit.waiting": ("{record}", "Records that wait to be written, by sink."),
     "sluicegate.profiles.ending": ("{recipient}", "Recipients whose last valid profile ends soon."),
+    "sluicegate.ready": ("{process}", "Whether the process is ready to serve: 1 or 0."),
+    "sluicegate.snapshots.memory": ("By", "Memory for cached snapshots of tables."),
     "sluicegate.tasks.waiting": ("{task}", "Delegated tasks that are due, by operation."),
     "sluicegate.tasks.oldest": ("s", "Time since the oldest delegated task became due, by operation."),
 }
@@ -74,6 +100,9 @@ class Instruments:
     active_requests: UpDownCounter
     response_bytes: Histogram
     task_seconds: Histogram
+    loop_delay: Histogram
+    connections: UpDownCounter
+    audit_seconds: Histogram
     gauges: dict[GaugeName, Gauge]
     meter: Meter
     of_plugins: dict[str, Counter] = field(default_factory=dict)
@@ -118,6 +147,23 @@ def enable(meter: Meter) -> None:
             unit="s",
             description="Duration of attempts at delegated tasks, by operation and outcome.",
             explicit_bucket_boundaries_advisory=_TASK_SECONDS,
+        ),
+        loop_delay=meter.create_histogram(
+            "sluicegate.event_loop.delay",
+            unit="s",
+            description="How much later than scheduled the event loop runs.",
+            explicit_bucket_boundaries_advisory=_STEP_SECONDS,
+        ),
+        connections=meter.create_up_down_counter(
+            "db.client.connection.count",
+            unit="{connection}",
+            description="Connections to the gateway's database, by state: idle or used.",
+        ),
+        audit_seconds=meter.create_histogram(
+            "sluicegate.audit.write.duration",
+            unit="s",
+            description="Duration of writes to the audit log, each of many records, by sink.",
+            explicit_bucket_boundaries_advisory=_STEP_SECONDS,
         ),
         gauges={
             name: meter.create_gauge(name, unit=unit, description=description)
@@ -165,7 +211,36 @@ def measure_attempt(seconds: float, operation: str, outcome: str) -> None:
         _instruments.task_seconds.record(seconds, labels)
 
 
+def measure_audit(sink: str, records: int, seconds: float | None, *, waiting: int) -> None:
+    """Record a write to the audit log.
+
+    Args:
+        sink: Name of the sink.
+        records: Number of records.
+        seconds: Duration of the write, or `None` if they could not be written.
+        waiting: Number of records that wait for the next write.
+    """
+    if _instruments is None:
+        return
+    outcome = "failed" if seconds is None else "written"
+    _instruments.counters["sluicegate.audit.records"].add(records, {"sink": sink, "outcome": outcome})
+    _instruments.gauges["sluicegate.audit.waiting"].set(waiting, {"sink": sink})
+    if seconds is not None:
+        _instruments.audit_seconds.record(seconds, {"sink": sink})
+
+
 def gauge(name: GaugeName, value: float, **attributes: AttributeValue) -> None:
     """Set a gauge. Use few attributes with few values."""
     if _instruments is not None and not is_silent():
         _instruments.gauges[name].set(value, attributes)
+
+
+def config_applied() -> None:
+    """Record that the configuration was applied now: at the start, or when it was reloaded."""
+    gauge("sluicegate.config.applied", time())
+
+
+def count_connection(state: str, n: int) -> None:
+    """Add to the number of connections to the database, which are idle or used."""
+    if _instruments is not None:
+        _instruments.connections.add(n, {"state": state})

@@ -37,11 +37,11 @@ class RequestTelemetry:
         # The context isn't reset, so that the server's log line about an unhandled exception has the
         # id, too.
         enter_request(exchange.request)
-        tracer, instruments = spans.tracer(), metrics.instruments()
-        if tracer is None or instruments is None:
+        instruments = metrics.instruments()
+        if instruments is None:
             await self._serve(exchange)
             return
-        with Observation(exchange, tracer, instruments):
+        with Observation(exchange, spans.tracer(), instruments):
             await self._serve(exchange)
 
     async def _serve(self, exchange: Exchange) -> None:

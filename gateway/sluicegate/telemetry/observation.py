@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
+from typing import Any
 
 from opentelemetry.trace import Span, Status, StatusCode, Tracer
 from opentelemetry.util.types import AttributeValue
@@ -18,28 +20,22 @@ class Observation:
     """Creates the server span of a request and measures the request.
 
     The span's name consists of the method and the route template, so its cardinality is low. The query
-    string is never recorded.
+    string is never recorded. Without a tracer, the request is only measured.
     """
 
     __slots__ = ("_current", "_exchange", "_instruments", "_labels", "_span")
 
-    def __init__(self, exchange: Exchange, tracer: Tracer, instruments: Instruments) -> None:
+    def __init__(self, exchange: Exchange, tracer: Tracer | None, instruments: Instruments) -> None:
         self._exchange = exchange
         self._instruments = instruments
         self._labels: dict[str, AttributeValue] = {
             "http.request.method": exchange.method if exchange.method in _METHODS else "_OTHER",
             "url.scheme": exchange.scope["scheme"],
         }
-        headers = {
-            name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.scope["headers"]
-        }
-        self._span: Span = spans.start_server_span(
-            tracer,
-            self._name(None),
-            headers,
-            {**self._labels, **_request_attributes(exchange, headers.get("user-agent"))},
+        self._span = None if tracer is None else self._started(tracer)
+        self._current: AbstractContextManager[Any] = (
+            nullcontext() if self._span is None else spans.current_span(self._span)
         )
-        self._current = spans.current_span(self._span)
 
     def __enter__(self) -> None:
         self._current.__enter__()
@@ -53,7 +49,8 @@ class Observation:
         measured = {**self._labels, **outcome}
         self._instruments.requests.record(self._exchange.seconds, measured)
         self._instruments.response_bytes.record(self._exchange.sent, measured)
-        self._describe(outcome)
+        if self._span is not None:
+            self._describe(self._span, outcome)
         self._current.__exit__(kind, error, stack)
 
     def _outcome(self) -> dict[str, AttributeValue]:
@@ -69,17 +66,25 @@ class Observation:
             outcome["error.type"] = str(exchange.status)
         return outcome
 
-    def _describe(self, outcome: dict[str, AttributeValue]) -> None:
+    def _started(self, tracer: Tracer) -> Span:
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1")
+            for name, value in self._exchange.scope["headers"]
+        }
+        attributes = _request_attributes(self._exchange, headers.get("user-agent"))
+        return spans.start_server_span(tracer, self._name(None), headers, self._labels | attributes)
+
+    def _describe(self, span: Span, outcome: dict[str, AttributeValue]) -> None:
         exchange = self._exchange
-        self._span.update_name(self._name(exchange.route))
-        self._span.set_attributes(outcome)
-        self._span.set_attribute("http.response.body.size", exchange.sent)
+        span.update_name(self._name(exchange.route))
+        span.set_attributes(outcome)
+        span.set_attribute("http.response.body.size", exchange.sent)
         if exchange.request.recipient is not None:
-            self._span.set_attribute("sluicegate.recipient", exchange.request.recipient)
+            span.set_attribute("sluicegate.recipient", exchange.request.recipient)
         if exchange.disconnected:
-            self._span.set_attribute("sluicegate.client_disconnected", True)
+            span.set_attribute("sluicegate.client_disconnected", True)
         if "error.type" in outcome:
-            self._span.set_status(Status(StatusCode.ERROR))
+            span.set_status(Status(StatusCode.ERROR))
 
     def _name(self, route: str | None) -> str:
         method = self._labels["http.request.method"]

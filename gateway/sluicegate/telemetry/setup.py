@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.telemetry.logs import LogFormat, configure_logging
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.metrics.export import MetricReader
+
+    from sluicegate.telemetry.export.prometheus import PrometheusMetrics
 
 LogLevel = Literal["debug", "info", "warning", "error"]
 Shutdown = Callable[[], None]
@@ -28,20 +33,22 @@ def configure(
     log_format: LogFormat = "text",
     log_level: LogLevel = "info",
     process: int | None = None,
+    prometheus: PrometheusMetrics | None = None,
 ) -> Shutdown:
-    """Configure logging and, if there is an endpoint, the export of traces and metrics.
+    """Configure logging and, if they are enabled, the export of traces and metrics.
 
-    Without an endpoint, no OpenTelemetry SDK is imported, no provider is installed, and no thread is
+    Without an exporter, no OpenTelemetry SDK is imported, no provider is installed, and no thread is
     started. The SDK reads other options from its `OTEL_*` variables: sampler, batch sizes, export
     interval, headers, certificates, resource attributes.
 
     Args:
-        otlp_endpoint: Base URL of an OTLP/HTTP collector (`http://collector:4318`); `None` turns the
+        otlp_endpoint: Base URL of an OTLP/HTTP collector (`http://collector:4318`); `None` turns this
             export off.
         service_name: Name of this service in traces and metrics.
         log_format: JSON, with one object on each line, or text.
         log_level: The least severe level that is written.
         process: Id of this process, if several serve with the same environment.
+        prometheus: Receives the metrics; see `prometheus_metrics`.
 
     Returns:
         A function that undoes the configuration. It flushes, which may block for some seconds: call it
@@ -50,9 +57,9 @@ def configure(
     Raises:
         ConfigurationError: The endpoint is not a URL, or the OpenTelemetry SDK is not installed.
     """
-    stop_exporting = (
-        _export(otlp_endpoint, service_name, process) if otlp_endpoint is not None else None
-    )
+    stop_exporting: Shutdown | None = None
+    if otlp_endpoint is not None or prometheus is not None:
+        stop_exporting = _export(otlp_endpoint, service_name, process, prometheus)
     restore_logging = configure_logging(log_format, _LEVELS[log_level])
 
     def shutdown() -> None:
@@ -63,19 +70,48 @@ def configure(
     return shutdown
 
 
-def _export(endpoint: str, service_name: str, process: int | None) -> Callable[[], None]:
-    if not _is_base_url(endpoint):
+def prometheus_metrics() -> PrometheusMetrics:
+    """Return what collects the metrics of this process for Prometheus, after `configure`.
+
+    Raises:
+        ConfigurationError: The extra is not installed.
+    """
+    try:
+        from sluicegate.telemetry.export.prometheus import PrometheusMetrics
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"telemetry.prometheus is set, but the Python module {error.name} is missing: "
+            "pip install 'sluicegate[prometheus]', or remove telemetry.prometheus"
+        ) from error
+    return PrometheusMetrics()
+
+
+def _export(
+    endpoint: str | None,
+    service_name: str,
+    process: int | None,
+    prometheus: PrometheusMetrics | None,
+) -> Shutdown:
+    if endpoint is not None and not _is_base_url(endpoint):
         raise ConfigurationError(
             "otlp_endpoint is not the base URL of a collector: write http://HOST:4318 or https://HOST"
         )
     try:
-        from sluicegate.telemetry import otlp
+        from sluicegate.telemetry.export.providers import install
+
+        span_processor = None
+        readers: list[MetricReader] = [] if prometheus is None else [prometheus.reader]
+        if endpoint is not None:
+            from sluicegate.telemetry.export.otlp import exporters
+
+            span_processor, reader = exporters(endpoint)
+            readers.append(reader)
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"otlp_endpoint is set, but the Python module {error.name} is missing: "
             "pip install 'sluicegate[otel]', or remove otlp_endpoint"
         ) from error
-    return otlp.install(endpoint, service_name, process)
+    return install(service_name, process, readers, span_processor)
 
 
 def _is_base_url(text: str) -> bool:

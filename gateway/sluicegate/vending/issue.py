@@ -24,6 +24,7 @@ from sluicegate.api import (
     TemporaryCredentials,
     UnsupportedOperation,
 )
+from sluicegate.audit.trail import note_issued
 from sluicegate.telemetry import count, span
 from sluicegate.vending.cache import CredentialCache, Vended
 from sluicegate.vending.checks import check_handed_on, check_usable, unusable
@@ -129,7 +130,9 @@ class Vending:
             count("sluicegate.credentials.issued", outcome="reused")
         else:
             count("sluicegate.credentials.issued", outcome="vended")
-        self._notify(written[0].event(principal))
+        entry = written[0]
+        note_issued(kind, entry.id, cloud=entry.cloud, expires_at=entry.expires_at)
+        self._notify(entry.event(principal))
         return vended.credentials
 
     def record_urls(

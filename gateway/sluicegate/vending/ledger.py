@@ -7,7 +7,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from sqlalchemy import delete
 
@@ -16,20 +15,19 @@ from sluicegate._util.tasks import cancel_all
 from sluicegate.api.errors import Unavailable
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.statements.upserts import insert_into
 from sluicegate.database.tables import ledger
 from sluicegate.vending.entries import LedgerEntry
-
-if TYPE_CHECKING:
-    from sqlalchemy.dialects import postgresql, sqlite
+from sluicegate.vending.usage.summaries import summarize_days
 
 log = logging.getLogger(__name__)
 
 _CAPACITY = 50_000
 _BATCH = 500
-# Seconds: between batches, before a failed write is retried, and between deletions of old entries.
+# Seconds: between batches, before a failed write is retried, and between summaries and deletions.
 _GATHER = 1.0
 _RETRY = 5.0
-_PURGE = 3600.0
+_MAINTAIN = 3600.0
 _UPDATED = ("expires_at", "files")
 
 
@@ -78,8 +76,8 @@ class Ledger:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
-        """Write batches and delete old entries until the block ends, then write the rest."""
-        tasks = [asyncio.ensure_future(self._write_noted()), asyncio.ensure_future(self._purge())]
+        """Write batches, sum days and delete old entries until the block ends, then write the rest."""
+        tasks = [asyncio.ensure_future(self._write_noted()), asyncio.ensure_future(self._maintain())]
         try:
             yield
         finally:
@@ -117,15 +115,17 @@ class Ledger:
                 await asyncio.sleep(_RETRY)
                 self._wake.set()
 
-    async def _purge(self) -> None:
+    async def _maintain(self) -> None:
         while True:
+            now = self._now()
+            oldest = now - self._retention * 1000
             try:
+                await summarize_days(self._store, now, oldest)
                 async with self._store.append() as connection:
-                    oldest = self._now() - self._retention * 1000
                     await connection.execute(delete(ledger).where(ledger.c.given_at < oldest))
             except Unavailable as error:
-                log.warning("old entries of the ledger cannot be deleted: %s", error.message)
-            await asyncio.sleep(_PURGE)
+                log.warning("days of the ledger cannot be summed or deleted: %s", error.message)
+            await asyncio.sleep(_MAINTAIN)
 
     async def _write_all(self, entries: Iterable[LedgerEntry]) -> None:
         rows = [_row(entry) for entry in entries]
@@ -140,17 +140,6 @@ def _row(entry: LedgerEntry) -> dict[str, object]:
 
 async def _upsert(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
     """Insert entries. Existing ones are updated only in the columns that grow as URLs are signed."""
-    statement = _insert(connection.dialect.name)
+    statement = insert_into(ledger, connection.dialect.name)
     grown = {name: statement.excluded[name] for name in _UPDATED}
     await connection.execute(statement.on_conflict_do_update(index_elements=["id"], set_=grown), rows)
-
-
-def _insert(dialect: str) -> postgresql.Insert | sqlite.Insert:
-    """An insert in the database's own dialect. The modules of the other one are never loaded."""
-    if dialect == "postgresql":
-        from sqlalchemy.dialects import postgresql
-
-        return postgresql.insert(ledger)
-    from sqlalchemy.dialects import sqlite
-
-    return sqlite.insert(ledger)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sluicegate.api import CatalogTable, Event, Principal, SharedTable
+from sluicegate.audit.trail import note_issued
 from sluicegate.vending.entries import LedgerEntry
 from sluicegate.vending.ledger import Ledger
 
@@ -62,5 +63,6 @@ class UrlRecord:
         last = max(before.expires_at or 0, expires_at)
         self.entry = replace(before, files=(before.files or 0) + files, expires_at=last)
         self._ledger.note(self.entry)
+        note_issued("urls", self.entry.id, expires_at=expires_at)
         batch = replace(before, files=files, expires_at=expires_at)
         self._notify(batch.event(self._principal))

@@ -13,7 +13,7 @@ from support.servers.delegation import PURGE, Desk, RunningClock, body, payload
 
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.database import Store
-from sluicegate.database.clock import NOW
+from sluicegate.database.statements.clock import NOW
 
 HOURS = 7200
 SHIFTED = """

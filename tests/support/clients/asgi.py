@@ -21,6 +21,7 @@ class Request:
 
     Attributes:
         target: Path and query string as on the wire: ASCII, percent-encoded or not.
+        client: IP address and port of the client.
         leaves: The client goes away when it has sent the body, which it announced as a longer one.
     """
 
@@ -29,6 +30,7 @@ class Request:
     headers: HeaderList = ()
     body: bytes = b""
     leaves: bool = False
+    client: tuple[str, int] = ("127.0.0.1", 1)
 
     @property
     def path(self) -> str:
@@ -43,6 +45,7 @@ class Answer:
     status: int
     headers: dict[str, str]
     body: bytes
+    cookies: tuple[str, ...] = ()  # the headers `Set-Cookie`
 
     @property
     def json(self) -> Any:
@@ -86,11 +89,15 @@ async def exchange(app: ASGIApp, request: Request) -> Answer:
     if not sent:  # to a client that went away
         return Answer(0, {}, b"")
     headers = {bytes(key).decode(): bytes(value).decode("latin-1") for key, value in sent[0]["headers"]}
+    cookies = tuple(
+        bytes(value).decode("latin-1") for key, value in sent[0]["headers"] if key == b"set-cookie"
+    )
     if request.method == "HEAD":
-        return Answer(sent[0]["status"], headers, b"")
+        return Answer(sent[0]["status"], headers, b"", cookies)
     body = b"".join(message.get("body", b"") for message in sent[1:])
     coding = {name: value for name, value in headers.items() if name == "content-encoding"}
-    return Answer(sent[0]["status"], headers, httpx.Response(200, headers=coding, content=body).content)
+    content = httpx.Response(200, headers=coding, content=body).content
+    return Answer(sent[0]["status"], headers, content, cookies)
 
 
 def scope_of(request: Request) -> dict[str, Any]:
@@ -108,7 +115,7 @@ def scope_of(request: Request) -> dict[str, Any]:
         "query_string": query.encode(),
         "root_path": "",
         "headers": headers,
-        "client": ("127.0.0.1", 1),
+        "client": request.client,
         "server": ("127.0.0.1", 8080),
         "state": {},
     }

@@ -32,11 +32,11 @@ class InProcessGateway:
         self.gateway = gateway
         self.sent = 0
         self._app: ASGIApp = gateway.asgi()
-        self._loop = loop
+        self.loop = loop
 
     def send(self, request: Request) -> Answer:
         """The answer; an exception of the application comes out here."""
-        answering = asyncio.run_coroutine_threadsafe(exchange(self._app, request), self._loop)
+        answering = asyncio.run_coroutine_threadsafe(exchange(self._app, request), self.loop)
         answer = answering.result(TIMEOUT_SECONDS)
         self.sent += 1
         if answer.status >= 400:
@@ -45,7 +45,7 @@ class InProcessGateway:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """What work on the gateway's event loop gives."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(TIMEOUT_SECONDS)
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(TIMEOUT_SECONDS)
 
 
 @contextmanager

@@ -78,6 +78,7 @@ def s3_lake(
     options: Mapping[str, Any] | None = None,
     telemetry: Mapping[str, Any] | None = None,
     cache: Mapping[str, Any] | None = None,
+    limits: Mapping[str, Any] | None = None,
 ) -> Iterator[S3Lake]:
     """Share tables of a bucket, until the block ends.
 
@@ -89,6 +90,7 @@ def s3_lake(
         options: How every table is shared, beside its history.
         telemetry: The section `telemetry` of the configuration.
         cache: The section `cache` of the configuration.
+        limits: The section `limits` of the configuration.
     """
     entries = {
         name: {
@@ -107,6 +109,7 @@ def s3_lake(
             "sharing": sharing or {},
             "telemetry": telemetry or {},
             "cache": cache or {},
+            "limits": limits or {},
         },
         {
             "shares": {SHARE: {"schemas": {SCHEMA: {"tables": entries}}}},

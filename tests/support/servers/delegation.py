@@ -31,7 +31,7 @@ from sluicegate.api import (
 from sluicegate.config import Settings
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.database import Store
-from sluicegate.database.clock import NOW
+from sluicegate.database.statements.clock import NOW
 from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.leases import Leases

@@ -53,12 +53,14 @@ class Issuer:
         keys: By key id, with the algorithm that each signs by.
         answers: Status, headers and body instead of the right answer, by path.
         asked: How often each path was asked for.
+        posted: The header `Authorization` and the body of each POST.
     """
 
     address: str
     keys: dict[str, tuple[str, AllowedPrivateKeys]] = field(default_factory=dict)
     answers: dict[str, tuple[int, Mapping[str, str], bytes]] = field(default_factory=dict)
     asked: Counter[str] = field(default_factory=Counter)
+    posted: list[tuple[str | None, bytes]] = field(default_factory=list)
 
     def add_key(self, key_id: str, algorithm: str = "RS256", number: int = 0) -> None:
         """Publish one more key."""
@@ -138,7 +140,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.issuer.posted.append((self.headers["Authorization"], body))  # type: ignore[attr-defined]
         self.do_GET()
 
     def log_message(self, format: str, *args: Any) -> None:

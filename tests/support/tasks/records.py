@@ -47,5 +47,6 @@ def task_record(**changes: Any) -> TaskRecord:
         "error_code": None,
         "result_summary": None,
         "result_extended": None,
+        "trace_context": None,
     }
     return TaskRecord(**(values | changes))

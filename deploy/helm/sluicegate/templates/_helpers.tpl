@@ -46,7 +46,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $delegation := merge (dict "host" "0.0.0.0" "port" (int .Values.delegation.port)) (default dict $config.delegation) -}}
 {{- $_ := set $config "delegation" $delegation -}}
 {{- end -}}
+{{- if .Values.metrics.enabled }}
+{{- $telemetry := default dict $config.telemetry -}}
+{{- $listener := dict "host" "0.0.0.0" "port" (int .Values.metrics.port) -}}
+{{- $_ := set $config "telemetry" (merge (dict "prometheus" $listener) $telemetry) -}}
+{{- end -}}
 {{- toYaml $config -}}
+{{- end -}}
+
+{{/* The port on which Prometheus reads the metrics of a container. */}}
+{{- define "sluicegate.metricsPort" -}}
+{{- if .Values.metrics.enabled }}
+- {name: metrics, containerPort: {{ .Values.metrics.port }}}
+{{- end }}
 {{- end -}}
 
 {{/* What all pods have in common. The hook of the migration has a ConfigMap that exists before the release. */}}

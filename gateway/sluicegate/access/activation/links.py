@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 from uuid import uuid4
 
 from sqlalchemy import Row, delete, insert, select, update
@@ -31,6 +31,8 @@ from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.reads import RecipientRecord, load_recipient
 from sluicegate.database.tables import CredentialKind, recipients
 
+RULE: Final = "activation link"
+"""The rule of decisions about activation links."""
 LinkState = Literal["pending", "used", "expired", "withdrawn"]
 
 # Hexadecimal, because mail programs end a link before punctuation at its end.
@@ -46,6 +48,11 @@ class LinkEnded(SluicegateError):
 
     status = 410
     code = "ACTIVATION_LINK_ENDED"
+    rule = RULE
+
+
+class LinkUsed(LinkEnded):
+    """The profile was downloaded with this activation link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +90,12 @@ class Link:
         """Check that the link can be used.
 
         Raises:
-            LinkEnded: It was used or withdrawn, or has expired. The message says when.
+            LinkUsed: It was used. The message says when.
+            LinkEnded: It was withdrawn, or has expired.
         """
         if self.state == "used" and self.used_at is not None:
             at = iso_utc(self.used_at)
-            raise LinkEnded(
+            raise LinkUsed(
                 f"the profile was downloaded with this link at {at}, and a link works only once; if "
                 "you did not download it, tell the provider now, who can revoke it"
             )
@@ -202,6 +210,16 @@ class ActivationLinks:
             row = (await connection.execute(query)).one_or_none()
             return None if row is None else await self._link(connection, row)
 
+    async def withdraw(self, name: str) -> None:
+        """Withdraw the links of a recipient that were not used yet.
+
+        Raises:
+            NotFound: The recipient does not exist.
+        """
+        async with self._store.write() as connection:
+            recipient = await existing_recipient(connection, name)
+            await withdraw_links(connection, recipient.id, self._now())
+
     async def use(self, token: str) -> IssuedCredential:
         """Issue the credential of a link. Of several concurrent calls, one succeeds.
 
@@ -285,4 +303,5 @@ async def _row(connection: AsyncConnection, presented: bytes) -> Row[Any]:
 
 
 def _unknown() -> NotFound:
-    return NotFound(f"there is no such activation link: copy all of it, or {_ASK}")
+    missing = NotFound(f"there is no such activation link: copy all of it, or {_ASK}")
+    return missing.decided_by(RULE)

@@ -13,6 +13,7 @@ from sluicegate.access.recipients.secrets import digest, is_well_formed
 from sluicegate.api import AuthenticationRequest, Authenticator
 from sluicegate.api.errors import Unauthenticated
 from sluicegate.api.principals import Principal
+from sluicegate.audit.trail import note_claim
 
 
 class BearerTokens(Authenticator):
@@ -43,6 +44,7 @@ class BearerTokens(Authenticator):
         presented = digest(token)
         record = await self._grants.token(presented)
         if record is None or not hmac.compare_digest(record.digest, presented):
+            note_claim("bearer")
             raise Unauthenticated("the bearer token is unknown; ask the provider for a new profile")
-        check_credential(record, "bearer token", self._now())
-        return check_recipient(record.recipient, "bearer", request.address)
+        check_credential(record, "bearer token", "bearer", self._now())
+        return check_recipient(record.recipient, "bearer", request.address, record.id)

@@ -46,5 +46,5 @@ class ImportedTokens(Authenticator):
         record = await self._grants.token(presented)
         if record is None or not hmac.compare_digest(record.digest, presented):
             return None
-        check_credential(record, "bearer token", self._now())
-        return check_recipient(record.recipient, "bearer", request.address)
+        check_credential(record, "bearer token", "bearer", self._now())
+        return check_recipient(record.recipient, "bearer", request.address, record.id)

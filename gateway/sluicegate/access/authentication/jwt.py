@@ -22,6 +22,7 @@ from sluicegate.access.recipients.secrets import digest
 from sluicegate.api import AuthenticationRequest, Authenticator
 from sluicegate.api.errors import Unauthenticated
 from sluicegate.api.principals import Principal
+from sluicegate.audit.trail import note_claim
 from sluicegate.config.model import LONGEST_TOKEN
 from sluicegate.database.reads import RecipientRecord
 
@@ -159,6 +160,7 @@ class WebTokens(Authenticator):
             raise Unauthenticated("the access token has expired; get a new one")
         if verified.expires_at > now + LONGEST_TOKEN:
             raise Unauthenticated("the access token is valid for more than a year; get a shorter one")
+        note_claim(verified.verifier.method)
         recipient = await verified.verifier.recipient(verified)
         return check_recipient(recipient, verified.verifier.method, request.address)
 

@@ -6,21 +6,24 @@ from ipaddress import IPv6Address, ip_address
 
 from sluicegate.api.errors import PermissionDenied, Unauthenticated
 from sluicegate.api.principals import Principal
+from sluicegate.audit.trail import note_recipient
 from sluicegate.database.reads import CredentialRecord, Network, RecipientRecord
 
 
-def check_credential(record: CredentialRecord, what: str, now: int) -> None:
+def check_credential(record: CredentialRecord, what: str, method: str, now: int) -> None:
     """Check that a credential is valid.
 
     Args:
         record: The credential.
         what: Name of its type for the error, such as "bearer token" or "OAuth client".
+        method: The method of authentication, for audit.
         now: Epoch milliseconds.
 
     Raises:
         Unauthenticated: The credential was revoked or has expired.
     """
     if (problem := credential_problem(record, what, now)) is not None:
+        note_recipient(record.recipient.name, record.recipient.id, method, record.id)
         raise problem
 
 
@@ -33,18 +36,22 @@ def credential_problem(record: CredentialRecord, what: str, now: int) -> Unauthe
     return None
 
 
-def check_recipient(recipient: RecipientRecord, method: str, address: str | None) -> Principal:
+def check_recipient(
+    recipient: RecipientRecord, method: str, address: str | None, credential: str | None = None
+) -> Principal:
     """Check that a recipient has access, and return its principal.
 
     Args:
         recipient: The recipient.
         method: The method of authentication, for audit.
         address: IP address of the sender, or `None` if it is not known.
+        credential: Id of the credential, if there is one, for audit.
 
     Raises:
         Unauthenticated: The recipient was revoked.
         PermissionDenied: The recipient is not allowed to connect from this address.
     """
+    note_recipient(recipient.name, recipient.id, method, credential)
     problem = revocation_problem(recipient) or network_problem(recipient, address)
     if problem is not None:
         raise problem
@@ -65,7 +72,7 @@ def network_problem(recipient: RecipientRecord, address: str | None) -> Permissi
     return PermissionDenied(
         f"the recipient {recipient.name!r} may not call from this address",
         detail=f"called from {address}",
-    )
+    ).decided_by("network")
 
 
 def check_current(record: RecipientRecord | None, principal: Principal) -> Principal:

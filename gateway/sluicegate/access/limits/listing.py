@@ -8,7 +8,8 @@ from sqlalchemy import select
 
 from sluicegate.access.limits.daily_use import NOTHING, Amount
 from sluicegate.access.limits.models import RecipientLimits
-from sluicegate.access.limits.rows import load_use
+from sluicegate.access.limits.rows import load_use, load_use_of
+from sluicegate.access.recipients.rows import existing_recipient
 from sluicegate.config.limits import RecipientLimitSettings
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.tables import recipients
@@ -22,6 +23,19 @@ class RecipientUse:
     name: str
     limits: RecipientLimits
     offered: Amount
+
+
+async def recipient_use(
+    connection: AsyncConnection, recipient: str, defaults: RecipientLimitSettings, day: int
+) -> RecipientUse:
+    """The limits and the use of one recipient; see `list_use`.
+
+    Raises:
+        NotFound: The recipient does not exist.
+    """
+    row = await existing_recipient(connection, recipient)
+    limits = RecipientLimits.of(defaults, row.limits or {})
+    return RecipientUse(row.id, row.name, limits, await load_use_of(connection, row.id, day))
 
 
 async def list_use(

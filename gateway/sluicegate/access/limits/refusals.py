@@ -8,11 +8,18 @@ from typing import Literal
 
 from sluicegate.access.limits.bucket import Rate
 from sluicegate.api.errors import RateLimited
+from sluicegate.http.concurrency_limit import CONCURRENCY
 from sluicegate.telemetry import count
 
 Whose = Literal["this recipient", "your address"]
 
 DAY_SECONDS = 86_400
+# The limits that metrics and the audit log name differently.
+_RULES = {
+    f"{whose}{what}": f"{whose}{what}_per_day"
+    for whose in ("", "address_")
+    for what in ("files", "bytes")
+}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -38,7 +45,7 @@ def too_many_at_once(number: int) -> RateLimited:
     return RateLimited(
         f"your address has {number:,} concurrent requests already; wait until some complete, then try "
         "again"
-    )
+    ).decided_by(CONCURRENCY)
 
 
 def too_much_of_day(
@@ -86,4 +93,4 @@ def _limit_of(whose: Whose, what: str) -> str:
 
 def _refused(message: str, limit: str, wait: int) -> RateLimited:
     count("sluicegate.limits.refused", limit=limit)
-    return RateLimited(message, retry_after=wait)
+    return RateLimited(message, retry_after=wait).decided_by(f"limit {_RULES.get(limit, limit)}")

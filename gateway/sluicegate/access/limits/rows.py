@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import delete, select
 
-from sluicegate.access.limits.daily_use import Amount, UseKey
+from sluicegate.access.limits.daily_use import NOTHING, Amount, UseKey
 from sluicegate.database.async_engine import AsyncConnection
-from sluicegate.database.clock import NOW
+from sluicegate.database.statements.clock import NOW
+from sluicegate.database.statements.upserts import insert_into
 from sluicegate.database.tables import daily_usage, recipients
-
-if TYPE_CHECKING:
-    from sqlalchemy.dialects import postgresql, sqlite
 
 RETENTION_DAYS = 400
 _BATCH = 500
@@ -45,6 +43,14 @@ async def load_use(
     return {row.subject: Amount(row.files, row.bytes) for row in rows}
 
 
+async def load_use_of(connection: AsyncConnection, subject: str, day: int) -> Amount:
+    """What a recipient or address was offered on a day."""
+    columns = daily_usage.c
+    query = select(columns.files, columns.bytes).where(columns.day == day, columns.subject == subject)
+    row = (await connection.execute(query)).one_or_none()
+    return NOTHING if row is None else Amount(row.files, row.bytes)
+
+
 async def add_use(connection: AsyncConnection, use: Mapping[UseKey, Amount]) -> None:
     """Add to what recipients and addresses were offered."""
     # In one order, so that gateways that write at the same time wait, and never for each other.
@@ -63,20 +69,9 @@ async def delete_old_use(connection: AsyncConnection, day: int) -> None:
 
 
 async def _upsert(connection: AsyncConnection, rows: Sequence[Mapping[str, object]]) -> None:
-    statement = _insert(connection.dialect.name).values(written_at=NOW)
+    statement = insert_into(daily_usage, connection.dialect.name).values(written_at=NOW)
     columns = daily_usage.c
     added = {name: columns[name] + statement.excluded[name] for name in ("files", "bytes")}
     changed = added | {"written_at": NOW}
     keys = ["day", "subject"]
     await connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed), rows)
-
-
-def _insert(dialect: str) -> postgresql.Insert | sqlite.Insert:
-    """An insert in the database's own dialect. The modules of the other one are never loaded."""
-    if dialect == "postgresql":
-        from sqlalchemy.dialects import postgresql
-
-        return postgresql.insert(daily_usage)
-    from sqlalchemy.dialects import sqlite
-
-    return sqlite.insert(daily_usage)

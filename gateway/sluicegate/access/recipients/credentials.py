@@ -25,12 +25,14 @@ class IssuedCredential:
         secret: The bearer token, or the secret of the OAuth client.
         expires_at: Epoch milliseconds.
         client_id: Client id of an OAuth client; `None` for a bearer token.
+        id: Id of the credential.
     """
 
     recipient: str
     secret: str = field(repr=False)
     expires_at: int
     client_id: str | None = None
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class Credentials:
             )
         )
         client_id = credential_id if kind == "oauth" else None
-        return IssuedCredential(name, secret, expires_at, client_id)
+        return IssuedCredential(name, secret, expires_at, client_id, credential_id)
 
     async def end(self, connection: AsyncConnection, recipient_id: str, at: int) -> None:
         """Set the expiry of all of a recipient's credentials to a time, unless they expire earlier."""

@@ -120,8 +120,8 @@ def _title(entry: Entry) -> str:
 
 def _field_lines(before: Entry | None, after: Entry) -> Iterator[str]:
     for name, change in _changed_fields(before, after):
-        shown = _shown(name, change["after"])
-        old = "" if before is None else f"{_shown(name, change['before'])} → "
+        shown = shown_value(name, change["after"])
+        old = "" if before is None else f"{shown_value(name, change['before'])} → "
         yield f"    {name}: {old}{shown}"
 
 
@@ -149,7 +149,8 @@ def _as_written(kind: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any
             yield kind if name == "identifier" else name, value
 
 
-def _shown(name: str, value: Any) -> str:
+def shown_value(name: str, value: Any) -> str:
+    """The value of a field as text."""
     if value is None:
         return "none"
     if name == "token_lifetime":

@@ -197,7 +197,8 @@ def _written(model: type[BaseModel], values: Mapping[str, Any], *, complete: boo
         if key not in values:
             continue
         value = to_jsonable_python(values[key])
-        if complete or field.is_required() or value != _default(field):
+        # Columns without a value are null, whatever the model's default is.
+        if complete or field.is_required() or value not in (None, _default(field)):
             written[key] = format_duration(value) if key == "token_lifetime" and value else value
     return written
 

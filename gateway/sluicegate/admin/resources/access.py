@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -9,17 +10,17 @@ from starlette.responses import Response
 
 from sluicegate._util.clock import epoch_ms, iso_utc
 from sluicegate._util.units import parse_duration
-from sluicegate.access.activation.links import ActivationLinks, Link
-from sluicegate.access.recipients.details import oidc_identities, recipient_details
+from sluicegate.access.activation.links import Link
+from sluicegate.access.recipients.details import oidc_identities
 from sluicegate.access.recipients.ending import ending
-from sluicegate.access.recipients.service import Recipients, RecipientSummary
+from sluicegate.access.recipients.service import RecipientSummary
 from sluicegate.admin.call import AdminCall, answered
-from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.places import RecipientPlace
-from sluicegate.admin.services import AdminServices
+from sluicegate.admin.gateway import AdminServices
+from sluicegate.admin.recipient_access import RecipientAccess
 from sluicegate.api import Principal, UnsupportedOperation
 from sluicegate.api.errors import InvalidRequest
+from sluicegate.audit.trail import note_changes
 from sluicegate.config import Settings
 from sluicegate.database.names import name_key
 from sluicegate.protocols.common.pagination import page
@@ -34,26 +35,23 @@ class AccessResource:
     """Serves the state of recipients.
 
     Args:
-        editor: Reads recipients.
-        services: The open database, and the storage that ends sessions.
+        access: Reads the state of recipients.
+        services: The storage that ends sessions.
         settings: The settings of the gateway.
         pages: Signs page tokens.
     """
 
     def __init__(
-        self, editor: Editor, services: AdminServices, settings: Settings, pages: TokenSigner
+        self,
+        access: RecipientAccess,
+        services: AdminServices,
+        settings: Settings,
+        pages: TokenSigner,
     ) -> None:
-        self._editor = editor
+        self._access = access
         self._services = services
         self._issuers = settings.authentication.oidc
         self._pages = pages
-        section = settings.recipients
-        self._links = ActivationLinks(services.store, section)
-        self._recipients = Recipients(
-            services.store,
-            token_lifetime=section.token_lifetime,
-            rotation_grace=section.rotation_grace,
-        )
 
     def routes(self) -> list[AdminRoute]:
         """The routes."""
@@ -95,9 +93,7 @@ class AccessResource:
 
     async def _list(self, call: AdminCall) -> Response:
         within = call.query("ending").get("ending")
-        mine = [
-            each for each in await self._recipients.list() if call.admin.manages_recipient(each.shares)
-        ]
+        mine = await self._access.summaries(call.admin)
         key = _by_name
         if within is not None:
             mine, key = ending(mine, epoch_ms() + _seconds(within) * 1000), _by_end
@@ -105,10 +101,8 @@ class AccessResource:
         return answered(shown.shown(lambda each: _with_times(asdict(each))))
 
     async def _show(self, call: AdminCall) -> Response:
-        name = await managed_recipient(self._editor, call)
-        async with self._services.store.read() as connection:
-            found = await recipient_details(connection, name, epoch_ms())
-        link = await self._links.latest(name)
+        state = await self._access.state(call.admin, call.name("recipient"))
+        found, link = state.details, state.link
         shown = _with_times(asdict(found))
         shown["credentials"] = [_with_times(each) for each in shown["credentials"]]
         identities = oidc_identities(self._issuers, found.name)
@@ -121,13 +115,11 @@ class AccessResource:
         )
 
     async def _end_sessions(self, call: AdminCall) -> Response:
-        name = await managed_recipient(self._editor, call)
-        now = epoch_ms()
-        async with self._services.store.read() as connection:
-            found = await recipient_details(connection, name, now)
+        found = (await self._access.state(call.admin, call.name("recipient"))).details
         principal = Principal(found.id, found.name, "command")
-        outcomes = self._services.end_sessions(principal, now)
-        return answered({"items": [self._outcome(each) async for each in outcomes]})
+        outcomes = [each async for each in self._services.end_sessions(principal, epoch_ms())]
+        note_changes(_ended(found.name, outcomes))
+        return answered({"items": [self._outcome(each) for each in outcomes]})
 
     def _outcome(self, outcome: SessionsOutcome) -> dict[str, Any]:
         error = outcome.error
@@ -140,15 +132,10 @@ class AccessResource:
         }
 
 
-async def managed_recipient(editor: Editor, call: AdminCall) -> str:
-    """The name of the recipient in the path, which the administrator manages.
-
-    Raises:
-        PermissionDenied: The administrator does not manage it.
-        NotFound: It does not exist.
-    """
-    found = await editor.read(call.admin, RecipientPlace(call.name("recipient")))
-    return str(found["name"])
+def _ended(recipient: str, outcomes: Iterable[SessionsOutcome]) -> Iterator[str]:
+    for each in outcomes:
+        if each.ended is not None and each.ended.applied:
+            yield f"- temporary credentials of recipient {recipient} in {each.storage}"
 
 
 def _by_name(summary: RecipientSummary) -> str:

@@ -10,6 +10,7 @@ from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.identity import Role
 from sluicegate.admin.tokens import AdminRecord, AdminTokens
+from sluicegate.audit.trail import note_changes, note_issued, note_resource
 from sluicegate.config.model import TokenLifetime
 
 
@@ -82,10 +83,17 @@ class AdminsResource:
             token_lifetime=wanted.token_lifetime,
             replace=wanted.replace,
         )
+        shares = ", ".join(wanted.shares) if wanted.shares else "all shares"
+        sign = "~" if wanted.replace else "+"
+        note_changes([f"{sign} administrator {wanted.name}: {wanted.role} for {shares}"])
+        note_resource(wanted.name)
+        note_issued("administrator token", expires_at=made.admin.expires_at)
         return answered(_shown(made.admin) | {"token": made.token}, 201)
 
     async def _delete(self, call: AdminCall) -> Response:
-        await self._tokens.delete(call.name("admin"))
+        name = call.name("admin")
+        await self._tokens.delete(name)
+        note_changes([f"- administrator {name}"])
         return Response(status_code=204)
 
 

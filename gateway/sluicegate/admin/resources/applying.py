@@ -17,7 +17,7 @@ from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.conditions import PreconditionFailed, entity_tag
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.services import AdminServices
+from sluicegate.admin.gateway import AdminServices
 from sluicegate.api import Catalog
 from sluicegate.api.errors import ConfigurationError, NotFound
 from sluicegate.protocols.common.parameters import boolean

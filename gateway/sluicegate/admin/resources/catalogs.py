@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,14 +10,9 @@ from starlette.responses import Response
 from sluicegate.access.selection import Selection, select_assets, select_schemas, select_tables
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.api import (
-    ASSET_KINDS,
-    AssetKind,
-    Catalog,
-    SharedCatalogSource,
-    SharedSchemaSource,
-)
-from sluicegate.api.errors import InvalidRequest, NotFound
+from sluicegate.admin.services.browsing import START, CatalogBrowser
+from sluicegate.api import ASSET_KINDS, AssetKind, SharedCatalogSource, SharedSchemaSource
+from sluicegate.api.errors import InvalidRequest
 from sluicegate.config.yaml import nearest
 from sluicegate.protocols.common.pagination import page
 from sluicegate.signing.opaque_tokens import TokenSigner
@@ -30,19 +24,12 @@ class CatalogsResource:
     """Serves listings of catalogs.
 
     Args:
-        catalogs: The configured catalogs, by name.
-        types: Names of their plugins, by the names of the catalogs.
+        browser: Lists them.
         pages: Signs page tokens.
     """
 
-    def __init__(
-        self,
-        catalogs: Callable[[], Mapping[str, Catalog]],
-        types: Mapping[str, str],
-        pages: TokenSigner,
-    ) -> None:
-        self._catalogs = catalogs
-        self._types = types
+    def __init__(self, browser: CatalogBrowser, pages: TokenSigner) -> None:
+        self._browser = browser
         self._pages = pages
 
     def routes(self) -> list[AdminRoute]:
@@ -99,51 +86,41 @@ class CatalogsResource:
         ]
 
     async def _list(self, call: AdminCall) -> Response:
-        shown = page(sorted(self._types), str, call.page(), self._pages)
-        return answered(shown.shown(lambda name: {"name": name, "type": self._types[name]}))
+        shown = page(self._browser.names(), str, call.page(), self._pages)
+        return answered(shown.shown(lambda name: {"name": name, "type": self._browser.type_of(name)}))
 
     async def _schemas(self, call: AdminCall) -> Response:
-        catalog = self._catalog(call)
-        wanted = call.page()
-        names = sorted(await catalog.list_schemas())
-        unshared = left_out(select_schemas(names, SharedCatalogSource(call.name("catalog"))))
-        answer = page(names, str, wanted, self._pages).shown(
+        catalog, wanted = call.name("catalog"), call.page()
+        found = await self._browser.schemas(catalog)
+        unshared = left_out(select_schemas(found.names, SharedCatalogSource(catalog)))
+        answer = page(found.names, str, wanted, self._pages).shown(
             lambda name: {"name": name, "left_out": unshared.get(name)}
         )
-        return answered(answer if names else answer | {"reason": catalog.reason_for_no_schemas})
+        return answered(answer if found.names else answer | {"reason": found.reason})
 
     async def _tables(self, call: AdminCall) -> Response:
-        catalog = self._catalog(call)
+        catalog = call.name("catalog")
+        self._browser.get(catalog)
         schema = call.query("schema").get("schema")
         if not schema:
             raise InvalidRequest("schema is missing: name one of the schemas of the catalog")
         wanted = call.page("schema")
         bound = f"{wanted.bound_to}\n{schema}"
-        state: dict[str, Any] = {"page": None, "start": 0}
+        position = START
         if wanted.token is not None:
-            state = self._pages.verify(wanted.token, bound_to=bound, parameter="pageToken")
-        # The catalog decides the size of its pages, so a page of it can be several of this listing.
-        found = await catalog.table_page(schema, state["page"])
-        names = sorted(table.name for table in found.tables)
-        end = state["start"] + wanted.max_results
-        items = [
-            {"name": name, "table": catalog.identifier(schema, name)}
-            for name in names[state["start"] : end]
-        ]
-        following: dict[str, Any] | None = None
-        if end < len(names):
-            following = {"page": state["page"], "start": end}
-        elif found.next_token is not None:
-            following = {"page": found.next_token, "start": 0}
-        answer: dict[str, object] = {"items": items}
-        if following is not None:
-            answer["nextPageToken"] = self._pages.sign(following, bound_to=bound)
-        elif not names and state["page"] is None:
-            answer["reason"] = catalog.reason_for_none
+            position = self._pages.verify(wanted.token, bound_to=bound, parameter="pageToken")
+        found = await self._browser.tables(catalog, schema, position, wanted.max_results)
+        answer: dict[str, object] = {
+            "items": [{"name": name, "table": table} for name, table in found.items]
+        }
+        if found.following is not None:
+            answer["nextPageToken"] = self._pages.sign(dict(found.following), bound_to=bound)
+        elif found.reason is not None:
+            answer["reason"] = found.reason
         return answered(answer)
 
     async def _assets(self, call: AdminCall) -> Response:
-        catalog = self._catalog(call)
+        catalog = self._browser.get(call.name("catalog"))
         query = call.query("schema", "kind")
         schema, kind = query.get("schema"), query.get("kind", "table")
         if not schema:
@@ -171,14 +148,6 @@ class CatalogsResource:
         )
         is_empty = not names and kind == "table"
         return answered(answer | {"reason": catalog.reason_for_none} if is_empty else answer)
-
-    def _catalog(self, call: AdminCall) -> Catalog:
-        name, known = call.name("catalog"), self._catalogs()
-        if name not in known:
-            raise NotFound(
-                f"there is no catalog named '{name}' in the configuration{nearest(name, [*known])}"
-            )
-        return known[name]
 
 
 def asset_kind(value: str) -> AssetKind:

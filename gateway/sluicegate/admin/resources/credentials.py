@@ -2,73 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from sluicegate._util.clock import iso_utc
-from sluicegate._util.units import Duration
-from sluicegate.access.activation.links import ActivationLinks, NewLink
+from sluicegate.access.activation.links import NewLink
 from sluicegate.access.recipients.credentials import IssuedCredential
 from sluicegate.access.recipients.profile import profile_text
-from sluicegate.access.recipients.service import Recipients
 from sluicegate.admin.call import AdminCall, answered
-from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.resources.access import managed_recipient
-from sluicegate.config import Settings
-from sluicegate.config.model import TokenLifetime
-from sluicegate.database import Store
-from sluicegate.database.tables import CredentialKind
+from sluicegate.admin.recipient_access import NewCredential, NewRecipient, RecipientAccess
 
 _PATH = "/recipients/{recipient}"
-
-
-class NewCredential(BaseModel):
-    """A credential to issue. Older ones end after the grace period."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    deliver: Literal["activation", "profile"] = Field(
-        default="activation",
-        description="Return the profile, or a link with which the recipient downloads it once.",
-    )
-    kind: CredentialKind = Field(default="bearer", description="A bearer token or an OAuth client.")
-    grace: Duration | None = Field(
-        default=None, ge=0, description="How long older credentials remain valid, such as 24h."
-    )
-    token_lifetime: TokenLifetime | None = Field(
-        default=None, description="How long the credential is valid, such as 90d; at most 365 days."
-    )
-
-
-class NewRecipient(NewCredential):
-    """A recipient to create, with its first credential."""
-
-    name: str = Field(description="A name that follows the rules of share names.")
-    comment: str | None = Field(default=None, description="For people.")
 
 
 class CredentialsResource:
     """Serves the credentials of recipients.
 
     Args:
-        editor: Reads recipients.
-        store: The open database.
-        settings: The settings of the gateway.
+        access: Reads and changes it.
+        public_url: The URL at which recipients reach the gateway.
     """
 
-    def __init__(self, editor: Editor, store: Store, settings: Settings) -> None:
-        self._editor = editor
-        self._store = store
-        self._public_url = settings.public_url
-        section = settings.recipients
-        self._links = ActivationLinks(store, section)
-        self._recipients = Recipients(
-            store, token_lifetime=section.token_lifetime, rotation_grace=section.rotation_grace
-        )
+    def __init__(self, access: RecipientAccess, public_url: str) -> None:
+        self._access = access
+        self._public_url = public_url
 
     def routes(self) -> list[AdminRoute]:
         """The routes."""
@@ -130,24 +88,11 @@ class CredentialsResource:
         ]
 
     async def _create(self, call: AdminCall) -> Response:
-        wanted = await call.parse(NewRecipient)
-        service = self._links if wanted.deliver == "activation" else self._recipients
-        made = await service.create(
-            wanted.name,
-            kind=wanted.kind,
-            comment=wanted.comment,
-            token_lifetime=wanted.token_lifetime,
-        )
-        return self._issued(made)
+        return self._issued(await self._access.create(await call.parse(NewRecipient)))
 
     async def _issue(self, call: AdminCall) -> Response:
-        name = await self._checked(call)
         wanted = await call.parse(NewCredential)
-        service = self._links if wanted.deliver == "activation" else self._recipients
-        made = await service.rotate(
-            name, kind=wanted.kind, grace=wanted.grace, token_lifetime=wanted.token_lifetime
-        )
-        return self._issued(made)
+        return self._issued(await self._access.issue(call.admin, call.name("recipient"), wanted))
 
     def _issued(self, made: NewLink | IssuedCredential) -> Response:
         common = {"recipient": made.recipient, "expires_at": iso_utc(made.expires_at)}
@@ -157,17 +102,13 @@ class CredentialsResource:
         return answered({"profile": profile} | common, 201)
 
     async def _revoke_one(self, call: AdminCall) -> Response:
-        name = await self._checked(call)
-        await self._recipients.revoke_credential(name, call.name("credential"))
+        recipient, credential = call.name("recipient"), call.name("credential")
+        await self._access.revoke_credential(call.admin, recipient, credential)
         return Response(status_code=204)
 
     async def _revoke(self, call: AdminCall) -> Response:
-        ended = await self._recipients.revoke(await self._checked(call))
-        return answered({"ended": ended})
+        return answered({"ended": await self._access.revoke(call.admin, call.name("recipient"))})
 
     async def _restore(self, call: AdminCall) -> Response:
-        await self._recipients.restore(await self._checked(call))
+        await self._access.restore(call.admin, call.name("recipient"))
         return Response(status_code=204)
-
-    async def _checked(self, call: AdminCall) -> str:
-        return await managed_recipient(self._editor, call)

@@ -12,8 +12,8 @@ from starlette.responses import Response
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
+from sluicegate.admin.gateway import AdminServices
 from sluicegate.admin.places import RecipientPlace
-from sluicegate.admin.services import AdminServices
 from sluicegate.api import ASSET_KINDS
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.config.yaml import nearest

@@ -8,7 +8,8 @@ from sluicegate.access.shares_file.models import RecipientEntry
 from sluicegate.admin.call import KEEP, AdminCall, answered, kept_content, represented
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.places import Content, GrantPlace, RecipientPlace, with_kept, without_name
+from sluicegate.admin.places import GrantPlace, RecipientPlace, with_kept, without_name
+from sluicegate.admin.recipient_changes import delete_recipient, regrant
 from sluicegate.api.errors import NotFound
 from sluicegate.database.names import name_key
 from sluicegate.protocols.common.pagination import page
@@ -134,10 +135,7 @@ class RecipientsResource:
     async def _delete(self, call: AdminCall) -> Response:
         place = RecipientPlace(call.name("recipient"))
 
-        def delete(content: Content | None) -> None:
-            _existing(content, place)
-
-        await self._editor.change(call.admin, place, call.conditions, delete)
+        await delete_recipient(self._editor, call.admin, place, call.conditions)
         return Response(status_code=204)
 
     async def _get_grant(self, call: AdminCall) -> Response:
@@ -159,20 +157,5 @@ class RecipientsResource:
 
     async def _regrant(self, call: AdminCall, share: str, *, granted: bool) -> Response:
         place = GrantPlace(call.name("recipient"), share)
-
-        def change(content: Content | None) -> Content:
-            found = _existing(content, place)
-            others = [each for each in found.get("shares", ()) if name_key(each) != name_key(share)]
-            if not granted and len(others) == len(found.get("shares", ())):
-                raise NotFound(f"the share '{share}' is not granted to '{found['name']}'")
-            new = {key: value for key, value in found.items() if key != "name"}
-            return new | {"shares": [*others, share] if granted else others}
-
-        edited = await self._editor.change(call.admin, place, call.conditions, change)
+        edited = await regrant(self._editor, call.admin, place, call.conditions, granted=granted)
         return represented(edited.content, call)
-
-
-def _existing(content: Content | None, place: RecipientPlace) -> Content:
-    if content is None:
-        raise NotFound(place.missing)
-    return content

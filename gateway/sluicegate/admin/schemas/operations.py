@@ -1,10 +1,14 @@
-"""Schemas of the responses about catalogs, the ledger, and tasks."""
+"""Schemas of the responses about catalogs, the ledger, the audit log, and tasks."""
 
 from __future__ import annotations
 
+from typing import get_args
+
+from sluicegate.audit.records import ActorKind, Outcome
 from sluicegate.protocols.openapi.schemas import (
     Schema,
     choice,
+    flag,
     instant,
     many,
     mapping,
@@ -13,6 +17,18 @@ from sluicegate.protocols.openapi.schemas import (
     whole,
 )
 from sluicegate.vending.entries import KINDS
+from sluicegate.vending.usage.models import USAGE_BY
+
+_OF_RECORDS = {
+    "request_id": "Id of the request.",
+    "actor": "Name of the sender.",
+    "actor_id": "Id of the sender.",
+    "method": "How the sender authenticated.",
+    "address": "IP address of the sender.",
+    "resource": "Name of what was requested.",
+    "share": "Name of the share that contains it.",
+    "rule": "What decided.",
+}
 
 
 def operations() -> dict[str, Schema]:
@@ -61,6 +77,44 @@ def operations() -> dict[str, Schema]:
                 {"expires_at": {"type": ["string", "null"], "description": "When it expires."}},
             )
         ),
+        "Usage": record(
+            "What recipients were offered.",
+            {
+                "by": choice("What each item is for.", *USAGE_BY),
+                "since": text("The first day (UTC).", format="date"),
+                "until": text("The last day.", format="date"),
+                "items": many(
+                    record("A sum.", _amounts(), _names()),
+                    "Days from the oldest; others from the largest number of responses.",
+                ),
+                "total": record("The sum of all items, also of those left out.", _amounts()),
+                "truncated": flag("Whether items were left out."),
+            },
+        ),
+        "Audit": listing(
+            record(
+                "A decision, without secrets.",
+                {
+                    "seq": whole("Its number in the hash chain."),
+                    "at": instant("When it was made."),
+                    "actor_kind": choice("What kind of sender the request had.", *get_args(ActorKind)),
+                    "action": text("The operation."),
+                    "outcome": choice("The decision.", *get_args(Outcome)),
+                    "issued": mapping({}, "What was issued: kind, files, expiry."),
+                    "changes": many(text("A line."), "What was changed."),
+                    "mac": text("Its MAC in the hash chain, hexadecimal."),
+                },
+                {name: or_null("string", about) for name, about in _OF_RECORDS.items()}
+                | {"status": or_null("integer", "Status of the response.")},
+            )
+        ),
+        "AuditHead": record(
+            "Where the hash chain of the audit log starts and ends, each as `SEQ:MAC`.",
+            {
+                "head": text("The last record. Pass it to `sluicegate audit verify --expect`."),
+                "checkpoint": text("The last record that was deleted because of its age."),
+            },
+        ),
         "Tasks": listing({"$ref": "#/components/schemas/Task"}),
         "Task": record(
             "A task of the delegation service, without secrets.",
@@ -91,7 +145,34 @@ def _left_out() -> Schema:
     }
 
 
+def or_null(kind: str, description: str) -> Schema:
+    """A value of this kind, or null."""
+    return {"type": [kind, "null"], "description": description}
+
+
 def listing(items: Schema, more: dict[str, Schema] | None = None) -> Schema:
     """A page of a listing."""
     token = {"nextPageToken": text("The `pageToken` of the next page.")}
     return record("A page.", {"items": many(items, "The items.")}, token | (more or {}))
+
+
+def _amounts() -> dict[str, Schema]:
+    counted = "Bytes of the files, if limits of the recipient count them."
+    return {
+        "responses": whole("Responses that contained URLs, credentials or tokens."),
+        "credentials": whole("Responses that contained credentials or tokens."),
+        "files": whole("Presigned URLs."),
+        "bytes": {"type": ["integer", "null"], "description": counted},
+    }
+
+
+def _names() -> dict[str, Schema]:
+    kind = "Kind of asset that `table` names; null for a table."
+    return {
+        "day": text("The day (UTC).", format="date"),
+        "recipient": text("Name of the recipient."),
+        "share": text("Name of the share."),
+        "schema": text("Name of the schema."),
+        "table": text("Name of the table."),
+        "asset": {"type": ["string", "null"], "description": kind},
+    }

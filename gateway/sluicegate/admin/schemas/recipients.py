@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluicegate.admin.schemas.operations import listing
+from sluicegate.admin.schemas.operations import listing, or_null
 from sluicegate.protocols.openapi.schemas import (
     Schema,
     choice,
@@ -153,11 +153,6 @@ def of_recipients() -> dict[str, Schema]:
             },
         ),
     }
-
-
-def or_null(kind: str, description: str) -> Schema:
-    """A value that can be null."""
-    return {"type": [kind, "null"], "description": description}
 
 
 def _common() -> dict[str, Schema]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sluicegate.admin.schemas.operations import listing as _listing
-from sluicegate.admin.schemas.operations import operations
-from sluicegate.admin.schemas.recipients import of_recipients, or_null
+from sluicegate.admin.schemas.operations import operations, or_null
+from sluicegate.admin.schemas.recipients import of_recipients
 from sluicegate.protocols.openapi.schemas import (
     Schema,
     choice,

@@ -13,6 +13,7 @@ import click
 from sluicegate._util.garbage_collection import paused_collection
 from sluicegate._util.service_manager import notify_ready
 from sluicegate.cli.context import config_path, load_settings, run_async
+from sluicegate.cli.metrics.option import prometheus_option, with_prometheus_port
 from sluicegate.cli.processes.count import ProcessCount
 from sluicegate.cli.processes.sockets import WorkerOption, WorkerSockets
 
@@ -37,6 +38,7 @@ def register(cli: click.Group) -> None:
     show_default=True,
     help="Processes that serve on the port; auto: one for each CPU. SIGHUP replaces them one by one.",
 )
+@prometheus_option
 @click.option("--worker", type=WorkerOption(), hidden=True)
 @click.pass_context
 def serve(
@@ -44,6 +46,7 @@ def serve(
     host: str | None,
     port: int | None,
     processes: int,
+    prometheus_port: int | None,
     worker: WorkerSockets | None,
 ) -> None:
     """Serve the configured shares until SIGTERM or Ctrl-C. Requests in progress complete first.
@@ -59,24 +62,31 @@ def serve(
     with paused_collection():  # this imports the models of the settings
         settings = load_settings(ctx, warn=worker is None)
     given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
-    settings = _with(settings, given)
+    settings = with_prometheus_port(_with(settings, given), prometheus_port)
     if worker is None and processes > 1:
         ctx.exit(_supervise(settings, config_path(ctx), processes))
     with paused_collection():
-        from sluicegate.cli.processes.worker import serve_as_worker
+        from sluicegate.cli.metrics.exporter import exporting
         from sluicegate.server.serve import serve_gateway
-        from sluicegate.telemetry.setup import configure
 
-    process = None if worker is None else os.getpid()
-    stop_telemetry = configure(**settings.telemetry.model_dump(), process=process)
-    try:
-        if worker is None:
-            load = partial(_load, config_path(ctx), given)
-            run_async(serve_gateway(settings, on_ready=_say_ready, load=load))
-        else:
-            run_async(serve_as_worker(settings, worker))
-    finally:
-        stop_telemetry()  # flushes, so the event loop must have ended
+    if worker is not None:
+        _work(settings, worker)
+        return
+    load = partial(_load, config_path(ctx), given)
+    with exporting(settings.telemetry) as exporter:
+        run_async(exporter.run(partial(serve_gateway, settings, on_ready=_say_ready, load=load)))
+
+
+def _work(settings: Settings, sockets: WorkerSockets) -> None:
+    """Serve as one of several processes. The supervisor serves the metrics to Prometheus."""
+    with paused_collection():
+        from sluicegate.cli.metrics.exporter import exporting
+        from sluicegate.cli.processes.worker import serve_as_worker
+
+    collected = sockets.metrics is not None
+    telemetry = settings.telemetry.model_copy(update={"prometheus": None})
+    with exporting(telemetry, process=os.getpid(), for_supervisor=collected) as exporter:
+        run_async(exporter.run(partial(serve_as_worker, settings, sockets, exporter)))
 
 
 def _with(settings: Settings, given: Mapping[str, object]) -> Settings:
@@ -91,16 +101,12 @@ def _load(config: Path, given: Mapping[str, object]) -> Settings:
 
 
 def _supervise(settings: Settings, config: Path, processes: int) -> int:
-    """Run the supervisor. It exports no telemetry; each of its workers does."""
+    """Run the supervisor."""
+    from sluicegate.cli.metrics.exporter import exporting
     from sluicegate.cli.processes.run import serve_with_workers
-    from sluicegate.telemetry.setup import configure
 
-    telemetry = settings.telemetry
-    restore_logging = configure(log_format=telemetry.log_format, log_level=telemetry.log_level)
-    try:
-        return run_async(serve_with_workers(settings, config, processes, _say_ready))
-    finally:
-        restore_logging()
+    with exporting(settings.telemetry, process=os.getpid()) as exporter:
+        return run_async(serve_with_workers(settings, config, processes, _say_ready, exporter))
 
 
 def _say_ready(address: str) -> None:

@@ -19,9 +19,9 @@ from sluicegate.cli.doctor.http import clock_finding
 from sluicegate.cli.doctor.results import Check, Finding
 from sluicegate.config import Settings
 from sluicegate.database.async_engine import AsyncConnection
-from sluicegate.database.clock import NOW
 from sluicegate.database.connect import create_engine, reason
 from sluicegate.database.migrate import HEAD, current_migration
+from sluicegate.database.statements.clock import NOW
 from sluicegate.database.urls import DatabaseUrl
 from sluicegate.signing.load import load_keys, signing_key_path
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlencode
@@ -17,8 +22,8 @@ from starlette.routing import compile_path
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.call import AdminCall
 from sluicegate.admin.endpoint import AdminRoute
+from sluicegate.admin.gateway import AdminServices
 from sluicegate.admin.identity import Admin
-from sluicegate.admin.services import AdminServices
 from sluicegate.api import Catalog, Principal, SluicegateError
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.database import open_store
@@ -31,6 +36,7 @@ from sluicegate.signing.keyring import KeyRing
 from sluicegate.vending.sessions import SessionsOutcome, end_sessions
 
 if TYPE_CHECKING:
+    from sluicegate.cli.management.recorded import RecordedRequests
     from sluicegate.plugins import Instances, Registry
     from sluicegate.plugins.configured import ConfiguredInstances
     from sluicegate.protocols.explain.explainer import Explainer
@@ -96,11 +102,26 @@ class LocalTarget:
 
         call = AdminCall(Request(scope, receive), _OPERATOR, _LONGEST_BODY)
         try:
-            response = await route.handler(call)
+            async with self._recorded(route, scope, query):
+                response = await route.handler(call)
         except DatabaseUnavailable as error:
             raise ConfigurationError(f"the database failed: {error.detail or error.message}") from error
         answer = orjson.loads(response.body) if response.body else None
         return ManagedAnswer(answer, response.headers)
+
+    def _recorded(
+        self, route: AdminRoute, scope: Mapping[str, Any], query: Query
+    ) -> AbstractAsyncContextManager[None]:
+        is_change = route.method != "GET" and ("dry_run", "true") not in query
+        if not is_change or self._settings.audit.mode == "off":
+            return nullcontext()
+        return self._requests.recorded(route.operation, scope)
+
+    @cached_property
+    def _requests(self) -> RecordedRequests:
+        from sluicegate.cli.management.recorded import RecordedRequests
+
+        return RecordedRequests(self._settings, self._store, self._stack)
 
     def _route(self, method: str, path: str) -> tuple[AdminRoute, dict[str, str]]:
         for route, pattern in self._routes:

@@ -7,11 +7,16 @@ import os
 import signal
 import socket
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from subprocess import DEVNULL
+from typing import TYPE_CHECKING
 
 from sluicegate.cli.processes.sockets import WorkerSockets
 from sluicegate.http.shared_listener.process_counts import ProcessCounts
+
+if TYPE_CHECKING:
+    from sluicegate.cli.processes.metrics import WorkerMetrics
 
 
 class Child:
@@ -35,6 +40,7 @@ class Child:
         command: Callable[[WorkerSockets], Sequence[str]],
         listener: socket.socket,
         counts: ProcessCounts,
+        metrics: WorkerMetrics | None = None,
     ) -> Child:
         """Start a process, which inherits the listener and one end of a pair of sockets.
 
@@ -42,19 +48,28 @@ class Child:
             command: Builds the command line from what the process inherits.
             listener: A bound socket.
             counts: The open connections of all workers. The new one gets a place until it ends.
+            metrics: Collects the metrics of all workers, for which it inherits another socket.
 
         Raises:
             OSError: There are too many processes or open files.
         """
         place = counts.take()
-        try:
-            ours, theirs = socket.socketpair()
-            with theirs:
-                sockets = WorkerSockets(listener.fileno(), theirs.fileno(), counts.descriptor, place)
-                process = await _started(command(sockets), sockets, ours)
-        except BaseException:
-            counts.give_back(place)
-            raise
+        with ExitStack() as undo:
+            undo.callback(counts.give_back, place)
+            with ExitStack() as inherited:
+                ours, theirs = _pair(undo, inherited)
+                measured = None if metrics is None else _pair(undo, inherited)
+                sockets = WorkerSockets(
+                    listener.fileno(),
+                    theirs.fileno(),
+                    counts.descriptor,
+                    place,
+                    None if measured is None else measured[1].fileno(),
+                )
+                process = await _started(command(sockets), sockets)
+            undo.pop_all()
+        if metrics is not None and measured is not None:
+            await metrics.add(place, measured[0])
         streams = await asyncio.open_connection(sock=ours)
         return cls(process, *streams, partial(counts.give_back, place))
 
@@ -74,6 +89,7 @@ class Child:
     async def ended(self) -> int:
         """Wait until the process ends, and return its exit code; negative for a signal's number."""
         code = await self._process.wait()
+        self._writer.close()
         on_end, self._on_end = self._on_end, lambda: None
         on_end()
         return code
@@ -114,17 +130,17 @@ class Child:
             os.kill(self._process.pid, number)
 
 
-async def _started(
-    command: Sequence[str], sockets: WorkerSockets, ours: socket.socket
-) -> asyncio.subprocess.Process:
-    try:
-        ours.setblocking(False)
-        return await asyncio.create_subprocess_exec(
-            *command,
-            stdin=DEVNULL,
-            pass_fds=(sockets.listener, sockets.control, sockets.counts),
-            start_new_session=True,  # a terminal's Ctrl-C reaches only the supervisor
-        )
-    except BaseException:
-        ours.close()
-        raise
+def _pair(ours: ExitStack, theirs: ExitStack) -> tuple[socket.socket, socket.socket]:
+    """Return a pair of sockets, one of which is closed with each of the stacks."""
+    one, other = socket.socketpair()
+    ours.enter_context(one).setblocking(False)
+    return one, theirs.enter_context(other)
+
+
+async def _started(command: Sequence[str], sockets: WorkerSockets) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *command,
+        stdin=DEVNULL,
+        pass_fds=sockets.descriptors,
+        start_new_session=True,  # a terminal's Ctrl-C reaches only the supervisor
+    )

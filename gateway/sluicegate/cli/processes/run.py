@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sluicegate._util.service_manager import notify_ready, notify_reloading, notify_stopping
 from sluicegate.api.errors import ConfigurationError
@@ -21,12 +21,21 @@ from sluicegate.config.served_address import announced
 from sluicegate.http.serving import bind
 from sluicegate.http.shared_listener.process_counts import ProcessCounts
 from sluicegate.server.watch import ConfigurationWatch
+from sluicegate.telemetry import config_applied, count
+
+if TYPE_CHECKING:
+    from sluicegate.cli.metrics.exporter import Exporter
+    from sluicegate.cli.processes.metrics import WorkerMetrics
 
 log = logging.getLogger(__name__)
 
 
 async def serve_with_workers(
-    settings: Settings, config: Path, count: int, on_ready: Callable[[str], None]
+    settings: Settings,
+    config: Path,
+    processes: int,
+    on_ready: Callable[[str], None],
+    exporter: Exporter,
 ) -> int:
     """Serve on one port with several processes until SIGINT or SIGTERM.
 
@@ -36,8 +45,9 @@ async def serve_with_workers(
     Args:
         settings: Host, port, grace period, and when to reload. The workers read all others themselves.
         config: The configuration file.
-        count: Number of processes.
+        processes: Number of processes.
         on_ready: Called with the address once all processes accept connections.
+        exporter: The telemetry of this process, which serves the metrics of all to Prometheus.
 
     Returns:
         The exit code: 0, or that of a process that could not start.
@@ -45,16 +55,33 @@ async def serve_with_workers(
     Raises:
         ConfigurationError: The address can't be bound.
     """
+    workers: WorkerMetrics | None = None
+    if exporter.prometheus is not None:
+        from sluicegate.cli.processes.metrics import WorkerMetrics
+
+        workers = WorkerMetrics(exporter.collect)
+    serve = partial(_serve, settings, config, processes, on_ready, workers)
+    return await exporter.run(serve, None if workers is None else workers.collect)
+
+
+async def _serve(
+    settings: Settings,
+    config: Path,
+    processes: int,
+    on_ready: Callable[[str], None],
+    workers: WorkerMetrics | None,
+) -> int:
     server = settings.server
-    places = 2 * count + 1  # workers that are replaced keep theirs until they end
+    places = 2 * processes + 1  # workers that are replaced keep theirs until they end
     with bind(server.host, server.port) as listener, ProcessCounts.with_places(places) as counts:
-        start = partial(Child.start, partial(_command, config), listener, counts)
-        supervisor = Supervisor(start, count, server.shutdown_grace_period)
+        start = partial(Child.start, partial(_command, config), listener, counts, workers)
+        supervisor = Supervisor(start, processes, server.shutdown_grace_period)
         host, port = listener.getsockname()[:2]
         replacement = _Replacement(supervisor, settings, config)
         with _Signals(supervisor, replacement.watch.request) as signals:
             try:
                 address = await signals.until_stopped(supervisor.open())
+                config_applied()
                 with announced(settings, host, port):
                     on_ready(address)
                     await signals.until_stopped(_run(supervisor, replacement))
@@ -65,6 +92,8 @@ async def serve_with_workers(
                     raise
             finally:
                 await supervisor.aclose()
+                if workers is not None:
+                    await workers.aclose()
     return 0
 
 
@@ -94,8 +123,11 @@ class _Replacement:
             settings = await self._loaded()
             if settings is not None and await self._supervisor.replace_all():
                 self.watch.applied(settings)
+                count("sluicegate.config.reloads", outcome="applied")
+                config_applied()
             else:
                 self.watch.failed()
+                count("sluicegate.config.reloads", outcome="failed")
             notify_ready()
 
     async def _loaded(self) -> Settings | None:

@@ -17,21 +17,30 @@ class WorkerSockets:
             supervisor closes its end, or is killed, the worker stops.
         counts: The file of `ProcessCounts`.
         place: The worker's place in it, which is not a file descriptor.
+        metrics: One end of a pair of sockets for metrics, or `None` if the supervisor serves none.
     """
 
     listener: int
     control: int
     counts: int
     place: int
+    metrics: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.listener},{self.control},{self.counts},{self.place}"
+        parts = (self.listener, self.control, self.counts, self.place, self.metrics)
+        return ",".join(str(part) for part in parts if part is not None)
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """The file descriptors."""
+        metrics = () if self.metrics is None else (self.metrics,)
+        return (self.listener, self.control, self.counts, *metrics)
 
 
 class WorkerOption(click.ParamType[WorkerSockets]):
     """The value of the option with which a supervisor starts a worker."""
 
-    name = "FD,FD,FD,PLACE"
+    name = "FD,FD,FD,PLACE[,FD]"
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
@@ -40,7 +49,7 @@ class WorkerOption(click.ParamType[WorkerSockets]):
         if isinstance(value, WorkerSockets):
             return value
         try:
-            listener, control, counts, place = map(int, str(value).split(","))
+            listener, control, counts, place, *metrics = map(int, str(value).split(","))
         except ValueError:
             self.fail("expected three file descriptors and a place", param, ctx)
-        return WorkerSockets(listener, control, counts, place)
+        return WorkerSockets(listener, control, counts, place, *metrics)

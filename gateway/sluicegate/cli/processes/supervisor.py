@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 
 from sluicegate.cli.processes.child import Child
+from sluicegate.telemetry import count
 
 log = logging.getLogger(__name__)
 
@@ -37,13 +38,13 @@ class Supervisor:
 
     Args:
         start: Starts a worker.
-        count: Number of workers.
+        processes: Number of workers.
         grace: Seconds that a worker's running requests can take to complete when it stops.
     """
 
-    def __init__(self, start: Callable[[], Awaitable[Child]], count: int, grace: float) -> None:
+    def __init__(self, start: Callable[[], Awaitable[Child]], processes: int, grace: float) -> None:
         self._start = start
-        self._count = count
+        self._processes = processes
         self._timeout = grace + _CLOSING
         self._slots: list[_Slot] = []
         self._alive: set[Child] = set()
@@ -58,7 +59,7 @@ class Supervisor:
         """
         try:
             first, address = await self._ready()
-            rest = await asyncio.gather(*(self._ready() for _ in range(1, self._count)))
+            rest = await asyncio.gather(*(self._ready() for _ in range(1, self._processes)))
         except BaseException:
             await self.aclose()
             raise
@@ -121,6 +122,7 @@ class Supervisor:
                     continue  # it was replaced
                 self._alive.discard(child)
                 log.error("the gateway process %d ended with exit code %d", child.pid, code)
+                count("sluicegate.processes.failed")
                 slot.child = await self._restarted(slot)
 
     async def _restarted(self, slot: _Slot) -> Child:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 
 from sluicegate._util.tasks import cancel_all
+from sluicegate.cli.metrics.exporter import Exporter
 from sluicegate.cli.processes.sockets import WorkerSockets
 from sluicegate.config import Settings
 from sluicegate.http.shared_listener.process_counts import ProcessCounts
 from sluicegate.server.serve import serve_on
 
 
-async def serve_as_worker(settings: Settings, sockets: WorkerSockets) -> None:
+async def serve_as_worker(settings: Settings, sockets: WorkerSockets, exporter: Exporter) -> None:
     """Serve on the inherited socket until the supervisor stops this worker, or until a signal.
+
+    Args:
+        settings: The configuration.
+        sockets: What the supervisor passes on.
+        exporter: The metrics of this process, which the supervisor collects.
 
     Raises:
         ConfigurationError: The gateway can't start.
@@ -29,7 +35,12 @@ async def serve_as_worker(settings: Settings, sockets: WorkerSockets) -> None:
     listener = _own(sockets.listener)
     share = ProcessCounts(sockets.counts).share(sockets.place)
     try:
-        await serve_on(listener, settings, on_ready=tell, stop=stop, share=share)
+        async with AsyncExitStack() as stack:
+            if sockets.metrics is not None:
+                from sluicegate.cli.processes.metrics import answering
+
+                await stack.enter_async_context(answering(_own(sockets.metrics), exporter.collect))
+            await serve_on(listener, settings, on_ready=tell, stop=stop, share=share)
     finally:
         listener.close()
         await cancel_all(watching)

@@ -13,6 +13,7 @@ from sluicegate.access.shares_file.diff import Difference
 from sluicegate.access.shares_file.read import check_shares_file
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.database import open_store
+from sluicegate.cli.recorded import CommandChange, recorded
 from sluicegate.cli.reference_server.files import yaml_text
 from sluicegate.cli.reference_server.translate import Names, Translation
 from sluicegate.config.yaml import parse_document
@@ -73,7 +74,10 @@ async def apply_translation(
         difference = await apply_shares_file(store, shares, dry_run=True)
         if not dry_run:
             _check_removals(difference, removes=removes)
-            difference = await apply_shares_file(store, shares, also=also)
+            token = f"+ imported token of recipient {names.recipient}"
+            change = CommandChange.of("importReferenceServer", difference, token)
+            async with recorded(settings, store, change):
+                difference = await apply_shares_file(store, shares, expected=difference, also=also)
     return Applied(difference, imported[0] if imported else None)
 
 

@@ -16,7 +16,7 @@ from sluicegate.api.delegation.tasks import TaskProgress, TaskResult
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
-from sluicegate.database.clock import NOW
+from sluicegate.database.statements.clock import NOW
 from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.queue.failures import TASK_CANCELLED, WORKER_LOST, AttemptFailure
 from sluicegate.delegation.queue.records import TaskRecord
@@ -31,6 +31,7 @@ from sluicegate.delegation.queue.statements import (
 )
 from sluicegate.delegation.queue.states import LEASED
 from sluicegate.delegation.queue.transitions import move
+from sluicegate.telemetry import inner_span
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +73,10 @@ class Leases:
         Raises:
             Unavailable: The database doesn't respond.
         """
+        with inner_span("task.lease"):
+            return await self._acquire(worker, operations)
+
+    async def _acquire(self, worker: str, operations: Collection[str]) -> TaskRecord | None:
         found = await self._most_urgent(worker, operations)
         if found != "full":
             return found

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from sluicegate.api.errors import Unavailable
 from sluicegate.database import Store
-from sluicegate.database.clock import NOW
+from sluicegate.database.statements.clock import NOW
 from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.queue.statements import Now
 from sluicegate.telemetry import metrics

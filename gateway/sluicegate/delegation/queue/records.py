@@ -28,6 +28,7 @@ class TaskRecord:
         stages: Finished stages.
         result: The result of a successful task.
         result_extended: Details for operators.
+        trace_context: The `traceparent` of the request that submitted the task, if that was traced.
     """
 
     id: str
@@ -56,6 +57,7 @@ class TaskRecord:
     error_code: str | None
     result_summary: str | None
     result_extended: str | None
+    trace_context: str | None
 
     @classmethod
     def of(cls, row: Row[Any]) -> TaskRecord:

@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 
 from sluicegate.api.errors import Unavailable
 from sluicegate.database import Store
-from sluicegate.database.clock import NOW
+from sluicegate.database.statements.clock import NOW
 from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.queue.statements import Now
 from sluicegate.delegation.queue.states import ENDED

@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sluicegate.api.errors import NotFound, SluicegateError
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
-from sluicegate.database.clock import NOW
+from sluicegate.database.statements.clock import NOW
 from sluicegate.database.task_tables import task_versions, tasks
 from sluicegate.delegation.payloads.task_payload import TaskPayload, subject_of
 from sluicegate.delegation.queue.encryption import PayloadCipher
@@ -21,6 +21,7 @@ from sluicegate.delegation.queue.records import TaskRecord, TaskVersion
 from sluicegate.delegation.queue.statements import After, Now
 from sluicegate.delegation.queue.states import Status
 from sluicegate.delegation.queue.transitions import create, move
+from sluicegate.telemetry import current_traceparent, span
 
 _LISTED = tuple(null().label("sealed") if each is tasks.c.sealed else each for each in tasks.c)
 
@@ -80,7 +81,10 @@ class TaskQueue:
                 same table is unfinished.
             Unavailable: The database doesn't respond.
         """
-        values = self._values(payload, client)
+        with span("task.submit", operation=payload.common_payload.operation):
+            return await self._submit(payload, self._values(payload, client))
+
+    async def _submit(self, payload: TaskPayload, values: dict[str, object]) -> TaskRecord:
         async with self._store.append() as connection:
             known = await self._repeated(connection, payload, values)
             if known is not None:
@@ -217,6 +221,7 @@ class TaskQueue:
             "attempt_count": 0,
             "due_at": After(),
             "stages": [],
+            "trace_context": current_traceparent(),
         }
 
     async def _repeated(

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from sluicegate.access.authentication.authenticate import bearer_token
 from sluicegate.access.authentication.jwt import WebToken
 from sluicegate.api.errors import NotAuthenticated, PermissionDenied, Unauthenticated
+from sluicegate.audit.trail import note_client
 from sluicegate.config.delegation import DelegationSettings
 from sluicegate.delegation.rest.responses import SCOPE
 from sluicegate.http.client_certificates import ClientCertificates
@@ -41,7 +42,9 @@ class Caller:
             PermissionDenied: It can't.
         """
         if realm not in self.realms:
-            raise PermissionDenied(f"client '{self.name}' may not act for realm '{realm}'")
+            raise PermissionDenied(f"client '{self.name}' may not act for realm '{realm}'").decided_by(
+                "realm"
+            )
 
 
 class Callers:
@@ -84,6 +87,7 @@ class Callers:
                 in total.
         """
         caller = await self._recognized(request)
+        note_client(caller.name)
         slots = slots_of(request.scope)
         if slots is not None and not slots.enter_now(caller.name):
             await slots.enter(caller.name)

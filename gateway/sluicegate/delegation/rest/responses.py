@@ -11,7 +11,7 @@ from starlette.responses import Response
 from sluicegate._util.clock import iso_utc
 from sluicegate.access.authentication.oauth.endpoint import refusal_response
 from sluicegate.access.authentication.oauth.requests import OAuthError
-from sluicegate.api.errors import SluicegateError
+from sluicegate.api.errors import SluicegateError, deciding_rule
 from sluicegate.delegation.queue.failures import status_of
 from sluicegate.delegation.queue.records import TaskRecord, TaskVersion
 from sluicegate.delegation.queue.states import asynchronous_name
@@ -113,7 +113,9 @@ async def refused(request: Request, error: Exception) -> Response:
 def refused_early(path: str, error: SluicegateError) -> Response:
     """Return the response to a request that is rejected before routing."""
     if path == TOKEN_PATH:
-        return refusal_response(OAuthError("slow_down", error.message, error.status))
+        return refusal_response(
+            OAuthError("slow_down", error.message, error.status, rule=deciding_rule(error))
+        )
     return error_response(error, _error_body)
 
 

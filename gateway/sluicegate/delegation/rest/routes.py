@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sluicegate.api.errors import InvalidRequest
+from sluicegate.audit.trail import announce, note_changes, note_resource
 from sluicegate.delegation.grants import RealmGrants
 from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.delegation.queue.completion import Watcher
@@ -115,11 +116,17 @@ class TaskRoutes:
         return json_response({"versions": responses.history(await self._queue.history(task.id))})
 
     async def _cancel(self, request: Request) -> Response:
-        task = await self._queue.cancel((await self._one(request)).id)
+        found = await self._one(request)
+        await announce()
+        task = await self._queue.cancel(found.id)
+        note_changes([f"~ task {task.id}: cancelled"])
         return json_response(responses.record(task), 202)
 
     async def _retry(self, request: Request) -> Response:
-        task = await self._queue.retry((await self._one(request)).id)
+        found = await self._one(request)
+        await announce()
+        task = await self._queue.retry(found.id)
+        note_changes([f"~ task {task.id}: to be retried"])
         return json_response(responses.record(task), 202)
 
     async def _take(self, request: Request) -> TaskRecord:
@@ -129,7 +136,11 @@ class TaskRoutes:
             payload = self._checked(body, caller)
         else:
             payload = await anyio.to_thread.run_sync(self._checked, body, caller, limiter=self._parsing)
-        return await self._queue.submit(payload, caller.name)
+        await announce()
+        task = await self._queue.submit(payload, caller.name)
+        note_resource(task.table)
+        note_changes([f"+ task {task.id}: {task.operation} of {task.table}"])
+        return task
 
     def _checked(self, body: bytes, caller: Caller) -> TaskPayload:
         payload = TaskPayload.parse(body, self._max_body)

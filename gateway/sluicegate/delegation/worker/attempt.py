@@ -30,6 +30,7 @@ from sluicegate.delegation.reports import (
 from sluicegate.delegation.worker.database_retry import retry_until_available
 from sluicegate.delegation.worker.executor_thread import ExecutorEnded, ExecutorThread
 from sluicegate.delegation.worker.task_run import BridgedRun
+from sluicegate.telemetry import span
 
 log = logging.getLogger(__name__)
 
@@ -166,7 +167,8 @@ class Attempt:
     async def _execute(self, run: TaskRun) -> TaskResult | AttemptFailure:
         try:
             task = open_task(self.task, self._cipher)
-            resources = await self._on_thread(lambda: self._executor.acquire(task))
+            with span("task.acquire", operation=task.operation):
+                resources = await self._on_thread(lambda: self._executor.acquire(task))
             await self._move(self._leases.start)
             if self.task.status != "RUNNING":
                 raise TaskVersionConflict("the lease was lost")
@@ -174,7 +176,8 @@ class Attempt:
             async def checked() -> TaskResult:
                 return checked_result(await self._executor.run(task, resources, run))
 
-            return await self._on_thread(checked)
+            with span("task.run", operation=task.operation):
+                return await self._on_thread(checked)
         except TaskVersionConflict:
             self.stop("lost")
             return failure_of(Unavailable("the lease was lost"))
@@ -255,7 +258,8 @@ class Attempt:
             log.warning("%s: the lease was lost; another worker has it", self.task)
             return
         try:
-            await self._move(self._end)
+            with span("task.record", operation=self.task.operation):
+                await self._move(self._end)
         except TaskVersionConflict:
             log.warning("%s: its outcome came too late: another worker has the task", self.task)
             return

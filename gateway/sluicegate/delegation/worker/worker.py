@@ -22,6 +22,7 @@ from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.delegation.queue.tasks import TaskQueue
 from sluicegate.delegation.worker.attempt import Attempt
 from sluicegate.delegation.worker.executor_thread import ExecutorThread
+from sluicegate.telemetry import linked_span
 from sluicegate.telemetry.context import RequestInfo, enter_request
 from sluicegate.telemetry.metrics import measure_attempt
 
@@ -170,12 +171,19 @@ class Worker:
     async def _perform(self, attempt: Attempt) -> None:
         enter_request(RequestInfo(attempt.task.correlation_id or attempt.task.id))
         started = time.monotonic()
-        try:
-            await attempt.perform()
-        except Exception:  # unexpected; other tasks continue, and the lease expires
-            log.exception("%s: the attempt was abandoned", attempt.task)
-        finally:
-            self._running.discard(attempt)
+        with linked_span(
+            "task.attempt",
+            attempt.task.trace_context,
+            operation=attempt.task.operation,
+            attempt=attempt.task.attempt_count,
+        ) as current:
+            try:
+                await attempt.perform()
+            except Exception:  # unexpected; other tasks continue, and the lease expires
+                log.exception("%s: the attempt was abandoned", attempt.task)
+            finally:
+                self._running.discard(attempt)
+                current.set_attribute("outcome", attempt.outcome)
         measure_attempt(time.monotonic() - started, attempt.task.operation, attempt.outcome)
 
     async def _rest(self) -> None:

@@ -82,7 +82,9 @@ class GuardedCatalog(Catalog):
 
     async def list_schemas(self) -> list[str]:
         """See `Catalog.list_schemas`."""
-        return await self._schemas.get((), lambda: self._call("schemas", self._catalog.list_schemas))
+        return await self._schemas.get(
+            (), lambda: self._call("list_schemas", self._catalog.list_schemas)
+        )
 
     async def list_tables(self, schema: str) -> list[str]:
         """See `Catalog.list_tables`."""
@@ -117,7 +119,7 @@ class GuardedCatalog(Catalog):
         """See `Catalog.load_table`."""
 
         def ask() -> Coroutine[Any, Any, CatalogTable]:
-            return self._call("table", lambda: self._load(identifier))
+            return self._call("load_table", lambda: self._load(identifier))
 
         return await self._lookups.get(self.canonical_identifier(identifier), ask)
 
@@ -125,7 +127,7 @@ class GuardedCatalog(Catalog):
         """See `Catalog.load_asset`."""
 
         def ask() -> Coroutine[Any, Any, CatalogAsset]:
-            return self._call(kind, lambda: self._load_asset(kind, identifier))
+            return self._call("load_asset", lambda: self._load_asset(kind, identifier))
 
         return await self._assets.get((kind, identifier), ask)
 
@@ -133,7 +135,7 @@ class GuardedCatalog(Catalog):
         """See `Catalog.model_versions`."""
 
         def ask() -> Coroutine[Any, Any, list[ModelVersion]]:
-            return self._call("versions", lambda: self._load_versions(identifier))
+            return self._call("model_versions", lambda: self._load_versions(identifier))
 
         return await self._versions.get(identifier, ask)
 
@@ -174,13 +176,13 @@ class GuardedCatalog(Catalog):
             ) from error
 
     async def _page(self, schema: str, token: str | None) -> ListingPage[ListedTable]:
-        page = await self._call("tables", lambda: self._catalog.table_page(schema, token))
+        page = await self._call("list_tables", lambda: self._catalog.table_page(schema, token))
         return ListingPage(page.tables, page.next_token)
 
     async def _asset_page(
         self, kind: AssetKind, schema: str, token: str | None
     ) -> ListingPage[ListedAsset]:
-        page = await self._call(f"{kind}s", lambda: self._catalog.asset_page(kind, schema, token))
+        page = await self._call("list_assets", lambda: self._catalog.asset_page(kind, schema, token))
         return ListingPage(page.assets, page.next_token)
 
     async def _load(self, identifier: str) -> CatalogTable:
@@ -208,35 +210,36 @@ class GuardedCatalog(Catalog):
                 detail=f"{identifier}: {problem}",
             )
 
-    async def _call(self, what: str, ask: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-        """Send one request to the catalog.
+    async def _call(self, method: str, request: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+        """Send one request to the catalog, in the span `catalog.METHOD`.
 
         Raises:
             Unavailable: The catalog does not respond in time, or its response is not valid.
             SluicegateError: An error of the catalog.
         """
         outcome = "failed"
-        try:
-            with span("catalog", catalog=self._name, question=what):
-                answer = await self._bounded(ask)
-            outcome = "answered"
-        except Unavailable:
-            raise
-        except SluicegateError:
-            outcome = "refused"
-            raise
-        except Exception as error:
-            log.exception("catalog '%s' failed", self._name)
-            raise Unavailable(f"the catalog '{self._name}' cannot be used now") from error
-        finally:
-            count("sluicegate.catalog.requests", catalog=self._name, outcome=outcome)
-        return answer
+        with span(f"catalog.{method}", catalog=self._name) as current:
+            try:
+                response = await self._bounded(request)
+                outcome = "answered"
+            except Unavailable:
+                raise
+            except SluicegateError:
+                outcome = "refused"
+                raise
+            except Exception as error:
+                log.exception("catalog '%s' failed", self._name)
+                raise Unavailable(f"the catalog '{self._name}' cannot be used now") from error
+            finally:
+                current.set_attribute("outcome", outcome)
+                count("sluicegate.catalog.requests", catalog=self._name, outcome=outcome)
+        return response
 
-    async def _bounded(self, ask: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
+    async def _bounded(self, request: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
         try:
             with anyio.fail_after(self._timeout):
                 async with self._limiter:
-                    return await ask()
+                    return await request()
         except TimeoutError as error:
             raise Unavailable(
                 f"the catalog '{self._name}' does not respond now; try again later",

@@ -19,7 +19,7 @@ def check_urls(table: SharedTable) -> None:
     if "url" not in table.access_modes:
         raise PermissionDenied(
             f"{table.full_name} is not shared with presigned URLs (url): load it with credentials"
-        )
+        ).decided_by("access mode")
 
 
 class IcebergOffers:

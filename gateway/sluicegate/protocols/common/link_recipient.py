@@ -27,8 +27,9 @@ async def link_recipient(
     """
     record = await grants.recipient(name)
     if record is None or record.id != recipient_id:
-        raise PermissionDenied("the recipient of this link no longer exists")
+        missing = PermissionDenied("the recipient of this link no longer exists")
+        raise missing.decided_by("authentication")
     try:
         return check_recipient(record, _METHOD, address)
     except Unauthenticated as error:
-        raise PermissionDenied(error.message) from error
+        raise PermissionDenied(error.message).decided_by("authentication") from error

@@ -26,6 +26,7 @@ from sluicegate.api import (
     Unauthenticated,
     Unavailable,
 )
+from sluicegate.audit.trail import note_table
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.all_tables import shares_kind, tables_of_all
 from sluicegate.protocols.common.schema_tables import SchemaTables
@@ -157,10 +158,16 @@ class Resolver:
             Unavailable: A policy, or the catalog of a share or schema, does not respond now.
         """
         table = await self.table_of(await self._share_schemas.schema(principal, share, schema), name)
-        if table is None or not await self._policies.allow(principal, "read", table):
-            raise NotFound(f"there is no table {name!r} in {share}.{schema}")
-        if action == "vend" and not await self._policies.allow(principal, "vend", table):
-            raise credentials_denied(table)
+        missing = NotFound(f"there is no table {name!r} in {share}.{schema}")
+        if table is None:
+            raise missing
+        note_table(table)
+        if (policy := await self.denied_by(principal, "read", table)) is not None:
+            raise missing.decided_by(f"policy {policy}")
+        if action == "vend":
+            policy = await self.denied_by(principal, "vend", table)
+            if policy is not None:
+                raise credentials_denied(table).decided_by(f"policy {policy}")
         return table
 
     async def schemas_of(self, share: Share) -> Sequence[Schema]:

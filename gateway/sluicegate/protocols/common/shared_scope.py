@@ -14,6 +14,7 @@ from sluicegate.api import (
     SharedTable,
     UnsupportedOperation,
 )
+from sluicegate.audit.trail import PARTITION_FILTER
 from sluicegate.tables.partitions import (
     PartitionValues,
     in_partitions,
@@ -36,7 +37,7 @@ def check_history(table: SharedTable, what: str) -> None:
         raise UnsupportedOperation(
             f"{what} cannot be used on {table.full_name}: the table is shared "
             "without its history; query the latest version, or ask the provider to share history"
-        )
+        ).decided_by("history")
 
 
 def check_change_feed(table: SharedTable) -> None:
@@ -48,7 +49,7 @@ def check_change_feed(table: SharedTable) -> None:
     if not table.change_feed:
         raise UnsupportedOperation(
             f"the change data feed of {table.full_name} is not shared: ask the provider to share it"
-        )
+        ).decided_by("change feed")
 
 
 def check_version(table: SharedTable, version: int) -> None:
@@ -61,7 +62,7 @@ def check_version(table: SharedTable, version: int) -> None:
         raise InvalidRequest(
             f"version {version} is not shared: the first shared version of "
             f"{table.full_name} is {table.start_version}"
-        )
+        ).decided_by("start version")
 
 
 async def visible(
@@ -98,7 +99,7 @@ def _key(table: SharedTable, metadata: TableMetadata, term: PartitionTerm) -> st
         raise UnsupportedOperation(
             f"{table.full_name} is shared in part, by its column {term.column!r}, which does not "
             "partition this version: ask the provider to correct the share's partition filter"
-        )
+        ).decided_by(PARTITION_FILTER)
     return key
 
 
@@ -115,5 +116,5 @@ def term_value(table: SharedTable, principal: Principal, term: PartitionTerm) ->
         raise PermissionDenied(
             f"{table.full_name} is shared in part, by the recipient's property {term.value.name!r}, "
             "which you do not have: ask the provider to set it"
-        )
+        ).decided_by(PARTITION_FILTER)
     return value

@@ -14,6 +14,7 @@ from sluicegate.api.errors import PermissionDenied
 from sluicegate.api.models import Presigned
 from sluicegate.signing.keyring import KeyRing
 
+_RULE = "link"
 _ALGORITHM = "AWS4-HMAC-SHA256"
 _DATE_FORMAT = "%Y%m%dT%H%M%SZ"
 _SHAPES = {
@@ -100,11 +101,13 @@ def verify(keys: KeyRing, storage_name: str, path: str, query: str, now: float) 
         raise _refused()
     issued_at = datetime.strptime(date, _DATE_FORMAT).replace(tzinfo=UTC).timestamp()
     if now >= issued_at + int(lifetime):
-        raise PermissionDenied("this link has expired: query the table again for new ones")
+        expired = PermissionDenied("this link has expired: query the table again for new ones")
+        raise expired.decided_by(_RULE)
 
 
 def _refused() -> PermissionDenied:
-    return PermissionDenied("this link is not valid: use it exactly as the query returned it")
+    invalid = PermissionDenied("this link is not valid: use it exactly as the query returned it")
+    return invalid.decided_by(_RULE)
 
 
 def _keyed_hash(key: bytes, storage_name: str, date: str, lifetime: str) -> hmac.HMAC:

@@ -11,6 +11,7 @@ from starlette.routing import Route
 
 from sluicegate.api import Storage
 from sluicegate.api.errors import NotFound
+from sluicegate.audit.trail import note_claim, note_resource
 from sluicegate.http.concurrency_limit import slots_of
 from sluicegate.protocols.file_links.links import verify
 from sluicegate.protocols.file_links.objects import respond
@@ -31,6 +32,8 @@ def content_routes(
 
     async def content(request: Request) -> Response:
         name, path = request.path_params["storage"], request.path_params["path"]
+        note_claim("link")
+        note_resource(f"{name}/{path}")
         verify(keys, name, path, request.url.query, clock())
         slots = slots_of(request.scope)
         if slots is not None:

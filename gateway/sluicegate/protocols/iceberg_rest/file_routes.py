@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from typing import Any, Protocol
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from sluicegate.api import Principal, SharedTable
 from sluicegate.http.bodies import read_body
-from sluicegate.http.responses import JSON, NOT_STORED
+from sluicegate.http.responses import JSON, NOT_STORED, GeneratedResponse
 from sluicegate.protocols.common.endpoint import Handler
 from sluicegate.protocols.common.iceberg_eligibility import check_urls
 from sluicegate.protocols.common.parameters import json_object
@@ -128,4 +128,4 @@ class FileEndpoints:
 
 
 def _json(parts: AsyncIterator[bytes]) -> Response:
-    return StreamingResponse(parts, headers=NOT_STORED, media_type=JSON)
+    return GeneratedResponse(parts, NOT_STORED, JSON)

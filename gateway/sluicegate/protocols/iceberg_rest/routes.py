@@ -25,6 +25,7 @@ from sluicegate.api import (
     Schema,
     SharedTable,
 )
+from sluicegate.audit.trail import note_resource
 from sluicegate.http.bodies import read_body
 from sluicegate.http.responses import JSON, NOT_STORED, json_response
 from sluicegate.protocols.common.endpoint import Endpoint, Handler
@@ -116,8 +117,10 @@ class IcebergEndpoints:
         warehouse = text("warehouse", request.query_params.get("warehouse") or None)
         if warehouse is None:
             raise InvalidRequest("warehouse must name the share")
+        note_resource(warehouse)
         with missing_is(NoSuchWarehouse):
             share = await self._grants.share(principal, warehouse)
+        note_resource(share.name)
         return json_response(
             {
                 "defaults": _DEFAULTS,
@@ -190,7 +193,8 @@ class IcebergEndpoints:
     async def _elsewhere(self, request: Request, principal: Principal) -> Response:
         if request.method in ("GET", "HEAD"):
             raise NotFound("there is no such route in the Iceberg catalog")
-        raise PermissionDenied("the Iceberg catalog of a share is read-only")
+        denied = PermissionDenied("the Iceberg catalog of a share is read-only")
+        raise denied.decided_by("request")
 
     def _page(
         self, request: Request, principal: Principal, listing: str, items: Sequence[Noun]

@@ -17,7 +17,8 @@ from sluicegate.tables.reading.failures import Failures
 from sluicegate.tables.reading.lingering import Lingering
 from sluicegate.tables.reading.tracebacks import release_locals
 from sluicegate.tables.refs import without_refs
-from sluicegate.telemetry import count
+from sluicegate.telemetry import count, span
+from sluicegate.telemetry.metrics import gauge
 
 if TYPE_CHECKING:
     from sluicegate.tables.changes import Changes
@@ -230,6 +231,7 @@ class TableReader:
 
     def _keep(self, key: Hashable, snapshot: Snapshot) -> None:
         self._cache.put(key, snapshot)
+        gauge("sluicegate.snapshots.memory", self._cache.weight)
         if snapshot.nbytes > self._max_bytes:
             self._lingering.put(key, snapshot)
         else:
@@ -241,7 +243,7 @@ class TableReader:
         """Read from a directory with a separate budget for this read."""
         with closing(Budget(self._limits, self._turns)) as budget:
             try:
-                return await read(replace(directory, budget=budget))
+                return await read(replace(directory, budget=budget, span=span))
             except BaseException as error:
                 release_locals(error)
                 raise

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from support.tasks.scripted_store import DIALECTS
 
-from sluicegate.database.clock import NOW
+from sluicegate.database.statements.clock import NOW
 from sluicegate.delegation.queue.statements import (
     After,
     candidate,

@@ -2,7 +2,7 @@ import pytest
 from support.tasks.records import task_record
 from support.tasks.scripted_store import ScriptedStore, row_of
 
-from sluicegate.database.clock import NOW
+from sluicegate.database.statements.clock import NOW
 from sluicegate.delegation.queue import transitions
 from sluicegate.delegation.queue.states import Status
 

@@ -85,7 +85,8 @@ class TableObjects:
         """
         key = self._key(literal_location(location))
         try:
-            return await self._fetch(key, named("file", location), part)
+            with self._directory.span("store.get"):
+                return await self._fetch(key, named("file", location), part)
         except FileNotFoundError:
             raise TableUnreadable(
                 "a metadata file of the Iceberg table is missing", detail=key

@@ -16,6 +16,7 @@ from sluicegate.access.authentication.oauth.signing import PeriodicKeys
 from sluicegate.access.authentication.recipient_checks import check_credential
 from sluicegate.access.grants import Grants
 from sluicegate.api.errors import Unauthenticated
+from sluicegate.audit.trail import note_credential
 from sluicegate.database.reads import CredentialRecord, RecipientRecord
 from sluicegate.signing.keyring import KeyRing
 
@@ -107,5 +108,6 @@ class AccessTokenIssuer(TokenVerifier):
             raise Unauthenticated(
                 "the OAuth client no longer exists; ask the provider for a new profile"
             )
-        check_credential(client, "OAuth client", int(self._clock() * 1000))
+        check_credential(client, "OAuth client", self.method, int(self._clock() * 1000))
+        note_credential(client.id)
         return client.recipient

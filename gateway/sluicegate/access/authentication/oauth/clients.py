@@ -13,6 +13,7 @@ from sluicegate.access.authentication.recipient_checks import check_credential, 
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.secrets import digest
 from sluicegate.api.errors import PermissionDenied, Unauthenticated
+from sluicegate.audit.trail import note_claim
 from sluicegate.database.reads import CredentialRecord
 
 log = logging.getLogger(__name__)
@@ -56,17 +57,19 @@ class Clients:
                 "OAuth client %s was refused",
                 request.client_id if known else "with an id of unknown format",
             )
+            note_claim("oauth", request.client_id if known else None)
             raise OAuthError("invalid_client", "client_id or client_secret is wrong", 401)
         self._check(client, address)
         return client
 
     def _check(self, client: CredentialRecord, address: str | None) -> None:
         try:
-            check_credential(client, "OAuth client", self._now())
-            check_recipient(client.recipient, "oauth", address)
+            check_credential(client, "OAuth client", "oauth", self._now())
+            check_recipient(client.recipient, "oauth", address, client.id)
         except Unauthenticated as error:
             log.info("OAuth client %s: %s", client.id, error.message)
             raise OAuthError("invalid_client", error.message, 401) from None
         except PermissionDenied as error:
             log.info("OAuth client %s: %s", client.id, error.detail)
-            raise OAuthError("unauthorized_client", "not allowed from this address") from None
+            refusal = "not allowed from this address"
+            raise OAuthError("unauthorized_client", refusal, rule="network") from None

@@ -15,9 +15,11 @@ from sluicegate.access.authentication.oauth.failed_login_throttle import FailedL
 from sluicegate.access.authentication.oauth.requests import OAuthError, TokenRequest
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.profile import ICEBERG_PATH, TOKEN_ENDPOINT_PATH
+from sluicegate.audit.trail import note_issued
 from sluicegate.http.bodies import read_body
 from sluicegate.http.responses import NOT_STORED, json_response
 from sluicegate.telemetry import name_recipient
+from sluicegate.telemetry.context import note_error
 
 if TYPE_CHECKING:
     from sluicegate.access.authentication.oauth.access_tokens import AccessTokenIssuer
@@ -75,6 +77,7 @@ class TokenEndpoint:
         client = await self._clients.authenticate(token_request, request.client and request.client.host)
         name_recipient(client.recipient.name)
         token = (await self._tokens()).issue(client, token_request.scope)
+        note_issued("access token", expires_at=epoch_ms() + token.expires_in * 1000)
         return {
             "access_token": token.text,
             "token_type": "bearer",
@@ -90,6 +93,7 @@ def granted_response(granted: dict[str, Any]) -> Response:
 
 def refusal_response(error: OAuthError) -> Response:
     """Return the response to a rejected request."""
+    note_error(error)
     headers = dict(_NOT_STORED)
     if error.status == 401:
         headers["WWW-Authenticate"] = 'Basic realm="sluicegate"'

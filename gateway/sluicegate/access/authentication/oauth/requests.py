@@ -16,6 +16,7 @@ SCOPES = (SCOPE, "catalog")
 """All scopes, which are equivalent. Clients of Iceberg catalogs request the second by default."""
 
 _GRANT_TYPE = "client_credentials"
+_RULES: Mapping[int, str] = {400: "request", 401: "authentication", 429: "limit"}
 _MAX_FIELDS = 32
 
 
@@ -27,16 +28,23 @@ class OAuthError(Exception):
         description: Message for the recipient: ASCII without quotes and backslashes.
         status: HTTP status.
         retry_after: Seconds, for the header `Retry-After` of status 429. There is a default.
+        rule: What decided, for the audit log. By default, what usually decides about the status.
     """
 
     def __init__(
-        self, code: str, description: str, status: int = 400, retry_after: int | None = None
+        self,
+        code: str,
+        description: str,
+        status: int = 400,
+        retry_after: int | None = None,
+        rule: str | None = None,
     ) -> None:
         super().__init__(description)
         self.code = code
         self.description = description
         self.status = status
         self.retry_after = retry_after
+        self.rule = rule or _RULES.get(status)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from sluicegate.access.authentication.oidc.fetch import FetchFailed, JsonFetcher
 from sluicegate.access.authentication.oidc.keys import KeySet
 from sluicegate.config.authentication import IssuerSettings, check_key_address
 
-_WELL_KNOWN = "/.well-known/openid-configuration"
+WELL_KNOWN = "/.well-known/openid-configuration"
 
 
 class KeyFetcher:
@@ -39,7 +39,7 @@ class KeyFetcher:
     async def _discover(self) -> str:
         """Return the URL of the keys from the discovery document, which must name the same issuer."""
         issuer = self._settings.issuer
-        address = issuer.rstrip("/") + _WELL_KNOWN
+        address = issuer.rstrip("/") + WELL_KNOWN
         document = await self._fetcher.get(address)
         if document.get("issuer") != issuer:
             raise FetchFailed(f"{address} is for another issuer than {issuer}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import aiohttp
@@ -14,7 +15,16 @@ _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity"}
 
 
 class FetchFailed(Exception):
-    """A document could not be fetched. The reason is for operators and contains no secret."""
+    """A document could not be fetched. The reason is for operators and contains no secret.
+
+    Args:
+        reason: The reason.
+        status: HTTP status of the response, if there was one.
+    """
+
+    def __init__(self, reason: str, status: int | None = None) -> None:
+        super().__init__(reason)
+        self.status = status
 
 
 class JsonFetcher:
@@ -34,10 +44,31 @@ class JsonFetcher:
         Raises:
             FetchFailed: The server does not respond, or does not return a JSON object.
         """
+        return await self._request("GET", url)
+
+    async def post(
+        self, url: str, form: Mapping[str, str], headers: Mapping[str, str]
+    ) -> dict[str, Any]:
+        """Return the JSON object with which a URL responds to a form.
+
+        Raises:
+            FetchFailed: As for `get`.
+        """
+        return await self._request("POST", url, form, headers)
+
+    async def _request(
+        self,
+        method: str,
+        url: str,
+        form: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
         try:
-            async with self._open().get(url, allow_redirects=False) as response:
+            async with self._open().request(
+                method, url, data=form, headers=headers, allow_redirects=False
+            ) as response:
                 if response.status != 200:
-                    raise FetchFailed(f"{url} returned status {response.status}")
+                    raise FetchFailed(f"{url} returned status {response.status}", response.status)
                 return _parsed(url, await _read(url, response))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
             raise FetchFailed(f"{url} cannot be fetched: {_reason(error)}") from error

@@ -26,6 +26,7 @@ from sluicegate.api import (
     Unauthenticated,
     Unavailable,
 )
+from sluicegate.audit.trail import note_table
 from sluicegate.database.names import name_key
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.all_tables import tables_of_all
@@ -122,13 +123,19 @@ class AssetResolver:
         """
         schema = await self._resolver.schema(principal, named.share, named.schema)
         found = await self.asset_of(schema, named.kind, named.name)
-        if found is None or not await self._resolver.allows(principal, "read", found):
-            raise NotFound(f"there is no {named.kind} {named.name!r} in {named.share}.{named.schema}")
-        if action == "vend" and not await self._resolver.allows(principal, "vend", found):
-            raise PermissionDenied(
-                "the provider's policies allow no temporary credentials for the "
-                f"{found.kind} {found.full_name}"
-            )
+        missing = NotFound(f"there is no {named.kind} {named.name!r} in {named.share}.{named.schema}")
+        if found is None:
+            raise missing
+        note_table(found)
+        if (policy := await self._resolver.denied_by(principal, "read", found)) is not None:
+            raise missing.decided_by(f"policy {policy}")
+        if action == "vend":
+            policy = await self._resolver.denied_by(principal, "vend", found)
+            if policy is not None:
+                raise PermissionDenied(
+                    "the provider's policies allow no temporary credentials for the "
+                    f"{found.kind} {found.full_name}"
+                ).decided_by(f"policy {policy}")
         return found
 
     async def asset_of(self, schema: Schema, kind: AssetKind, name: str) -> SharedAsset | None:

@@ -29,6 +29,7 @@ from sluicegate.protocols.delta_sharing.assets.front_matter import (
     parse_front_matter,
 )
 from sluicegate.protocols.delta_sharing.assets.resolver import errors_about
+from sluicegate.telemetry import span
 from sluicegate.vending import Vending
 
 _FILE: Final = "SKILL.md"
@@ -129,10 +130,12 @@ class SkillFiles:
 async def _beginning(directory: ObjectDirectory) -> bytes | None:
     key = directory.key(_FILE)
     try:
-        size = (await obstore.head_async(directory.store, key))["size"]
+        with span("store.head"):
+            size = (await obstore.head_async(directory.store, key))["size"]
         if size == 0:
             return b""
         end = min(size, MOST_BYTES)
-        return bytes(await obstore.get_range_async(directory.store, key, start=0, end=end))
+        with span("store.get"):
+            return bytes(await obstore.get_range_async(directory.store, key, start=0, end=end))
     except FileNotFoundError:
         return None

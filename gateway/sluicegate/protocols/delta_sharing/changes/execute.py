@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from sluicegate.api import Principal, SharedTable
+from sluicegate.audit.trail import note_issued
 from sluicegate.protocols.common.resolver import OpenTable, Resolver
 from sluicegate.protocols.common.shared_scope import check_change_feed, check_history
 from sluicegate.protocols.delta_sharing.changes.request import ChangesRequest
@@ -53,6 +54,7 @@ class ChangeQueries:
         )
         newest = await self._newest(table, position, latest)
         view = view_changes(principal, table, request, form, changes, newest)
+        note_issued("urls", first_version=position.start, last_version=position.end)
         stream = ChangeStream(view, self._signer, position)
         lines = stream.lines()
         head = view.head() + await anext(lines)

@@ -123,4 +123,4 @@ def _directories(shared: SharedTable, offer: Offer) -> tuple[str, ...]:
     instead = f"; read it {', or '.join(ways)}" if ways else ""
     raise UnsupportedOperation(
         f"the table {shared.full_name} does not offer directory access (dir){instead}"
-    )
+    ).decided_by("access mode")

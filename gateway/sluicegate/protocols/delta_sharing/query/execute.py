@@ -12,6 +12,7 @@ import anyio
 import pyarrow as pa
 
 from sluicegate.api import Principal, SharedTable
+from sluicegate.audit.trail import is_recorded, note_issued
 from sluicegate.http.compression.encoded_body import BodyEncoder
 from sluicegate.http.compression.middleware import coded_headers
 from sluicegate.protocols.delta_sharing.encoding.end_stream import end_stream, ended
@@ -29,6 +30,7 @@ from sluicegate.protocols.delta_sharing.query.tokens import Continuation, Contin
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.protocols.delta_sharing.view import View, Viewer
+from sluicegate.protocols.presigning.issued_urls import NO_FILES, Offered
 from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.telemetry import span
 
@@ -101,7 +103,10 @@ class TableQueries:
         with span("prune"):
             files = await pruned(view.files, view.snapshot.metadata, request)
             selection = select(files, request, start)
-        total = selection.total() if self._signer.limits_offers(view.table) else None
+        total = None
+        if is_recorded() or self._signer.limits_offers(view.table):
+            total = selection.total()
+        _note_offered(view, total)
         lines = FileLines(self._signer, view, total)
         first = next(selection.batches, None)
         head = view.head() + (b"" if first is None else await lines.encode(first))
@@ -127,6 +132,7 @@ class TableQueries:
     ) -> SharingResponse:
         """A cached response, recorded in the ledger as a new one would be, with new tokens."""
         outcome = cached.outcome
+        _note_offered(view, outcome.offered)
         self._signer.offer(view.table, outcome.offered)
         self._signer.record_again(view.table, outcome.issued, cached.issued_at)
         tail = b""
@@ -159,6 +165,16 @@ class TableQueries:
 
 def _has_last(view: View, request: QueryRequest) -> bool:
     return view.agreement.end_stream_action or request.wants_tokens
+
+
+def _note_offered(view: View, offered: Offered | None) -> None:
+    """Contribute the planned files to the audit record. A `limitHint` decides while they are sent."""
+    version = view.snapshot.version
+    if offered is None:
+        most = Offered(len(view.files), view.files.size) if is_recorded() else NO_FILES
+        note_issued("urls", version=version, most_files=most.files, most_bytes=most.size)
+    else:
+        note_issued("urls", version=version, files=offered.files, bytes=offered.size)
 
 
 async def _encoded(

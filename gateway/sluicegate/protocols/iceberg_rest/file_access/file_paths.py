@@ -144,7 +144,7 @@ class FilePaths:
         match = _KEY.fullmatch(key)
         path = None if match is None else unquote_path(match["path"])
         if match is None or path is None:
-            raise PermissionDenied(f"this is not the path of a file of {shared.full_name}: {_AGAIN}")
+            raise _refused(f"this is not the path of a file of {shared.full_name}: {_AGAIN}")
         view, encoded = view_identity(principal, shared, source), path
         version, issued_at = int(match["version"]), int(match["issued"])
 
@@ -154,13 +154,17 @@ class FilePaths:
             return state.digest()[:_TAG]
 
         if not self._keys.accepts(_decoded(match["tag"]), tag):
-            raise PermissionDenied(
+            raise _refused(
                 f"this path does not give you access to a file of {shared.full_name}, or what is "
                 f"shared has changed: {_AGAIN}"
             )
         if self._clock() >= issued_at + self._lifetime:
-            raise PermissionDenied(f"this path of a file of {shared.full_name} has expired: {_AGAIN}")
+            raise _refused(f"this path of a file of {shared.full_name} has expired: {_AGAIN}")
         return ProvenFile(path.decode(), version, issued_at)
+
+
+def _refused(message: str) -> PermissionDenied:
+    return PermissionDenied(message).decided_by("file path")
 
 
 def _decoded(tag: str) -> bytes:

@@ -10,6 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from sluicegate.api import Presigned
+from sluicegate.audit.trail import note_issued
 from sluicegate.http.responses import NOT_STORED, json_response
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.iceberg_rest.file_access.file_paths import FilePaths, ProvenFile
@@ -96,6 +97,7 @@ class RequestSigner:
             await self._files.count(table, file, request.key)
         signed = await self._signed(table, request, file)
         self._records.of(table).add(1, signed.expires_at)
+        note_issued("signed request", version=file.version, file=file.path)
         reusable = signed.expires_at / 1000 - self._clock() >= _REUSABLE_FROM
         return SignedRequest(signed.urls[0], reusable)
 

@@ -27,4 +27,4 @@ async def _refuse(request: Request) -> Response:
     raise PermissionDenied(
         "this address is not an object store: your client did not use remote signing "
         "(s3.remote-signing-enabled for Java, s3.signer for PyIceberg with FsspecFileIO)"
-    )
+    ).decided_by("request")

@@ -9,6 +9,7 @@ import anyio.to_thread
 import orjson
 
 from sluicegate._util.limited_threads import LimitedThreads
+from sluicegate.audit.trail import note_issued
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
@@ -123,6 +124,9 @@ class ScanPlanner:
             if request.stats_fields:  # of a wide table, they take too long for the event loop
                 statistics = await self._threads.run(_statistics, view, request)
             partitions = await self._partitions(view, request)
+        # `min-rows-requested` can end the page earlier.
+        most = len(selection.files)
+        note_issued("file paths", version=view.snapshot.version, most_files=most)
         blobs = self._blobs.get(request.dialect)
         encoder = TaskEncoder(view, selection, statistics, blobs, partitions, self._threads)
         parts = self._parts(view, request, selection, encoder, rest)

@@ -1,0 +1,1 @@
+"""Administrators with tokens of OIDC issuers."""

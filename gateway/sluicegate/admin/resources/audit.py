@@ -1,0 +1,113 @@
+"""The audit log: its records, and its head."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response
+
+from sluicegate._util.clock import iso_utc
+from sluicegate.admin.call import AdminCall, answered
+from sluicegate.admin.endpoint import AdminRoute
+from sluicegate.admin.services.audit import AUDIT_FILTERS, audit_query
+from sluicegate.api.errors import NotFound
+from sluicegate.audit.assembly import chain_keys
+from sluicegate.config import Settings
+from sluicegate.database import Store
+from sluicegate.signing.keyring import KeyRing
+from sluicegate.signing.opaque_tokens import TokenSigner
+
+if TYPE_CHECKING:
+    from sluicegate.audit.reading.query import StoredRecord
+
+# Blocks that are read for one page: a rare record must not occupy the gateway for long.
+_MAX_BLOCKS = 1_000
+
+
+class AuditResource:
+    """Serves `/audit` and `/audit/head`.
+
+    Args:
+        settings: The settings of the gateway.
+        keys: Its signing keys.
+        store: The open database.
+        pages: Signs page tokens.
+    """
+
+    def __init__(self, settings: Settings, keys: KeyRing, store: Store, pages: TokenSigner) -> None:
+        self._settings = settings
+        self._keys = keys
+        self._store = store
+        self._pages = pages
+
+    def routes(self) -> list[AdminRoute]:
+        """The routes."""
+        return [
+            AdminRoute(
+                "GET",
+                "/audit",
+                self._list,
+                "admin",
+                "listAudit",
+                "List the records of the audit log in the database, newest first. With filters, a page "
+                "can have fewer records than requested",
+                "Audit",
+                parameters=tuple(AUDIT_FILTERS.items()),
+                paged=True,
+            ),
+            AdminRoute(
+                "GET",
+                "/audit/head",
+                self._head,
+                "admin",
+                "getAuditHead",
+                "Get the last record of the audit log, to verify later that the log still contains it",
+                "AuditHead",
+                all_shares=True,
+                errors=(404,),
+            ),
+        ]
+
+    async def _list(self, call: AdminCall) -> Response:
+        # The reader is needed only here.
+        from sluicegate.audit.reading.search import search_page
+
+        values = call.query(*AUDIT_FILTERS)
+        query = audit_query(call.admin, values)
+        wanted = call.page(*AUDIT_FILTERS)
+        limited = "\n".join(sorted(query.shares)) if query.shares is not None else ""
+        bound = "\n".join((wanted.bound_to, limited, *(values.get(name, "") for name in AUDIT_FILTERS)))
+        before = None
+        if wanted.token is not None:
+            state = self._pages.verify(wanted.token, bound_to=bound, parameter="pageToken")
+            before = int(state["before"])
+        page = await search_page(
+            self._store,
+            query,
+            limit=max(wanted.max_results, 1),
+            before=before,
+            max_blocks=_MAX_BLOCKS,
+        )
+        answer: dict[str, Any] = {"items": [_shown(each) for each in page.records]}
+        if page.before is not None:
+            answer["nextPageToken"] = self._pages.sign({"before": page.before}, bound_to=bound)
+        return answered(answer)
+
+    async def _head(self, call: AdminCall) -> Response:
+        from sluicegate.audit.reading.database import read_head
+
+        call.query()
+        head = await read_head(self._store, chain_keys(self._settings.audit, self._keys))
+        if head is None:
+            raise NotFound(
+                "the head of the audit log is missing, or no configured key has sealed it; to find the "
+                "reason, run sluicegate audit verify"
+            )
+        return answered({"head": str(head.last), "checkpoint": str(head.checkpoint)})
+
+
+def _shown(stored: StoredRecord) -> dict[str, Any]:
+    from sluicegate.audit.encoding import values_of
+
+    shown = values_of(stored.record) | {"at": iso_utc(stored.record.at)}
+    return {"seq": stored.seq, **shown, "mac": stored.mac}

@@ -1,0 +1,1 @@
+"""What both the Admin API and the console do for administrators."""

@@ -1,0 +1,180 @@
+"""The hash chain: each line contains a MAC over its content and the MAC of the line before it.
+
+A line is a JSON object that starts with `seq` and `key`, and ends with `mac`. Its MAC covers the bytes
+before `,"mac":`, so that it can be verified without decoding the line.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from sluicegate.signing.keyring import KeyRing, derive
+
+GENESIS = bytes(32)
+"""What stands for the MAC before the first line."""
+
+AFTER = "after"
+"""The key of the first line of an export that does not start at the first record: a position."""
+
+_PURPOSE = "audit log"
+_ID = "audit log key id"
+_HASH = "sha256"
+_START = re.compile(rb'\{"seq":([1-9][0-9]{0,18}),"key":"([0-9a-f]{16})",')
+_MAC_AT = -len(b',"mac":""}') - 64
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in a chain: the number of a line, and its MAC.
+
+    Attributes:
+        seq: Number of the line. The first one has 1; 0 is before it.
+        mac: Its MAC.
+    """
+
+    seq: int
+    mac: bytes
+
+    def __str__(self) -> str:
+        return f"{self.seq}:{self.mac.hex()}"
+
+    @classmethod
+    def parse(cls, text: str) -> Position:
+        """The position that `str` returned.
+
+        Raises:
+            ValueError: The text is none.
+        """
+        seq, _, mac = text.strip().partition(":")
+        if not (seq.isascii() and seq.isdecimal() and len(seq) < 20 and len(mac) == 64):
+            raise ValueError("expected SEQ:MAC, as `sluicegate audit verify` prints it")
+        return cls(int(seq), bytes.fromhex(mac))
+
+
+START = Position(0, GENESIS)
+"""The position of an empty chain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a chain starts and ends, authenticated, so that a removed end is found.
+
+    Attributes:
+        last: The last line.
+        checkpoint: The line before the first one that is stored; older ones were deleted.
+    """
+
+    last: Position = START
+    checkpoint: Position = START
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A parsed line.
+
+    Attributes:
+        content: What the MAC covers.
+    """
+
+    seq: int
+    key: str
+    mac: bytes
+    content: bytes
+
+
+class ChainKeys:
+    """The keys of a chain: one seals lines, and all verify them.
+
+    Args:
+        keys: The keys of the gateway. The first one seals.
+        former: Other keys, which only verify.
+    """
+
+    def __init__(self, keys: KeyRing, former: Iterable[bytes] = ()) -> None:
+        secrets = (*keys.keys, *former)
+        self._signing_id = _key_id(keys.signing)
+        self._by_id: Mapping[str, bytes] = {
+            _key_id(secret): derive(secret, _PURPOSE) for secret in secrets
+        }
+
+    @cached_property
+    def sealing(self) -> Sealer:
+        """What seals lines with the first key."""
+        return Sealer(self._signing_id, self._by_id[self._signing_id])
+
+    def knows(self, key_id: str) -> bool:
+        """Whether a key has this id."""
+        return key_id in self._by_id
+
+    def verifies(self, line: Line, after: bytes) -> bool:
+        """Whether a line follows the line with the MAC `after`.
+
+        Args:
+            line: The line, whose key is known.
+            after: The MAC.
+        """
+        tag = hmac.digest(self._by_id[line.key], after + line.content, _HASH)
+        return hmac.compare_digest(tag, line.mac)
+
+    def accepts_head(self, chain: str, head: Head, seal: bytes) -> bool:
+        """Whether one of the keys has sealed this head."""
+        content = _head_content(chain, head)
+        tags = (hmac.digest(key, content, _HASH) for key in self._by_id.values())
+        return any(hmac.compare_digest(tag, seal) for tag in tags)
+
+
+class Sealer:
+    """Seals lines with one key."""
+
+    def __init__(self, key_id: str, key: bytes) -> None:
+        self._key = key
+        self._start = b',"key":"%s",' % key_id.encode()
+
+    def seal(self, bodies: Iterable[bytes], after: Position) -> tuple[list[bytes], Position]:
+        """Make lines of JSON objects.
+
+        Args:
+            bodies: The objects, which aren't empty.
+            after: The end of the chain.
+
+        Returns:
+            The lines without line breaks, and the new end of the chain.
+        """
+        key, start, digest = self._key, self._start, hmac.digest
+        seq, mac = after.seq, after.mac
+        lines = []
+        for body in bodies:
+            seq += 1
+            content = b'{"seq":%d%b%b' % (seq, start, body[1:-1])
+            mac = digest(key, mac + content, _HASH)
+            lines.append(b'%b,"mac":"%b"}' % (content, mac.hex().encode()))
+        return lines, Position(seq, mac)
+
+    def head_seal(self, chain: str, head: Head) -> bytes:
+        """What authenticates a head, of the chain with this name only."""
+        return hmac.digest(self._key, _head_content(chain, head), _HASH)
+
+
+def parse_line(raw: bytes) -> Line:
+    """Parse a line, without its line break.
+
+    Raises:
+        ValueError: It isn't a line of an audit log.
+    """
+    start = _START.match(raw)
+    if start is None or raw[_MAC_AT:-66] != b',"mac":"' or raw[-2:] != b'"}':
+        raise ValueError("not a line of an audit log")
+    return Line(int(start[1]), start[2].decode(), bytes.fromhex(raw[-66:-2].decode()), raw[:_MAC_AT])
+
+
+def _key_id(secret: bytes) -> str:
+    return derive(secret, _ID)[:8].hex()
+
+
+def _head_content(chain: str, head: Head) -> bytes:
+    # No content of a line starts like this, so neither can stand for the other.
+    return f"head of {chain}: {head.last} {head.checkpoint}".encode()

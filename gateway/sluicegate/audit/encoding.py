@@ -1,0 +1,88 @@
+"""Encodes records as JSON of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from sluicegate.audit.records import AuditRecord
+
+MAX_BODY = 64_000
+"""Maximum number of bytes of an encoded record."""
+
+# Characters and entries that are kept of a record that is too long.
+_MAX_TEXT = 1_000
+_MAX_ENTRIES = 20
+
+
+def encode(record: AuditRecord) -> bytes:
+    """Return a record as a JSON object.
+
+    Texts of requests can contain what JSON can't, and changes can be as long as a shares file. Such
+    records are changed as little as necessary: an unusual request must not escape the audit log.
+    """
+    try:
+        body = orjson.dumps(record)
+    except TypeError:  # half of a surrogate pair, a number of more than 64 bits, or another mapping
+        body = orjson.dumps(_plain(values_of(record)))
+    return body if len(body) <= MAX_BODY else _shortened(record)
+
+
+def decode(body: bytes) -> AuditRecord:
+    """Return the record of a JSON object that `encode` returned, possibly with more keys.
+
+    Raises:
+        ValueError: It is none.
+    """
+    return record_of(orjson.loads(body))
+
+
+def record_of(values: dict[str, Any]) -> AuditRecord:
+    """Return the record with these values, of which it ignores those that aren't of a record.
+
+    Raises:
+        ValueError: A value is missing.
+    """
+    try:
+        known = {name: values[name] for name in AuditRecord.__slots__ if name in values}
+        return AuditRecord(**known | {"changes": tuple(known.get("changes") or ())})
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+def values_of(record: AuditRecord) -> dict[str, Any]:
+    """Return the values of a record, by name. Nested values aren't copied."""
+    return {name: getattr(record, name) for name in AuditRecord.__slots__}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, Mapping):
+        return {_plain(str(key)): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if value is None or isinstance(value, bool | float):
+        return value
+    return value if isinstance(value, int) and abs(value) < 1 << 63 else _plain(str(value))
+
+
+def _shortened(record: AuditRecord) -> bytes:
+    values = {
+        name: _cut(value) if isinstance(value, str) else value
+        for name, value in values_of(record).items()
+    }
+    changes = [_cut(each) for each in record.changes[:_MAX_ENTRIES]]
+    if len(record.changes) > _MAX_ENTRIES:
+        changes.append(f"… and {len(record.changes) - _MAX_ENTRIES} more")
+    issued = {
+        _cut(name): value if isinstance(value, int | float | None) else _cut(str(value))
+        for name, value in list(record.issued.items())[:_MAX_ENTRIES]
+    }
+    return orjson.dumps(_plain(values | {"changes": changes, "issued": issued}))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else text[:_MAX_TEXT] + "…"

@@ -1,0 +1,81 @@
+"""Records that the gateway writes about the audit log itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sluicegate._util.clock import epoch_ms
+from sluicegate.audit.encoding import encode
+from sluicegate.audit.records import AuditRecord, Outcome
+
+GAP = "auditGap"
+DELETED = "auditRecordsDeleted"
+REPAIRED = "auditFileRepaired"
+BROKEN = "auditChainBroken"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An encoded record.
+
+    Attributes:
+        body: A JSON object.
+        at: Time of the decision, epoch milliseconds.
+    """
+
+    body: bytes
+    at: int
+
+
+def gap(count: int, since: int, until: int) -> Entry:
+    """Records of decisions between two times were lost, because they could not be written."""
+    return _entry(GAP, "failed", {"records": count, "since": since, "until": until})
+
+
+def deleted(count: int, through: str) -> Entry:
+    """Records were deleted because of their age, or of the number of files.
+
+    Args:
+        count: Number of records.
+        through: Position of the last of them.
+    """
+    return _entry(DELETED, "allowed", {"records": count, "through": through})
+
+
+def repaired(file: str, offset: int, removed: bytes) -> Entry:
+    """The incomplete last line of a file was removed, which no request has waited for."""
+    text = removed[:4096].decode(errors="backslashreplace")
+    return _entry(REPAIRED, "allowed", {"file": file, "offset": offset, "removed": text})
+
+
+def broken(reason: str, found: str) -> Entry:
+    """The end of the chain was not what the gateway had written.
+
+    Args:
+        reason: What is wrong.
+        found: Position after which the chain continues.
+    """
+    return _entry(BROKEN, "failed", {"after": found}, rule=reason)
+
+
+def _entry(
+    action: str, outcome: Outcome, issued: Mapping[str, object], rule: str | None = None
+) -> Entry:
+    at = epoch_ms()
+    record = AuditRecord(
+        at=at,
+        request_id=None,
+        actor_kind="gateway",
+        actor=None,
+        actor_id=None,
+        method=None,
+        address=None,
+        action=action,
+        resource=None,
+        outcome=outcome,
+        status=None,
+        rule=rule,
+        issued=issued,
+    )
+    return Entry(encode(record), at)

@@ -1,0 +1,1 @@
+"""Reads records: from the database, in pages, and from files."""

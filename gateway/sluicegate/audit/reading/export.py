@@ -1,0 +1,92 @@
+"""Exports records in the order of the chain."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import AsyncIterator
+from typing import Any
+
+import orjson
+
+from sluicegate._util.clock import iso_utc
+from sluicegate.audit.blocks import unpack
+from sluicegate.audit.chain import AFTER, START, Position, parse_line
+from sluicegate.audit.encoding import values_of
+from sluicegate.audit.reading.database import blocks_from, start_since
+from sluicegate.audit.reading.query import StoredRecord, stored_record
+from sluicegate.audit.records import AuditRecord
+from sluicegate.database import Store
+
+_HEADER = ("seq", *AuditRecord.__slots__, "mac")
+
+# Spreadsheets take what starts with these characters for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+async def export_lines(
+    store: Store, after: Position, *, since: int | None, until: int | None
+) -> AsyncIterator[bytes]:
+    """The lines of the records between two times, without a gap, so that they can be verified.
+
+    The first line is the position before them, unless they start at the first record of the log. The
+    times of records are only almost in order. The export starts at the first record that was made at or
+    after `since`, and ends before a block with only later records.
+
+    Args:
+        store: The open database.
+        after: The last record that was deleted.
+        since: Start, epoch milliseconds.
+        until: End, epoch milliseconds.
+
+    Raises:
+        Unavailable: The database does not respond.
+        ValueError: A block is unreadable.
+    """
+    first_seq, previous = 0, after
+    if since is not None:
+        start = await start_since(store, since)
+        if start is None:
+            return
+        first_seq, previous = start[0], start[1] or after
+    has_started = False
+    async for block in blocks_from(store, first_seq):
+        if until is not None and block.first_at >= until:
+            return
+        for line in unpack(block.records):
+            if not has_started and since is not None and stored_record(line).record.at < since:
+                parsed = parse_line(line)
+                previous = Position(parsed.seq, parsed.mac)
+                continue
+            if not has_started and previous != START:
+                yield orjson.dumps({AFTER: str(previous)})
+            has_started = True
+            yield line
+
+
+def csv_header() -> str:
+    """The first line of a CSV file."""
+    return _csv_line(_HEADER)
+
+
+def csv_line(stored: StoredRecord) -> str:
+    """A record as a line of a CSV file, without formulas."""
+    record = stored.record
+    values = values_of(record) | {
+        "at": iso_utc(record.at),
+        "issued": orjson.dumps(record.issued).decode() if record.issued else None,
+        "changes": "\n".join(record.changes),
+    }
+    return _csv_line((stored.seq, *values.values(), stored.mac))
+
+
+def _csv_line(values: tuple[Any, ...]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow([_cell(value) for value in values])
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f"'{value}"
+    return value

@@ -1,0 +1,130 @@
+"""Selects records."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+import orjson
+
+from sluicegate.audit.encoding import record_of
+from sluicegate.audit.records import AuditRecord, Outcome
+from sluicegate.database.names import name_key
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """A record, and its place in the chain.
+
+    Attributes:
+        seq: Its number.
+        mac: Its MAC, hexadecimal.
+    """
+
+    seq: int
+    mac: str
+    record: AuditRecord
+
+
+@dataclass(frozen=True, slots=True)
+class AuditQuery:
+    """Selects records. Attributes that are `None` are ignored.
+
+    Attributes:
+        since: Made at or after this time, epoch milliseconds.
+        until: Made before this time, epoch milliseconds.
+        recipient: Name of the recipient that sent the request. Names are case-insensitive.
+        admin: Name of the administrator, or of the user of a command.
+        share: Name of the share.
+        resource: Name of the resource, or of what contains it, for example `share.schema`.
+        action: The operation.
+        outcome: The decision.
+        rule: The rule that decided, or how it begins.
+        address: IP address of the sender.
+        request_id: Id of the request.
+        shares: Only records of these shares, as casefolded names.
+    """
+
+    since: int | None = None
+    until: int | None = None
+    recipient: str | None = None
+    admin: str | None = None
+    share: str | None = None
+    resource: str | None = None
+    action: str | None = None
+    outcome: Outcome | None = None
+    rule: str | None = None
+    address: str | None = None
+    request_id: str | None = None
+    shares: Collection[str] | None = None
+
+    def selects(self, record: AuditRecord) -> bool:
+        """Whether a record is selected."""
+        return (
+            (self.since is None or record.at >= self.since)
+            and (self.until is None or record.at < self.until)
+            and self._is_by(record)
+            and self._is_about(record)
+            and (self.action is None or record.action.casefold() == self.action.casefold())
+            and self.outcome in (None, record.outcome)
+            and (self.rule is None or _begins(record.rule, self.rule))
+            and self.address in (None, record.address)
+            and self.request_id in (None, record.request_id)
+        )
+
+    def _is_by(self, record: AuditRecord) -> bool:
+        if self.recipient is not None and (
+            record.actor_kind != "recipient" or not _is_named(record.actor, self.recipient)
+        ):
+            return False
+        return self.admin is None or (
+            record.actor_kind in ("admin", "command") and _is_named(record.actor, self.admin)
+        )
+
+    def _is_about(self, record: AuditRecord) -> bool:
+        if self.shares is not None and (
+            record.share is None or name_key(record.share) not in self.shares
+        ):
+            return False
+        if self.share is not None and not _is_named(record.share, self.share):
+            return False
+        if self.resource is None:
+            return True
+        name = name_key(record.resource or "")
+        prefix = name_key(self.resource)
+        return name == prefix or name.startswith(f"{prefix}.")
+
+
+def stored_record(line: bytes) -> StoredRecord:
+    """Return the record in a line of a chain.
+
+    Raises:
+        ValueError: The line is none.
+    """
+    values = orjson.loads(line)
+    try:
+        return StoredRecord(values["seq"], values["mac"], record_of(values))
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"not a line of an audit log: {error}") from None
+
+
+def select_lines(lines: Iterable[bytes], query: AuditQuery) -> Iterator[StoredRecord]:
+    """The selected records of lines. Others than records, which `verify` reports, are left out."""
+    needles = [orjson.dumps(each) for each in (query.request_id, query.address) if each is not None]
+    for line in lines:
+        if any(needle not in line for needle in needles):
+            continue  # much faster than decoding the line
+        try:
+            stored = stored_record(line)
+        except ValueError:
+            continue
+        if query.selects(stored.record):
+            yield stored
+
+
+def _is_named(actual: str | None, wanted: str) -> bool:
+    return actual is not None and name_key(actual) == name_key(wanted)
+
+
+def _begins(actual: str | None, wanted: str) -> bool:
+    return actual is not None and name_key(actual).startswith(name_key(wanted))

@@ -1,0 +1,33 @@
+"""Deletes old records."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from sluicegate._util.clock import epoch_ms
+from sluicegate.api.errors import Unavailable
+from sluicegate.audit.sinks.sink import Sink
+
+log = logging.getLogger(__name__)
+
+# Seconds between deletions.
+_PAUSE = 3600.0
+
+
+async def delete_old_records(
+    sinks: Sequence[Sink], retention: int, *, now: Callable[[], int] = epoch_ms
+) -> None:
+    """Delete records when they are older than `retention` seconds, until this is cancelled."""
+    while True:
+        for sink in sinks:
+            try:
+                await sink.delete_before(now() - retention * 1000)
+            except Unavailable as error:
+                log.warning(
+                    "old records of the audit log can't be deleted (%s): %s",
+                    sink.name,
+                    error.for_operators,
+                )
+        await asyncio.sleep(_PAUSE)

@@ -1,0 +1,151 @@
+"""Writes a chain to files, on a thread."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from sluicegate.api.errors import ConfigurationError, Unavailable
+from sluicegate.audit.chain import ChainKeys
+from sluicegate.audit.own_records import Entry
+from sluicegate.audit.sinks.files.chain_files import ChainFiles
+from sluicegate.audit.sinks.files.directory import slots
+from sluicegate.audit.sinks.files.head_file import HeadFile
+from sluicegate.config.audit.settings import FileSinkSettings
+
+# Seconds that a write can take.
+_TIMEOUT = 10.0
+_MOST_CHAINS = 1000
+# Only entire files are deleted, so that records are stored for up to a tenth longer than configured.
+_FILES_IN_RETENTION = 10
+
+
+class FileSink:
+    """Writes to the files of one chain in a directory.
+
+    Args:
+        chain: The files.
+        directory: The directory.
+        keys: The keys of the chains.
+        settings: The settings of the sink.
+        retention: Seconds for which records are stored.
+    """
+
+    def __init__(
+        self,
+        chain: ChainFiles,
+        directory: Path,
+        keys: ChainKeys,
+        settings: FileSinkSettings,
+        retention: int,
+    ) -> None:
+        self.name = "file"
+        self._chain = chain
+        self._directory = directory
+        self._keys = keys
+        self._max_size = settings.max_size
+        self._keep = settings.keep
+        self._max_age = retention // _FILES_IN_RETENTION
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="audit-log")
+
+    @classmethod
+    def open(cls, settings: FileSinkSettings, keys: ChainKeys, retention: int) -> FileSink:
+        """Create the directory, and open the first chain that no other writer uses.
+
+        Raises:
+            ConfigurationError: The directory can't be used.
+        """
+        directory = Path(settings.path)
+        try:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for slot in range(_MOST_CHAINS):
+                chain = open_chain(directory, slot, keys)
+                if chain is not None:
+                    return cls(chain, directory, keys, settings, retention)
+        except OSError as error:
+            raise ConfigurationError(
+                f"the audit log can't be written to {directory}: {error.strerror}; create the "
+                "directory for the gateway's user, or change audit.sinks"
+            ) from error
+        raise ConfigurationError(
+            f"{_MOST_CHAINS} processes write to {directory}; use another directory"
+        )
+
+    async def append(self, entries: Sequence[Entry]) -> None:
+        """Add records to the files.
+
+        Raises:
+            Unavailable: The disk is full, fails, or does not respond in time.
+        """
+        await self._run(partial(self._append, entries))
+
+    async def delete_before(self, oldest: int) -> None:
+        """Delete files that were last written before `oldest`, epoch milliseconds.
+
+        Raises:
+            Unavailable: A file can't be deleted.
+        """
+        await self._run(partial(self._delete_before, oldest))
+
+    async def aclose(self) -> None:
+        """Close the files."""
+        try:
+            await self._run(self._chain.close)
+        finally:
+            self._thread.shutdown(wait=False)
+
+    async def _run(self, work: Callable[[], None]) -> None:
+        """Run work on the thread. After a timeout, what has not begun is never run."""
+        begun = asyncio.get_running_loop().run_in_executor(self._thread, work)
+        try:
+            # Not `wait_for`: before Python 3.12, it can swallow a cancellation.
+            async with asyncio.timeout(_TIMEOUT):
+                await begun
+        except TimeoutError:
+            reason = f"no response within {_TIMEOUT:g} seconds"
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+        else:
+            return
+        raise Unavailable(
+            "a file of the audit log can't be written; try again later",
+            detail=f"{self._directory}: {reason}",
+        )
+
+    def _append(self, entries: Sequence[Entry]) -> None:
+        self._chain.append(entries, max_size=self._max_size)
+        if self._chain.count > self._keep:
+            self._chain.delete_first(self._chain.count - self._keep, max_size=self._max_size)
+
+    def _delete_before(self, oldest: int) -> None:
+        self._delete_from(self._chain, oldest)
+        for slot in slots(self._directory):
+            unused = open_chain(self._directory, slot, self._keys)
+            if unused is not None:
+                try:
+                    self._delete_from(unused, oldest)
+                finally:
+                    unused.close()
+
+    def _delete_from(self, chain: ChainFiles, oldest: int) -> None:
+        chain.start_segment_after(self._max_age)
+        chain.delete_first(chain.written_before(oldest), max_size=self._max_size)
+
+
+def open_chain(directory: Path, slot: int, keys: ChainKeys) -> ChainFiles | None:
+    """Open a chain, unless another writer uses it.
+
+    Raises:
+        OSError: Its files can't be used.
+    """
+    head_file = HeadFile.lock(directory, slot, keys)
+    if head_file is None:
+        return None
+    try:
+        return ChainFiles(directory, slot, head_file, keys)
+    except BaseException:
+        head_file.close()
+        raise

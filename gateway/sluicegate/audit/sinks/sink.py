@@ -1,0 +1,35 @@
+"""The interface of sinks with a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sluicegate.audit.own_records import Entry
+
+
+class Sink(Protocol):
+    """Where a chain is stored."""
+
+    @property
+    def name(self) -> str:
+        """Its name, for logs and metrics."""
+
+    async def append(self, entries: Sequence[Entry]) -> None:
+        """Add records to the chain, and return when they are durable. All are stored, or none.
+
+        If the sink does not respond in time, records can be stored although this raises.
+
+        Raises:
+            Unavailable: They can't be stored. It is raised within a bounded time.
+        """
+
+    async def delete_before(self, oldest: int) -> None:
+        """Delete records that were made before `oldest`, epoch milliseconds.
+
+        Raises:
+            Unavailable: They can't be deleted.
+        """
+
+    async def aclose(self) -> None:
+        """Release files and locks."""

@@ -1,0 +1,1 @@
+"""Verifies chains: in the database, in the files of a sink, and in exports."""

@@ -1,0 +1,56 @@
+"""What verification finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sluicegate.audit.chain import Position
+
+FindingKind = Literal[
+    "changed",
+    "removed",
+    "inserted",
+    "reordered",
+    "cut off",
+    "unknown key",
+    "head",
+    "broken",
+    "unreadable",
+    "unexpected",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong with a chain.
+
+    Attributes:
+        seq: Number of the first record that is wrong or missing.
+        message: What was found.
+    """
+
+    kind: FindingKind
+    seq: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The result for one chain.
+
+    Attributes:
+        chain: Its name.
+        records: Number of records that were verified.
+        first: Number of the first one, or 0 if there are none.
+        head: The last record that was verified.
+        finding: The first thing that is wrong, or `None`.
+        matched: The expected positions that the chain contains.
+    """
+
+    chain: str
+    records: int
+    first: int
+    head: Position
+    finding: Finding | None
+    matched: frozenset[Position] = frozenset()

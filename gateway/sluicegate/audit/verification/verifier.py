@@ -1,0 +1,178 @@
+"""Verifies the lines of a chain in order, with bounded memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from sluicegate.audit.chain import START, ChainKeys, Head, Line, Position, parse_line
+from sluicegate.audit.encoding import decode
+from sluicegate.audit.own_records import BROKEN
+from sluicegate.audit.verification.findings import Finding, Verified
+
+_BROKEN = re.compile(rb'"actor_kind":"gateway",.*"action":"%b"' % BROKEN.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class _Suspicion:
+    """What a later line decides: if it has number `seq` (and is authentic), the finding is `other`."""
+
+    finding: Finding
+    seq: int
+    other: Finding
+    needs_mac: bool
+
+
+class ChainVerifier:
+    """Takes the lines of a chain in their order, and finds the first one that is wrong.
+
+    Args:
+        chain: Name of the chain.
+        keys: The keys of the chain.
+        after: The line before the first one. Without it, the MAC of the first line is not verified.
+        expected: Positions that earlier verifications returned.
+    """
+
+    def __init__(
+        self,
+        chain: str,
+        keys: ChainKeys,
+        after: Position | None,
+        expected: Collection[Position] = (),
+    ) -> None:
+        self._chain = chain
+        self._keys = keys
+        self._last = after
+        self._first = 0
+        self._count = 0
+        self._expected = {each.seq: each for each in expected}
+        self._matched = {each for each in expected if each == after}
+        self._break: Finding | None = None
+        self._finding: Finding | None = None
+        self._suspicion: _Suspicion | None = None
+
+    @property
+    def last(self) -> Position | None:
+        """The last line that was verified, or that is before the first one."""
+        return self._last
+
+    @property
+    def is_done(self) -> bool:
+        """Whether further lines don't change the finding."""
+        return self._finding is not None
+
+    def feed(self, raw: bytes) -> None:
+        """Verify the next line, without its line break."""
+        if self._finding is not None:
+            return
+        try:
+            line = parse_line(raw)
+        except ValueError:
+            if self._suspicion is None:
+                seq = self._next_seq
+                self._finding = Finding("changed", seq, f"record {seq} was changed: it is not a record")
+            return
+        if self._suspicion is not None:
+            self._decide(self._suspicion, line)
+        elif self._last is None:
+            self._accept(line)
+        else:
+            self._check(line, self._last)
+
+    def unreadable(self, reason: str) -> None:
+        """Note that the next lines can't be read."""
+        if self._finding is None and self._suspicion is None:
+            seq = self._next_seq
+            self._finding = Finding("unreadable", seq, f"record {seq} can't be read: {reason}")
+
+    def finish(self, head: Head | None, *, has_head: bool = True) -> Verified:
+        """Return the result, after the last line.
+
+        Args:
+            head: The head, or `None` if it is missing or not authentic.
+            has_head: Whether the chain must have a head. Exports don't have one.
+        """
+        if self._finding is None and self._suspicion is not None:
+            self._finding = self._suspicion.finding
+        found = [each for each in (self._break, self._finding) if each is not None]
+        finding = min(found, key=lambda each: each.seq, default=None)
+        if finding is None and has_head:
+            finding = self._check_head(head)
+        last = self._last or START
+        return Verified(self._chain, self._count, self._first, last, finding, frozenset(self._matched))
+
+    @property
+    def _next_seq(self) -> int:
+        return 1 if self._last is None else self._last.seq + 1
+
+    def _check(self, line: Line, last: Position) -> None:
+        seq = last.seq + 1
+        if line.seq > seq:
+            missing = f"{seq}" if line.seq == seq + 1 else f"{seq} to {line.seq - 1}"
+            removed = Finding("removed", seq, f"record {missing} was removed")
+            moved = Finding("reordered", seq, f"record {seq} is after record {line.seq}")
+            self._suspicion = _Suspicion(removed, seq, moved, needs_mac=False)
+        elif line.seq < seq:
+            text = f"a record {line.seq} was inserted after record {last.seq}"
+            self._finding = Finding("inserted", line.seq, text)
+        elif not self._keys.knows(line.key):
+            text = f"record {seq} was sealed with the key {line.key}, which is not configured"
+            self._finding = Finding("unknown key", seq, text)
+        elif not self._keys.verifies(line, last.mac):
+            changed = Finding("changed", seq, f"record {seq} was changed")
+            inserted = Finding("inserted", seq, f"a record {seq} was inserted before the original one")
+            self._suspicion = _Suspicion(changed, seq, inserted, needs_mac=True)
+        else:
+            self._accept(line)
+
+    def _accept(self, line: Line) -> None:
+        self._last = Position(line.seq, line.mac)
+        self._first = self._first or line.seq
+        self._count += 1
+        expected = self._expected.get(line.seq)
+        if expected is not None and expected == self._last:
+            self._matched.add(expected)
+        if self._break is None and _BROKEN.search(line.content):
+            reason = decode(line.content + b"}").rule
+            text = f"record {line.seq} says that the chain before it was not intact: {reason}"
+            self._break = Finding("broken", line.seq, text)
+
+    def _decide(self, suspicion: _Suspicion, line: Line) -> None:
+        """Decide by a later line. The next line decides whether one was inserted."""
+        if line.seq == suspicion.seq and (not suspicion.needs_mac or self._continues(line)):
+            self._finding = suspicion.other
+        elif suspicion.needs_mac:
+            self._finding = suspicion.finding
+
+    def _continues(self, line: Line) -> bool:
+        return (
+            self._last is not None
+            and self._keys.knows(line.key)
+            and self._keys.verifies(line, self._last.mac)
+        )
+
+    def _check_head(self, head: Head | None) -> Finding | None:
+        last = self._last or START
+        if head is None:
+            text = "the end of the chain is missing, or no configured key has sealed it"
+            return Finding("head", last.seq, text)
+        if last.seq < head.last.seq:
+            lost = f"the records from {last.seq + 1} to {head.last.seq} at the end were removed"
+            return Finding("cut off", last.seq + 1, lost)
+        return None
+
+
+def check_expected(results: Collection[Verified], expected: Collection[Position]) -> list[Finding]:
+    """Return a finding for each position of an earlier verification that no chain contains."""
+    matched = {each for result in results for each in result.matched}
+    return [
+        Finding(
+            "unexpected",
+            each.seq,
+            f"no chain contains record {each.seq} with the expected MAC: the log was replaced by an "
+            "older state or another log, or the record was deleted because of its age",
+        )
+        for each in expected
+        if each not in matched
+    ]

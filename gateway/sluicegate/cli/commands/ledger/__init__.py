@@ -1,0 +1,97 @@
+"""`sluicegate ledger`: lists the URLs, credentials and tokens that recipients received."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from sluicegate._util.clock import iso_utc
+from sluicegate.cli.completion import complete_names
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.target import flags, given, items
+from sluicegate.cli.moments import MOMENT
+from sluicegate.cli.output import json_option, print_json
+from sluicegate.cli.tabular import columns
+
+_HEADER = ("VENDED", "RECIPIENT", "ASSET", "NAME", "KIND", "EXPIRES", "ADDRESS", "REQUEST", "SCOPE")
+
+
+def register(cli: click.Group) -> None:
+    """Add the command."""
+    cli.add_command(ledger)
+
+
+@click.command()
+@click.option(
+    "--recipient",
+    metavar="NAME",
+    shell_complete=complete_names("recipient"),
+    help="Only entries of this recipient.",
+)
+@click.option(
+    "--share",
+    metavar="NAME",
+    shell_complete=complete_names("share"),
+    help="Only entries of this share.",
+)
+@click.option(
+    "--table", metavar="NAME", help="Only entries of TABLE, SCHEMA.TABLE or SHARE.SCHEMA.TABLE."
+)
+@click.option(
+    "--kind",
+    type=click.Choice(["credentials", "urls", "hadoop-token", "iceberg-config"]),
+    help="Only entries of this kind.",
+)
+@click.option("--since", type=MOMENT, metavar="TIME", help="Vended at or after this time (24h: ago).")
+@click.option("--until", type=MOMENT, metavar="TIME", help="Vended before this time.")
+@click.option("--active", is_flag=True, help="Only entries that have not expired.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="Maximum number of entries.",
+)
+@json_option
+@click.pass_context
+def ledger(ctx: click.Context, /, active: bool, as_json: bool, **wanted: Any) -> None:
+    """List the URLs, temporary credentials and tokens that recipients received, newest first.
+
+    \b
+    Examples:
+      sluicegate ledger --recipient acme --since 24h
+      sluicegate ledger --table sales.eu.orders --active --json
+    """
+    times = {name: wanted[name] and iso_utc(wanted[name]) for name in ("since", "until")}
+    query = [*given(**{**wanted, **times, "limit": None}), *flags(active=active)]
+    entries = manage(ctx, lambda target: items(target, "/ledger", query, limit=wanted["limit"]))
+    if as_json:
+        print_json(entries)
+        return
+    if not entries:
+        click.echo("no entries found", err=True)
+        return
+    for line in columns(_HEADER, [_row(each) for each in entries]):
+        click.echo(line)
+
+
+def _row(entry: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        entry["given_at"],
+        entry["recipient"],
+        entry["asset"] or "table",
+        ".".join(entry[part] for part in ("share", "schema", "table")),
+        "/".join(entry[part] for part in ("kind", "cloud", "binding") if entry[part]),
+        entry["expires_at"] or "never",
+        entry["address"] or "-",
+        entry["request_id"] or "-",
+        _opened(entry),
+    )
+
+
+def _opened(entry: dict[str, Any]) -> str:
+    files, locations = entry["files"], entry["locations"]
+    if not files:
+        return ", ".join(locations)
+    return f"{files} {'file' if files == 1 else 'files'} of {locations[0]}"

@@ -1,0 +1,1 @@
+"""Export of telemetry by commands that serve, and the listener for Prometheus (docs/adr/0064)."""

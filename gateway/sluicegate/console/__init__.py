@@ -1,0 +1,1 @@
+"""The web console for administrators: server-rendered pages over the services of the Admin API."""

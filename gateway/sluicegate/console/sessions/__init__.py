@@ -1,0 +1,1 @@
+"""Sessions of administrators, their cookies, and the protection of forms."""

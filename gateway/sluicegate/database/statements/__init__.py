@@ -1,0 +1,1 @@
+"""Statements in the dialects of both databases."""

@@ -1,0 +1,63 @@
+"""Records the requests of an application in the audit log, with the operations of its documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp
+
+from sluicegate._util.lazy import Lazy
+from sluicegate.access.recipients.profile import ACTIVATION_PATH
+from sluicegate.audit.actions import Actions, Operations, operations_of
+from sluicegate.audit.middleware import AuditTrail
+from sluicegate.audit.records import AuditLog
+from sluicegate.http.health import HEALTH_PATHS
+from sluicegate.protocols.delta_sharing.paths import PREFIX
+from sluicegate.protocols.openapi.address import DOCUMENT
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from sluicegate.api.errors import SluicegateError
+
+_PUBLIC = frozenset({*HEALTH_PATHS, PREFIX + DOCUMENT, f"{ACTIVATION_PATH}/style.css"})
+
+
+def lazy_operations(admin: Callable[[], Operations] | None) -> Lazy[Operations]:
+    """The operations of all OpenAPI documents.
+
+    Args:
+        admin: Returns those of the Admin API, if it is enabled.
+    """
+
+    def operations() -> Operations:
+        from sluicegate.protocols.openapi.document import document  # imported late: it is large
+
+        more = {} if admin is None else admin()
+        return {**operations_of(document("", PREFIX)["paths"]), **more}
+
+    return Lazy(operations)
+
+
+def recorded(
+    app: ASGIApp,
+    log: AuditLog,
+    routes: Sequence[BaseRoute],
+    operations: Lazy[Operations],
+    refuse: Callable[[str, SluicegateError], Response],
+    unrecorded: frozenset[str] = frozenset(),
+) -> AuditTrail:
+    """The application, which responds to no request before it is recorded.
+
+    Args:
+        app: The application.
+        log: Stores the records.
+        routes: All routes of the application.
+        operations: See `lazy_operations`.
+        refuse: Builds the error response for a path.
+        unrecorded: Paths that are not recorded, in addition to health checks, the OpenAPI document and
+            style sheets: they reveal nothing about what is shared.
+    """
+    return AuditTrail(app, log, Actions(routes, operations), refuse, unrecorded=_PUBLIC | unrecorded)

@@ -1,0 +1,1 @@
+"""Where spans and metrics go: OTLP, and Prometheus. Imports the OpenTelemetry SDK."""

@@ -1,0 +1,93 @@
+"""The providers of OpenTelemetry for this process, which record for one or several exporters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from threading import Thread
+from time import monotonic
+from uuid import uuid4
+
+from opentelemetry import trace
+from opentelemetry.metrics import get_meter_provider, set_meter_provider
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import MetricReader
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+
+from sluicegate.telemetry import metrics, spans
+from sluicegate.telemetry.export.process import observe_process
+
+FLUSH_SECONDS = 5.0
+_INSTANCE = "service.instance.id"
+_SCOPE = "sluicegate"
+
+
+def install(
+    service_name: str,
+    process: int | None,
+    readers: Sequence[MetricReader],
+    span_processor: SpanProcessor | None = None,
+) -> Callable[[], None]:
+    """Start to record, and return a function that flushes and stops it.
+
+    Args:
+        service_name: `service.name` of the resource, unless the environment names another.
+        process: Id of this process, if several have the same environment. It is appended to an instance
+            id that the environment sets.
+        readers: Exporters of metrics.
+        span_processor: Exporter of spans. Without one, no spans are created, and steps are only
+            measured.
+    """
+    resource = _resource(service_name, process)
+    meters = MeterProvider(readers, resource=resource, shutdown_on_exit=False)
+    # An external instrumentation of the process has set its providers already, and keeps them.
+    if not isinstance(get_meter_provider(), MeterProvider):
+        set_meter_provider(meters)
+    meter = meters.get_meter(_SCOPE)
+    metrics.enable(meter)
+    observe_process(meter)
+    flushes: list[Callable[[], None]] = [meters.shutdown]
+    if span_processor is None:
+        spans.enable(None)
+    else:
+        tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
+        tracers.add_span_processor(span_processor)
+        if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+            trace.set_tracer_provider(tracers)
+        spans.enable(tracers.get_tracer(_SCOPE))
+        flushes.append(tracers.shutdown)
+
+    def stop() -> None:
+        spans.disable()
+        metrics.disable()
+        _run_at_most(FLUSH_SECONDS, *flushes)
+
+    return stop
+
+
+def _resource(service_name: str, process: int | None) -> Resource:
+    """Describe this process, with a unique instance id.
+
+    See OpenTelemetry semantic conventions, "Service".
+    """
+    own = {
+        "service.name": service_name,
+        "service.version": version("sluicegate"),
+        _INSTANCE: str(uuid4()),
+    }
+    resource = Resource.create(own).merge(OTELResourceDetector().detect())
+    instance = str(resource.attributes[_INSTANCE])
+    if process is None or instance == own[_INSTANCE]:
+        return resource
+    return resource.merge(Resource({_INSTANCE: f"{instance}-{process}"}))
+
+
+def _run_at_most(seconds: float, *flushes: Callable[[], None]) -> None:
+    """Run functions concurrently, and abandon those that an unreachable collector blocks."""
+    deadline = monotonic() + seconds
+    threads = [Thread(target=flush, daemon=True) for flush in flushes]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, deadline - monotonic()))

@@ -1,0 +1,1 @@
+"""What recipients were offered, summed from the ledger by day, recipient, share or table."""

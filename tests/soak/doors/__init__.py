@@ -1,0 +1,1 @@
+"""What clients do, by the protocol that they use."""

@@ -1,0 +1,260 @@
+"""Runs the clients, the outages, the writers and the reloads, and collects what they find."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from urllib.parse import urlsplit
+
+import httpx
+import psutil
+from soak.doors.all import OPERATIONS
+from soak.liveness import Liveness, watched
+from soak.logs import LogFindings, read_log
+from soak.record import Record, Stopped
+from soak.schedule import Fault, Pace, Schedule
+from soak.site import READERS, TARGETS, Site, running_site
+from soak.visitor import PATIENCE_SECONDS, Operation, Visitor
+from soak.watch import Growth, Watch
+
+from sluicegate.testing.secrets import registered, search
+
+_SHUTDOWN_SECONDS = 40.0
+_BEAT_SECONDS = 0.2
+# What the proxies delay by that much can exceed the timeouts of the gateway.
+_STALL_SECONDS = 1.0
+_MOST_STALLED = 0.05  # of the time
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run does.
+
+    Attributes:
+        seconds: How long clients are at work.
+        clients: How many there are.
+        seed: Determines the outages, and what each client does.
+        think: Average seconds between two operations of a client.
+        database: `postgresql` or `sqlite`.
+        processes: Of the gateway.
+        pace: Of the outages.
+        commit_every: Seconds between two commits to some table.
+        reload_every: Seconds between two reloads of the configuration.
+        recovery: Seconds after an outage in which 503 is right. The gateway reads a store for up to ten
+            seconds before it is an error, and a catalog for four; then it waits before it asks for
+            credentials again.
+        rounds_after: How often each operation must succeed at the end, when no server fails any more.
+    """
+
+    seconds: float
+    clients: int = 64
+    seed: int = 1
+    think: float = 5.0
+    database: str = "postgresql"
+    processes: int = 1
+    pace: Pace = field(default_factory=Pace)
+    commit_every: float = 10.0
+    reload_every: float = 60.0
+    recovery: float = 15.0
+    rounds_after: int = 3
+
+    @property
+    def warm_up(self) -> float:
+        """Seconds after which the memory must stay the same."""
+        return min(max(self.seconds / 4, 180), 600, self.seconds / 2)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run found.
+
+    Attributes:
+        operations: How often each operation was completed.
+        injected: Connections and parts of responses that each fault of a target affected.
+        commits: To all tables.
+        reloads: Of the configuration.
+    """
+
+    plan: Plan
+    record: Record
+    operations: Counter[str]
+    injected: dict[str, Counter[Fault]]
+    watch: Watch
+    growths: Sequence[Growth]
+    liveness: Liveness
+    log: LogFindings
+    commits: int
+    reloads: int
+
+
+async def soak(folder: Path, plan: Plan) -> Result:
+    """Run a soak in an empty folder."""
+    schedule = Schedule.random(plan.seed, TARGETS, plan.seconds, pace=plan.pace, recovery=plan.recovery)
+    runs: list[_Run] = []
+
+    def fault(target: str) -> Fault | None:
+        return schedule.fault(target, runs[0].record.now) if runs else None
+
+    async with running_site(folder, kind=plan.database, processes=plan.processes, fault=fault) as site:
+        run = _Run(plan, site, Record(schedule))
+        runs.append(run)
+        with watched(site.gateway.address, run.record.violation, run.record.late) as liveness:
+            await run.clients()
+            await run.everything_works_again()
+        await asyncio.to_thread(run.stop)
+        injected = {name: proxy.injected for name, proxy in site.proxies.items()}
+    return run.result(injected, liveness)
+
+
+class _Run:
+    def __init__(self, plan: Plan, site: Site, record: Record) -> None:
+        self._plan, self._site, self.record = plan, site, record
+        name = urlsplit(_database_of(site)).path.removeprefix("/")
+        self._watch = Watch(site.gateway.process.pid, name if plan.database == "postgresql" else "")
+        self._operations: Counter[str] = Counter()
+        self._commits = self._reloads = 0
+
+    async def clients(self) -> None:
+        """Let all clients work until the time has passed."""
+        tasks = [
+            asyncio.create_task(self._repeat(self._commit, self._plan.commit_every)),
+            asyncio.create_task(self._repeat(self._reload, self._plan.reload_every)),
+            asyncio.create_task(self._repeat(self._look, 5)),
+            asyncio.create_task(self._notice_stalls()),
+        ]
+        async with asyncio.TaskGroup() as group:
+            for number in range(self._plan.clients):
+                group.create_task(self._client(number))
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def everything_works_again(self) -> None:
+        """No server fails any more: from a while later on, every operation must succeed."""
+        await asyncio.sleep(self.record.schedule.recovery)
+        async with httpx.AsyncClient(timeout=PATIENCE_SECONDS) as http:
+            visitor = self._visitor(http, 0)
+            for operation in OPERATIONS * self._plan.rounds_after:
+                await self._perform(visitor, operation)
+
+    def stop(self) -> None:
+        """Stop the gateway, which must leave nothing."""
+        process = self._site.gateway.process
+        if process.poll() is not None:
+            self.record.violation(f"the gateway has ended by itself with {process.returncode}")
+            return
+        descendants = psutil.Process(process.pid).children(recursive=True)
+        process.terminate()
+        try:
+            code = process.wait(_SHUTDOWN_SECONDS)
+        except subprocess.TimeoutExpired:
+            code = None
+        if code != 0:
+            self.record.violation(f"the gateway ended with {code} after SIGTERM")
+        if left := [each.pid for each in descendants if each.is_running()]:
+            self.record.violation(f"processes are left after SIGTERM: {left}")
+        address = urlsplit(self._site.gateway.address)
+        with socket.socket() as probe:
+            if probe.connect_ex((address.hostname, address.port)) == 0:
+                self.record.violation("the port is still open after SIGTERM")
+
+    def result(self, injected: dict[str, Counter[Fault]], liveness: Liveness) -> Result:
+        """What was found, with what the samples and the log show."""
+        growths = self._watch.growths(self._plan.warm_up)
+        for each in growths:
+            if not each.is_flat:
+                self.record.violation(
+                    f"{each.name}: {each.highest:,.0f} after {each.first:,.0f} ({each.percent:+.1f} %)"
+                )
+        self.record.settle()
+        stalled = sum(end - begin for begin, end in self.record.stalls)
+        if stalled > _MOST_STALLED * self._plan.seconds:
+            self.record.violation(f"the machine was too busy: it did not run for {stalled:.0f} seconds")
+        log = read_log(self._site.gateway.log_file)
+        for line in log.faults:
+            self.record.violation(f"log: {line}")
+        for leak in search([self._site.gateway.folder], registered()).leaks:
+            self.record.violation(f"a secret was written: {leak}")
+        return Result(
+            self._plan,
+            self.record,
+            self._operations,
+            injected,
+            self._watch,
+            growths,
+            liveness,
+            log,
+            self._commits,
+            self._reloads,
+        )
+
+    def _visitor(self, http: httpx.AsyncClient, number: int) -> Visitor:
+        recipient = READERS[number % len(READERS)]
+        token = self._site.profiles[recipient]["bearerToken"]
+        random = Random(f"{self._plan.seed} {number}")
+        return Visitor(self._site, self.record, http, recipient, token, random)
+
+    async def _client(self, number: int) -> None:
+        async with httpx.AsyncClient(timeout=PATIENCE_SECONDS) as http:
+            visitor = self._visitor(http, number)
+            weights = [each.weight for each in OPERATIONS]
+            think = self._plan.think
+            await asyncio.sleep(visitor.random.uniform(0, 2 * think))
+            while self.record.now < self._plan.seconds:
+                (operation,) = visitor.random.choices(OPERATIONS, weights)
+                await self._perform(visitor, operation)
+                await asyncio.sleep(visitor.random.uniform(0, 2 * think))
+
+    async def _perform(self, visitor: Visitor, operation: Operation) -> None:
+        try:
+            await operation.run(visitor)
+        except Stopped:
+            return
+        except Exception as error:
+            # The operation could not understand an answer, or is wrong itself.
+            self.record.violation(f"{operation.name}: {type(error).__name__}: {error}")
+            return
+        self._operations[operation.name] += 1
+
+    async def _repeat(self, step: Callable[[], Awaitable[None]], pause: float) -> None:
+        while self.record.now < self._plan.seconds:
+            try:
+                await step()
+            except Exception as error:
+                self.record.violation(f"{step.__name__}: {type(error).__name__}: {error}")
+            await asyncio.sleep(pause)
+
+    async def _notice_stalls(self) -> None:
+        while self.record.now < self._plan.seconds:
+            before = self.record.now
+            await asyncio.sleep(_BEAT_SECONDS)
+            if self.record.now - before > _BEAT_SECONDS + _STALL_SECONDS:
+                self.record.stalls.append((before, self.record.now))
+
+    async def _commit(self) -> None:
+        table = self._site.tables[self._commits % len(self._site.tables)]
+        await asyncio.to_thread(table.commit, self.record.now)
+        self._commits += 1
+
+    async def _reload(self) -> None:
+        self._site.gateway.process.send_signal(signal.SIGHUP)
+        self._reloads += 1
+
+    async def _look(self) -> None:
+        await asyncio.to_thread(self._watch.look, self.record.now)
+
+
+def _database_of(site: Site) -> str:
+    settings = json.loads((site.gateway.folder / "gateway.yaml").read_text())
+    return str(settings["database"])
