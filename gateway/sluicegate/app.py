@@ -164,10 +164,21 @@ class Gateway:
             stack.push_async_callback(registry.drain)
             background = BackgroundJobs()
             stack.push_async_callback(background.aclose)
-            admin = _admin_api(settings, keys, store, instances)
-            if admin is not None:
+            admin = None
+            if settings.admin is not None:
+                from sluicegate.admin.of_gateway import admin_api
+
+                admin = admin_api(
+                    settings,
+                    settings.admin,
+                    keys,
+                    store,
+                    instances,
+                    configured,
+                    lambda: gateway.explanations(),  # which is made below
+                )
                 stack.push_async_callback(admin.aclose)
-            yield cls(
+            gateway = cls(
                 settings=settings,
                 registry=registry,
                 instances=instances,
@@ -204,6 +215,7 @@ class Gateway:
                 admin=admin,
                 audit=None if settings.audit.mode == "off" else audit,
             )
+            yield gateway
 
     async def warm_up(self, *, is_first: bool = True) -> None:
         """Load what the first query needs. Then, the gateway is ready.
@@ -312,16 +324,6 @@ class Gateway:
             *_console_routes(self, self.admin),
             *self.registry.routes(self.services.__getitem__),
         ]
-
-
-def _admin_api(
-    settings: Settings, keys: KeyRing, store: Store, instances: Instances
-) -> AdminApi | None:
-    if settings.admin is None:
-        return None
-    from sluicegate.admin.assembly import AdminApi
-
-    return AdminApi(settings, settings.admin, keys, store, lambda: instances.catalogs)
 
 
 def _console_routes(gateway: Gateway, admin: AdminApi | None) -> list[BaseRoute]:

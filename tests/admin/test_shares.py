@@ -140,7 +140,9 @@ async def test_a_shares_file_is_applied_completely_or_not_at_all(site: Site) -> 
     wanted = {"shares": {"new": {}}, "recipients": {"acme": {"shares": ["new"]}}}
     shown = (await site.ask("POST", "/apply?dry_run=true", wanted)).json
     assert (shown["applied"], shown["text"][0]) == (False, "+ share new")
-    assert {"action": "remove", "kind": "grant", "names": ["acme", "sales"]} in shown["changes"]
+    assert {"action": "remove", "kind": "grant", "name": ["acme", "sales"], "fields": {}} in shown[
+        "changes"
+    ]
     assert (await site.ask("GET", "/shares/new")).status == 404
     assert (
         await site.ask("POST", "/apply", {**wanted, "recipients": {"x": {"shares": ["y"]}}})

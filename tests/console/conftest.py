@@ -155,7 +155,9 @@ class Site:
 
     async def apply(self, content: Mapping[str, Any]) -> None:
         """Apply a shares file."""
-        await self.admin.editor.apply(await self.owner(), content, prune=False, dry_run=False)
+        editor = self.admin.editor
+        file = editor.check_file(content)
+        await editor.apply(await self.owner(), file, prune=False, dry_run=False)
 
 
 def settings(database_url: str, **changed: Any) -> Settings:

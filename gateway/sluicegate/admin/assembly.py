@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from starlette.requests import Request
@@ -13,26 +13,29 @@ from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.call import answered
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import PREFIX, AdminRoute, starlette_routes
+from sluicegate.admin.gateway import AdminServices
 from sluicegate.admin.recipient_access import RecipientAccess
+from sluicegate.admin.resources.access import AccessResource
 from sluicegate.admin.resources.admins import AdminsResource
 from sluicegate.admin.resources.applying import ApplyResource
 from sluicegate.admin.resources.audit import AuditResource
 from sluicegate.admin.resources.catalogs import CatalogsResource
 from sluicegate.admin.resources.credentials import CredentialsResource
+from sluicegate.admin.resources.explain import ExplainResource
 from sluicegate.admin.resources.ledger import LedgerResource
+from sluicegate.admin.resources.limits import LimitsResource
 from sluicegate.admin.resources.recipients import RecipientsResource
 from sluicegate.admin.resources.shares import SharesResource
+from sluicegate.admin.resources.stored import StoredResource
 from sluicegate.admin.resources.tasks import TasksResource
 from sluicegate.admin.resources.usage import UsageResource
 from sluicegate.admin.services.browsing import CatalogBrowser
 from sluicegate.admin.services.tasks import Tasks
 from sluicegate.admin.services.usage import UsageReports
 from sluicegate.admin.tokens import AdminTokens
-from sluicegate.api import Catalog
 from sluicegate.audit.actions import Operations, operation_key
 from sluicegate.config import Settings
 from sluicegate.config.admin.settings import AdminSettings
-from sluicegate.database import Store
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
 
@@ -47,8 +50,7 @@ class AdminApi:
         settings: The settings of the gateway.
         section: Its section `admin`.
         keys: Its signing keys.
-        store: The open database.
-        catalogs: Returns the configured catalogs, by name.
+        services: What the API uses of the gateway.
     """
 
     def __init__(
@@ -56,14 +58,12 @@ class AdminApi:
         settings: Settings,
         section: AdminSettings,
         keys: KeyRing,
-        store: Store,
-        catalogs: Callable[[], Mapping[str, Catalog]],
+        services: AdminServices,
     ) -> None:
         self._settings = settings
         self._section = section
         self._keys = keys
-        self._store = store
-        self._catalogs = catalogs
+        self._services = services
 
     public_paths = frozenset({_DOCUMENT})
     """Paths that need no token."""
@@ -71,17 +71,22 @@ class AdminApi:
     @cached_property
     def operations(self) -> Sequence[AdminRoute]:
         """All routes except that of the OpenAPI document, which needs no token."""
+        services, settings, store = self._services, self._settings, self._services.store
         pages, editor = self.pages, self.editor
         return [
-            *ApplyResource(editor).routes(),
+            *ApplyResource(editor, services).routes(),
             *SharesResource(editor, pages).routes(),
+            *StoredResource(editor).routes(),
             *RecipientsResource(editor, pages).routes(),
-            *CredentialsResource(self.recipient_access, self._settings.public_url).routes(),
+            *AccessResource(self.recipient_access, services, settings, pages).routes(),
+            *CredentialsResource(self.recipient_access, settings.public_url).routes(),
+            *ExplainResource(editor, services).routes(),
             *CatalogsResource(self.browser, pages).routes(),
-            *LedgerResource(self._store, pages).routes(),
+            *LedgerResource(store, pages).routes(),
             *UsageResource(self.usage).routes(),
-            *AuditResource(self._settings, self._keys, self._store, pages).routes(),
-            *TasksResource(self.tasks, pages).routes(),
+            *LimitsResource(editor, store, settings, pages).routes(),
+            *AuditResource(settings, self._keys, store, pages).routes(),
+            *TasksResource(self.tasks, services, pages).routes(),
             *AdminsResource(self.tokens).routes(),
         ]
 
@@ -108,17 +113,17 @@ class AdminApi:
     @cached_property
     def tokens(self) -> AdminTokens:
         """The administrators with tokens."""
-        return AdminTokens(self._store, token_lifetime=self._section.token_lifetime)
+        return AdminTokens(self._services.store, token_lifetime=self._section.token_lifetime)
 
     @cached_property
     def editor(self) -> Editor:
         """Reads and changes shares, recipients and grants."""
-        return Editor(self._store, self._settings.catalogs)
+        return Editor(self._services.store, self._settings.catalogs)
 
     @cached_property
     def recipient_access(self) -> RecipientAccess:
         """Reads and changes the credentials of recipients."""
-        return RecipientAccess(self.editor, self._store, self._settings.recipients)
+        return RecipientAccess(self.editor, self._services.store, self._settings.recipients)
 
     @cached_property
     def pages(self) -> TokenSigner:
@@ -129,17 +134,17 @@ class AdminApi:
     def browser(self) -> CatalogBrowser:
         """Browses the catalogs."""
         types = {name: section.type for name, section in self._settings.catalogs.items()}
-        return CatalogBrowser(self._catalogs, types)
+        return CatalogBrowser(self._services.catalogs, types)
 
     @cached_property
     def usage(self) -> UsageReports:
         """Reads usage."""
-        return UsageReports(self._store)
+        return UsageReports(self._services.store)
 
     @cached_property
     def tasks(self) -> Tasks:
         """Finds tasks, and provides their queue."""
-        return Tasks(self._store, self._settings)
+        return Tasks(self._services.store, self._settings)
 
     async def _openapi(self, request: Request) -> Response:
         from sluicegate.admin.openapi import document

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from sluicegate.http.bodies import read_body
 from sluicegate.http.concurrency_limit import slots_of
 from sluicegate.http.responses import JSON, NOT_STORED
 from sluicegate.protocols.common.pagination import PageRequest
+from sluicegate.protocols.common.parameters import boolean
 from sluicegate.telemetry import name_recipient
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -31,6 +32,10 @@ _Model = TypeVar("_Model", bound=BaseModel)
 _LONG = 65_536
 READ_ONLY = ("name",)
 """Keys of resources that are not in the shares file."""
+
+
+KEEP = (("keep_content", "Keep schemas, tables, assets or grants that the body leaves out."),)
+"""The parameter of `PUT` for clients that manage these as separate resources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,11 @@ class AdminCall:
         document = JsonDocument(await self.json(model))
         with refused_input():
             return validate(model, document)
+
+
+def kept_content(call: AdminCall, keys: Collection[str]) -> Collection[str]:
+    """The keys that a `PUT` keeps: `keys` or none."""
+    return keys if boolean("keep_content", call.query("keep_content").get("keep_content")) else ()
 
 
 def name_in_path(request: Request, parameter: str) -> str:

@@ -23,7 +23,7 @@ from sluicegate.admin.identity import Admin
 from sluicegate.admin.places import Content, SharedResource
 from sluicegate.api.errors import InvalidRequest, NotFound
 from sluicegate.audit.trail import note_changes
-from sluicegate.config.yaml import JsonDocument
+from sluicegate.config.yaml import JsonDocument, nearest
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
 
@@ -82,18 +82,19 @@ class Editor:
         async with self._store.read() as connection:
             return StoredShares(await stored_entries(connection))
 
-    async def read(self, admin: Admin, place: SharedResource, missing: str) -> Content:
+    async def read(self, admin: Admin, place: SharedResource) -> Content:
         """Read a resource.
 
         Raises:
             PermissionDenied: The administrator does not manage it.
-            NotFound: It does not exist; `missing` is the message.
+            NotFound: It does not exist. The message suggests a name to administrators of all shares.
         """
         stored = await self.stored()
         place.check_admin(admin, stored)
         content = place.read(stored)
         if content is None:
-            raise NotFound(missing)
+            known = place.siblings(stored) if admin.shares is None else ()
+            raise NotFound(f"{place.missing}{nearest(place.names[-1], known)}")
         return content
 
     async def change(
@@ -145,20 +146,43 @@ class Editor:
             changed = place.read(StoredShares(await stored_entries(connection)))
             return Edited(before is None, changed, difference)
 
-    async def apply(self, admin: Admin, data: Any, *, prune: bool, dry_run: bool) -> Difference:
+    def check_file(self, data: Any) -> SharesFile:
+        """Check a shares file.
+
+        Raises:
+            InvalidRequest: It is invalid. The message has one line for each problem.
+        """
+        with refused_input():
+            return check_shares_file(JsonDocument(data), self._catalogs)
+
+    async def apply(
+        self,
+        admin: Admin,
+        file: SharesFile,
+        *,
+        prune: bool,
+        dry_run: bool,
+        confirm: Callable[[Difference], None] = lambda _: None,
+    ) -> Difference:
         """Apply a shares file completely, or not at all.
+
+        Args:
+            admin: The administrator.
+            file: The shares file.
+            prune: Remove the shares and recipients that the file does not contain.
+            dry_run: Return the difference without applying it.
+            confirm: Checks the difference in the transaction that makes the changes.
 
         Raises:
             PermissionDenied: The administrator does not manage all that would change.
             InvalidRequest: The shares file is invalid.
         """
-        with refused_input():
-            file = check_shares_file(JsonDocument(data), self._catalogs)
         if dry_run:
             async with self._store.read() as connection:
                 return (await self._compare(connection, admin, file, prune=prune))[1]
         async with self._store.write() as connection:
             entries, difference = await self._compare(connection, admin, file, prune=prune)
+            confirm(difference)
             if difference.changes:
                 await write_changes(connection, entries, difference, self._now())
             else:

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from sluicegate import __version__
 from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.call import AdminCall, count_request
 from sluicegate.admin.identity import Admin, Role
@@ -21,6 +22,8 @@ from sluicegate.http.responses import NOT_STORED, as_sluicegate_error, error_res
 log = logging.getLogger(__name__)
 
 PREFIX = "/admin/v1"
+VERSION_HEADER = "Sluicegate-Version"
+"""Contains the version of the gateway in each response, also in errors."""
 Handler = Callable[[AdminCall], Awaitable[Response]]
 
 
@@ -83,6 +86,7 @@ class AdminEndpoint:
                 log.info("%s '%s': %s %s", admin.role, admin.name, request.method, request.url.path)
         except Exception as error:
             response = error_response(as_sluicegate_error(error))
+        response.headers[VERSION_HEADER] = __version__
         await response(scope, receive, send)
 
     async def _admit(self, request: Request) -> Admin:

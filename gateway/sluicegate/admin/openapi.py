@@ -13,7 +13,7 @@ from pydantic.json_schema import models_json_schema
 from sluicegate import __version__
 from sluicegate.access.shares_file.models import RecipientEntry, SchemaEntry, ShareEntry, TableEntry
 from sluicegate.admin.endpoint import PREFIX, AdminRoute
-from sluicegate.admin.schemas import schemas
+from sluicegate.admin.schemas.resources import schemas
 from sluicegate.protocols.openapi.parameters import in_header, in_path, in_query, paged
 from sluicegate.protocols.openapi.responses import error_schema
 from sluicegate.protocols.openapi.schemas import Schema, record, schema_ref, text

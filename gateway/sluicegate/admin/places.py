@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -20,6 +21,17 @@ _LEVELS = ("share", "schema", "table")
 
 class SharedResource(Protocol):
     """A resource, which might not exist yet. Names are case-insensitive."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its names from the outermost."""
+
+    @property
+    def missing(self) -> str:
+        """The message if it does not exist."""
+
+    def siblings(self, stored: StoredShares) -> list[str]:
+        """The names of the resources of its kind at the same place."""
 
     def check_admin(self, admin: Admin, stored: StoredShares) -> None:
         """Check that an administrator manages it.
@@ -51,6 +63,15 @@ class SharePlace:
     """
 
     names: tuple[str, ...]
+
+    @property
+    def missing(self) -> str:
+        """The message if it does not exist."""
+        return f"there is no {_LEVELS[len(self.names) - 1]} '{'.'.join(self.names)}'"
+
+    def siblings(self, stored: StoredShares) -> list[str]:
+        """The names of all shares; none for a schema or table."""
+        return [share.names[0] for share in stored.shares] if len(self.names) == 1 else []
 
     def check_admin(self, admin: Admin, stored: StoredShares) -> None:
         """Check that an administrator manages the share."""
@@ -115,6 +136,20 @@ class RecipientPlace:
 
     recipient: str
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name."""
+        return (self.recipient,)
+
+    @property
+    def missing(self) -> str:
+        """The message if it does not exist."""
+        return f"there is no recipient '{self.recipient}'"
+
+    def siblings(self, stored: StoredShares) -> list[str]:
+        """The names of all recipients."""
+        return [recipient.names[0] for recipient in stored.within("recipient")]
+
     def check_admin(self, admin: Admin, stored: StoredShares) -> None:
         """Check that an administrator manages the recipient, unless it does not exist yet."""
         found = self.read(stored)
@@ -165,6 +200,18 @@ def without_name(content: Content, name: str) -> Content:
     ):
         raise InvalidRequest(f"name must be '{name}', as in the path; resources cannot be renamed")
     return {key: value for key, value in content.items() if key not in READ_ONLY}
+
+
+def with_kept(content: Content, before: Content | None, kept: Collection[str]) -> Content:
+    """New content, with some keys of the content before, unless the new content has them.
+
+    Args:
+        content: The new content.
+        before: The content before, or `None` if there was none.
+        kept: The keys.
+    """
+    found = {key: value for key, value in (before or {}).items() if key in kept}
+    return found | content
 
 
 def _share(stored: StoredShares, name: str) -> Content | None:

@@ -16,7 +16,7 @@ from sluicegate.access.recipients.service import Recipients, RecipientSummary
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.places import RecipientPlace
-from sluicegate.audit.trail import note_changes, note_issued
+from sluicegate.audit.trail import note_changes, note_issued, note_resource
 from sluicegate.config.model import TokenLifetime
 from sluicegate.config.settings import RecipientSettings
 from sluicegate.database import Store
@@ -39,6 +39,13 @@ class NewCredential(BaseModel):
     token_lifetime: TokenLifetime | None = Field(
         default=None, description="How long the credential is valid, such as 90d; at most 365 days."
     )
+
+
+class NewRecipient(NewCredential):
+    """A recipient to create, with its first credential."""
+
+    name: str = Field(description="A name that follows the rules of share names.")
+    comment: str | None = Field(default=None, description="For people.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +83,27 @@ class RecipientAccess:
 
     async def state(self, admin: Admin, recipient: str) -> RecipientState:
         """A recipient with its credentials, without secrets."""
-        name = await self._checked(admin, recipient)
+        name = await self.managed(admin, recipient)
         async with self._store.read() as connection:
             details = await recipient_details(connection, name, epoch_ms())
         return RecipientState(details, await self._links.latest(name))
+
+    async def create(self, wanted: NewRecipient) -> NewLink | IssuedCredential:
+        """Create a recipient without grants, with a credential or a link with which it gets one.
+
+        Raises:
+            InvalidRequest: The name or the lifetime is not valid, or the recipient exists.
+        """
+        service = self._links if wanted.deliver == "activation" else self._recipients
+        made = await service.create(
+            wanted.name,
+            kind=wanted.kind,
+            comment=wanted.comment,
+            token_lifetime=wanted.token_lifetime,
+        )
+        note_resource(made.recipient)
+        note_changes([f"+ recipient {made.recipient}", _note_issued(made)])
+        return made
 
     async def issue(
         self, admin: Admin, recipient: str, wanted: NewCredential
@@ -89,44 +113,48 @@ class RecipientAccess:
         Raises:
             InvalidRequest: The lifetime is out of range.
         """
-        name = await self._checked(admin, recipient)
+        name = await self.managed(admin, recipient)
         service = self._links if wanted.deliver == "activation" else self._recipients
         made = await service.rotate(
             name, kind=wanted.kind, grace=wanted.grace, token_lifetime=wanted.token_lifetime
         )
-        issued = "activation link" if isinstance(made, NewLink) else "profile"
-        note_issued(issued, expires_at=made.expires_at)
-        ends = f"~ older credentials of recipient {name} end"
-        note_changes([f"+ {issued} of recipient {name}", ends])
+        issued = _note_issued(made)
+        note_changes([issued, f"~ older credentials of recipient {name} end"])
         return made
 
     async def withdraw_link(self, admin: Admin, recipient: str) -> None:
         """Withdraw the unused activation links of a recipient."""
-        name = await self._checked(admin, recipient)
+        name = await self.managed(admin, recipient)
         await self._links.withdraw(name)
         note_changes([f"- unused activation links of recipient {name}"])
 
     async def revoke_credential(self, admin: Admin, recipient: str, credential: str) -> None:
         """Revoke one token or OAuth client; `NotFound` if it is none of the valid ones."""
-        name = await self._checked(admin, recipient)
+        name = await self.managed(admin, recipient)
         await self._recipients.revoke_credential(name, credential)
         note_changes([f"- credential {credential} of recipient {name}"])
 
     async def revoke(self, admin: Admin, recipient: str) -> int:
         """Revoke all access, and return the number of credentials that were valid."""
-        name = await self._checked(admin, recipient)
+        name = await self.managed(admin, recipient)
         ended = await self._recipients.revoke(name)
         note_changes([f"~ recipient {name}: revoked; {ended} credentials ended"])
         return ended
 
     async def restore(self, admin: Admin, recipient: str) -> None:
         """Restore the access of a revoked recipient with tokens of other issuers."""
-        name = await self._checked(admin, recipient)
+        name = await self.managed(admin, recipient)
         await self._recipients.restore(name)
         note_changes([f"~ recipient {name}: restored"])
 
-    async def _checked(self, admin: Admin, recipient: str) -> str:
+    async def managed(self, admin: Admin, recipient: str) -> str:
         """The name of the recipient, which the administrator manages."""
-        missing = f"there is no recipient '{recipient}'"
-        found = await self._editor.read(admin, RecipientPlace(recipient), missing)
+        found = await self._editor.read(admin, RecipientPlace(recipient))
         return str(found["name"])
+
+
+def _note_issued(made: NewLink | IssuedCredential) -> str:
+    """Contribute what was issued, and return the line of this change."""
+    issued = "activation link" if isinstance(made, NewLink) else "profile"
+    note_issued(issued, expires_at=made.expires_at)
+    return f"+ {issued} of recipient {made.recipient}"

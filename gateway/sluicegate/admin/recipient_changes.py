@@ -46,12 +46,7 @@ async def delete_recipient(
     await editor.change(admin, place, conditions, delete)
 
 
-def missing_recipient(place: RecipientPlace) -> str:
-    """The message if a recipient does not exist."""
-    return f"there is no recipient '{place.recipient}'"
-
-
 def _existing(content: Content | None, place: RecipientPlace) -> Content:
     if content is None:
-        raise NotFound(missing_recipient(place))
+        raise NotFound(place.missing)
     return content

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from sluicegate._util.printable import printable
@@ -11,11 +11,11 @@ from sluicegate.audit.records import AuditRecord, Outcome
 from sluicegate.http.concurrency_limit import CONCURRENCY
 
 if TYPE_CHECKING:
-    from sluicegate.audit.actions import Actions
     from sluicegate.audit.trail import Trail
     from sluicegate.telemetry.context import RequestInfo
 
 _AUTHENTICATED = "authentication"
+_NOT_AUTHENTICATED = frozenset(("anonymous", "command"))
 # Parameters of paths that contain signatures, tokens or the path of a file.
 _UNNAMED = frozenset({"link", "query_id", "plan_id", "path"})
 _LONGEST = 500  # characters; clients choose the names in paths
@@ -23,8 +23,8 @@ _NOTHING: Mapping[str, object] = {}
 
 
 def described(
-    actions: Actions,
-    scope: MutableMapping[str, Any],
+    action: str,
+    scope: Mapping[str, Any],
     trail: Trail,
     request: RequestInfo | None,
     status: int | None,
@@ -33,14 +33,13 @@ def described(
     """The record of a request.
 
     Args:
-        actions: Names its operation.
+        action: Its operation.
         scope: Its ASGI scope.
         trail: What its steps contributed.
         request: Its id, and the error that is its response.
         status: Status of its response; `None` before it changes anything.
         now: Epoch milliseconds.
     """
-    action = actions.of(scope)
     client = scope.get("client")
     allowed = status is None or status < 400
     error = None if allowed or request is None else request.error
@@ -73,7 +72,7 @@ def _outcome(status: int | None, rule: str | None) -> Outcome:
 
 def _sender_rule(trail: Trail) -> str | None:
     """What allows a request that needs no grant, such as a listing of shares."""
-    return _AUTHENTICATED if trail.actor_kind != "anonymous" else trail.method
+    return trail.method if trail.actor_kind in _NOT_AUTHENTICATED else _AUTHENTICATED
 
 
 def _resource(trail: Trail, names: Mapping[str, Any]) -> str | None:

@@ -134,7 +134,8 @@ class _HeldResponse(Trail):
         try:
             if not audit.actions.loaded:
                 await audit.actions.load()
-            record = described(audit.actions, self._scope, self, request, status, audit.clock())
+            action = audit.actions.of(self._scope)
+            record = described(action, self._scope, self, request, status, audit.clock())
             await audit.log.write(record)
         except Unavailable:
             raise

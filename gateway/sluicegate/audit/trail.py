@@ -7,7 +7,8 @@ of its error instead (`SluicegateError.decided_by`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 from sluicegate.api.models import SharedTable
@@ -57,6 +58,16 @@ _current: ContextVar[Trail | None] = ContextVar("sluicegate_audit_trail", defaul
 def enter_trail(trail: Trail) -> None:
     """Set the trail of this task and of all tasks that it starts."""
     _current.set(trail)
+
+
+@contextmanager
+def in_trail(trail: Trail) -> Iterator[None]:
+    """Set the trail for a block, which is not a request of a server."""
+    token = _current.set(trail)
+    try:
+        yield
+    finally:
+        _current.reset(token)
 
 
 def is_recorded() -> bool:

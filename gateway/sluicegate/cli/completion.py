@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from sluicegate.cli.context import load_settings, run_async
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.server import is_remote
+from sluicegate.cli.management.target import Target, items
 
 if TYPE_CHECKING:
     from sluicegate.config import Settings
@@ -26,24 +29,39 @@ _PLAIN = re.compile(r"[\w.@%+=:,-]+")
 
 def complete_names(kind: Literal["share", "recipient"]) -> Completer:
     """Completes with names in the configured database, which is neither created nor upgraded."""
-    return _completer(lambda settings: _stored_names(settings, kind))
+    return _completer(lambda settings: _stored_names(settings, kind), f"/{kind}s")
 
 
 def complete_catalogs() -> Completer:
     """Completes with names of configured catalogs."""
-    return _completer(lambda settings: list(settings.catalogs))
+    return _completer(lambda settings: list(settings.catalogs), "/catalogs")
 
 
-def _completer(names: Callable[[Settings], Sequence[str]]) -> Completer:
+def _completer(names: Callable[[Settings], Sequence[str]], path: str) -> Completer:
+    """Completes with names.
+
+    Args:
+        names: Returns the names of a configuration.
+        path: The listing of the Admin API that contains them.
+    """
+
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
         try:
-            found = names(load_settings(ctx, warn=False))
+            if is_remote(ctx):
+                found: Sequence[str] = manage(ctx, lambda target: _listed_names(target, path))
+            else:
+                found = names(load_settings(ctx, warn=False))
         except Exception:
             return []  # a message would appear in the middle of the line that the user types
         prefix = incomplete.casefold()
         return [name for name in found if name.casefold().startswith(prefix) and _PLAIN.fullmatch(name)]
 
     return complete
+
+
+async def _listed_names(target: Target, path: str) -> Sequence[str]:
+    async with asyncio.timeout(_TIMEOUT):
+        return [each["name"] for each in await items(target, path, limit=_MAX_NAMES)]
 
 
 def _stored_names(settings: Settings, kind: Literal["share", "recipient"]) -> Sequence[str]:

@@ -56,6 +56,11 @@ def given_config_path(ctx: click.Context) -> Path | None:
     return given or (Path(named) if named else None)
 
 
+def explicit_config(ctx: click.Context) -> bool:
+    """Whether the command line names the configuration file."""
+    return ctx.meta.get(_META_KEY) is not None
+
+
 def config_path(ctx: click.Context) -> Path:
     """The configuration file from the command line, the environment, or else the default."""
     return given_config_path(ctx) or Path(DEFAULT_CONFIG)

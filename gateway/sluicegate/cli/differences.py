@@ -3,45 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import click
 
-if TYPE_CHECKING:
-    from sluicegate.access.shares_file.diff import Difference
+from sluicegate._util.printable import printable
 
 _COLOURS: Mapping[str, str] = {"+": "green", "-": "red", "~": "yellow"}
 
 
-def print_difference(difference: Difference) -> None:
+@dataclass(frozen=True, slots=True)
+class ShownDifference:
+    """The changes that a shares file makes.
+
+    Attributes:
+        lines: The difference for people, one or more lines for each change.
+        changes: The changes as values for JSON.
+        untouched: Shares and recipients that the file does not contain.
+        removals: Number of entries that are removed.
+        warnings: Problems with sources.
+        tag: Identifies the changes.
+    """
+
+    lines: Sequence[str]
+    changes: Sequence[Any]
+    untouched: Sequence[Any]
+    removals: int
+    warnings: Sequence[str]
+    tag: str
+
+
+def print_difference(difference: ShownDifference) -> None:
     """Print a difference, with colours if standard output is a terminal."""
-    from sluicegate.access.shares_file.diff import render
-
-    for line in render(difference):
-        click.secho(line, fg=_COLOURS.get(line[0]))
+    for line in difference.lines:
+        click.secho(printable(line), fg=_COLOURS.get(line[:1]))
 
 
-def print_result(difference: Difference, *, applied: bool) -> None:
+def print_result(difference: ShownDifference, *, applied: bool) -> None:
     """Print the number of changes, if there are any."""
     if difference.changes:
         click.echo(f"{_count(len(difference.changes), 'change')} {'made' if applied else 'to make'}")
 
 
 def difference_as_json(
-    difference: Difference, *, applied: bool, warnings: Sequence[str]
+    difference: ShownDifference, *, applied: bool, warnings: Sequence[str]
 ) -> dict[str, Any]:
     """The output of `sluicegate apply --json`."""
-    from sluicegate.access.shares_file.diff import describe
-
     return {
         "applied": applied,
-        "changes": list(describe(difference)),
-        "untouched": [{"kind": each.kind, "name": list(each.names)} for each in difference.untouched],
+        "changes": list(difference.changes),
+        "untouched": list(difference.untouched),
         "warnings": list(warnings),
     }
 
 
-def describe_counts(difference: Difference) -> str:
+def describe_counts(difference: ShownDifference) -> str:
     """Such as `3 changes with 1 removal`."""
     removals = _count(difference.removals, "removal")
     return f"{_count(len(difference.changes), 'change')} with {removals}"

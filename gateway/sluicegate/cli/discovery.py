@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 import click
 
-from sluicegate.api.errors import SluicegateError
-from sluicegate.cli.context import config_option, config_path, load_settings
+from sluicegate.api.errors import ConfigurationError, SluicegateError
+from sluicegate.cli.context import config_option, config_path, is_debugging, load_settings
+from sluicegate.cli.management.server import (
+    UNEXPECTED_FORM,
+    is_remote,
+    refuse_server,
+    refused_options,
+    server_options,
+)
 from sluicegate.cli.terminal import report
 
 MODULES = (
@@ -33,6 +41,14 @@ MODULES = (
     "tasks",
     "usage",
 )
+
+MANAGING = frozenset(
+    ("access", "admin", "apply", "ledger", "limits", "recipient", "share", "tables", "tasks", "usage")
+)
+"""Commands that can also manage a gateway over its Admin API, with `--server`."""
+
+# These use the configured database, although the user may expect the gateway of $SLUICEGATE_SERVER.
+_CHANGING = frozenset(("audit", "import"))
 
 # Commands whose name isn't that of their module in `commands`.
 _PACKAGES = {
@@ -68,6 +84,24 @@ class CommandGroup(click.Group):
                 self._import_all()  # click suggests the most similar of them
         return super().get_command(ctx, cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command of these arguments, which must be one that accepts `--server` if it is given."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None and name not in MANAGING and not ctx.resilient_parsing:
+            refuse_server(ctx, name, also_variable=name in _CHANGING)
+        return name, command, rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command. If it cannot read what a gateway returned, the error says so."""
+        try:
+            return super().invoke(ctx)
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            if is_debugging() or not is_remote(ctx):
+                raise
+            raise ConfigurationError(UNEXPECTED_FORM) from error
+
     def _import_all(self) -> None:
         for name in MODULES:
             self._import(name)
@@ -76,7 +110,7 @@ class CommandGroup(click.Group):
         if name not in self.commands:
             own = f"sluicegate.cli.commands.{name.replace('-', '_')}"
             import_module(_PACKAGES.get(name, own)).register(self)
-            _take_config(self.commands[name])
+            _take_options(self.commands[name], manages=name in MANAGING)
 
     def _add_plugin_commands(self, ctx: click.Context) -> None:
         if not config_path(ctx).exists():
@@ -93,10 +127,11 @@ class CommandGroup(click.Group):
         self.commands.update(own)
 
 
-def _take_config(command: click.Command) -> None:
-    """Add `--config` to a command and its subcommands."""
-    if not any(parameter.name == "config" for parameter in command.params):
-        command.params.append(config_option())
+def _take_options(command: click.Command, *, manages: bool) -> None:
+    """Add the options of all commands to a command and its subcommands."""
+    known = {parameter.name for parameter in command.params}
+    added = [config_option(), *(server_options() if manages else refused_options())]
+    command.params += [option for option in added if option.name not in known]
     if isinstance(command, click.Group):
         for below in command.commands.values():
-            _take_config(below)
+            _take_options(below, manages=manages)

@@ -13,6 +13,7 @@ from sluicegate import __version__
 from sluicegate.api.errors import SluicegateError
 from sluicegate.cli.context import COMPLETION_VARIABLE, config_option, is_debugging, unexpected
 from sluicegate.cli.discovery import CommandGroup
+from sluicegate.cli.management.server import server_options
 from sluicegate.cli.terminal import color_choice, report
 
 FAILED = 1
@@ -31,7 +32,7 @@ def build_cli() -> click.Group:
     """Build the command. Subcommands are imported when they are used."""
     group = CommandGroup(
         name="sluicegate",
-        params=[config_option()],
+        params=[config_option(), *server_options()],
         help=_HELP,
         context_settings={"help_option_names": ["-h", "--help"], "color": color_choice()},
     )

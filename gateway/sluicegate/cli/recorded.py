@@ -83,7 +83,7 @@ def _record(change: CommandChange, outcome: Outcome, rule: str | None = None) ->
         at=epoch_ms(),
         request_id=None,
         actor_kind="command",
-        actor=_user(),
+        actor=system_user(),
         actor_id=None,
         method=None,
         address=None,
@@ -96,7 +96,7 @@ def _record(change: CommandChange, outcome: Outcome, rule: str | None = None) ->
     )
 
 
-def _user() -> str:
+def system_user() -> str:
     """The user of the operating system."""
     try:
         return getpass.getuser()

@@ -25,6 +25,10 @@ from sluicegate.telemetry import inner_span
 _READ_TIMEOUT = 10.0
 
 
+class DatabaseUnavailable(Unavailable):
+    """The database does not respond."""
+
+
 class Store:
     """The gateway's database: `await Store.open(url)`, then transactions, then `await aclose()`.
 
@@ -166,6 +170,6 @@ def _translated() -> Iterator[None]:
             raise StatementRefused(
                 "the gateway's database refuses a value", detail=reason(error)
             ) from error
-        raise Unavailable(
+        raise DatabaseUnavailable(
             "the gateway's database does not respond; try again later", detail=reason(error)
         ) from error

@@ -1,8 +1,9 @@
-"""A server with the policies of the tests: a stand-in, or the binary that SLUICEGATE_OPA names."""
+"""A server with the policies of the tests: `opa` of SLUICEGATE_OPA or the PATH, or else a stand-in."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -27,7 +28,7 @@ Connected = Callable[..., OpaPolicy]
 @pytest.fixture(scope="session")
 def opa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of the server."""
-    binary = os.environ.get("SLUICEGATE_OPA")
+    binary = os.environ.get("SLUICEGATE_OPA") or shutil.which("opa")
     serving: AbstractContextManager[str] = (
         real_server(Path(binary), tmp_path_factory.mktemp("opa")) if binary else stand_in()
     )

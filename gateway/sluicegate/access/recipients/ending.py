@@ -11,6 +11,7 @@ from sqlalchemy import and_, func, select, update
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.recipients.service import RecipientSummary
 from sluicegate.database import Store
+from sluicegate.database.names import name_key
 from sluicegate.database.tables import recipients, tokens
 
 # Credentials in one statement: SQLite limits the number of its parameters.
@@ -48,7 +49,7 @@ def ending(summaries: Iterable[RecipientSummary], until: int) -> list[RecipientS
     """
     found = [(each.expires_at, each) for each in summaries if each.revoked_at is None]
     ends = [(at, each) for at, each in found if at is not None and at <= until]
-    return [each for _, each in sorted(ends, key=lambda pair: pair[0])]
+    return [each for _, each in sorted(ends, key=lambda pair: (pair[0], name_key(pair[1].name)))]
 
 
 class EndingCredentials:

@@ -6,7 +6,7 @@ Source: Delta Sharing protocol, "Profile File Format" (version 1, bearer token);
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,12 @@ def profile_text(issued: IssuedCredential, public_url: str) -> str:
     """The profile as JSON with the secret: version 1 for a token, version 2 for an OAuth client."""
     base = public_url.rstrip("/")
     profile = _of_token(issued, base) if issued.client_id is None else _of_client(issued, base)
-    return orjson.dumps(profile, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    return profile_json(profile).decode()
+
+
+def profile_json(profile: Mapping[str, Any]) -> bytes:
+    """The content of a profile file."""
+    return orjson.dumps(profile, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def _of_token(issued: IssuedCredential, base: str) -> dict[str, Any]:

@@ -37,6 +37,14 @@ Source: TypeAlias = CatalogSourceEntry | SchemaSourceEntry | TableEntry | AssetE
 
 
 @dataclass(frozen=True, slots=True)
+class SourceProblem:
+    """A source that recipients cannot read now: its location in the file, and the reason."""
+
+    location: Location
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Place:
     """A source and its location in the file."""
 
@@ -48,9 +56,10 @@ async def check_sources(
     file: SharesFile,
     catalogs: Callable[[str], Catalog],
     *,
+    describe: Callable[[SluicegateError], str] = lambda error: error.for_operators,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
-) -> list[str]:
-    """Return a line `file:line:column: message` for each source that recipients cannot read now.
+) -> list[SourceProblem]:
+    """Return the sources that recipients cannot read now.
 
     Each source causes one request to its catalog, and all requests run concurrently.
 
@@ -58,6 +67,7 @@ async def check_sources(
         file: The shares file.
         catalogs: Returns the configured catalog of a name, which limits concurrent requests and their
             time.
+        describe: Returns the text for an error of a catalog.
         on_progress: Is called after each response with the number of checked sources, and of all.
     """
     places = list(_places(file))
@@ -65,14 +75,14 @@ async def check_sources(
 
     async def check(source: Source) -> str | None:
         nonlocal done
-        message = await _message(source, catalogs)
+        message = await _message(source, catalogs, describe)
         done += 1
         on_progress(done, len(places))
         return message
 
     messages = await asyncio.gather(*(check(place.source) for place in places))
     return [
-        file.document.problem(place.location, message)
+        SourceProblem(place.location, message)
         for place, message in zip(places, messages, strict=True)
         if message is not None
     ]
@@ -93,7 +103,9 @@ def _places(file: SharesFile) -> Iterator[_Place]:
                     yield _Place((*inner, f"{kind}s", asset, kind), declared)
 
 
-async def _message(source: Source, catalogs: Callable[[str], Catalog]) -> str | None:
+async def _message(
+    source: Source, catalogs: Callable[[str], Catalog], describe: Callable[[SluicegateError], str]
+) -> str | None:
     """Return the reason why recipients cannot read a source, or `None` if they can."""
     try:
         catalog = catalogs(source.catalog)
@@ -106,7 +118,7 @@ async def _message(source: Source, catalogs: Callable[[str], Catalog]) -> str | 
             return await _catalog_message(source, catalog)
         return await _schema_message(source, catalog)
     except SluicegateError as error:
-        return f"{error.for_operators}{_hint(source)}"
+        return f"{describe(error)}{_hint(source)}"
 
 
 async def _asset_message(entry: AssetEntry, catalog: Catalog) -> str | None:

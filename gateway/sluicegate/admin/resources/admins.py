@@ -27,6 +27,9 @@ class NewAdmin(BaseModel):
     token_lifetime: TokenLifetime | None = Field(
         default=None, description="How long its token is valid, such as 90d; at most 365 days."
     )
+    replace: bool = Field(
+        default=False, description="Replace an administrator of this name and its token."
+    )
 
 
 class AdminsResource:
@@ -74,10 +77,15 @@ class AdminsResource:
     async def _create(self, call: AdminCall) -> Response:
         wanted = await call.parse(NewAdmin)
         made = await self._tokens.create(
-            wanted.name, wanted.role, shares=wanted.shares, token_lifetime=wanted.token_lifetime
+            wanted.name,
+            wanted.role,
+            shares=wanted.shares,
+            token_lifetime=wanted.token_lifetime,
+            replace=wanted.replace,
         )
         shares = ", ".join(wanted.shares) if wanted.shares else "all shares"
-        note_changes([f"+ administrator {wanted.name}: {wanted.role} for {shares}"])
+        sign = "~" if wanted.replace else "+"
+        note_changes([f"{sign} administrator {wanted.name}: {wanted.role} for {shares}"])
         note_resource(wanted.name)
         note_issued("administrator token", expires_at=made.admin.expires_at)
         return answered(_shown(made.admin) | {"token": made.token}, 201)

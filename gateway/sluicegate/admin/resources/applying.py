@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
 from starlette.responses import Response
 
+from sluicegate import __version__
 from sluicegate._util.clock import iso_utc
-from sluicegate.access.shares_file.diff import Change, Difference, render
+from sluicegate.access.shares_file.catalog_check import check_sources
+from sluicegate.access.shares_file.diff import Difference, describe, render
 from sluicegate.access.shares_file.models import Declaration
+from sluicegate.access.shares_file.read import SharesFile
 from sluicegate.admin.call import AdminCall, answered
+from sluicegate.admin.conditions import PreconditionFailed, entity_tag
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
+from sluicegate.admin.gateway import AdminServices
+from sluicegate.api import Catalog
+from sluicegate.api.errors import ConfigurationError, NotFound
 from sluicegate.protocols.common.parameters import boolean
+
+_OPTIONS = ("dry_run", "prune", "check_sources")
 
 
 class ApplyResource:
@@ -18,10 +30,12 @@ class ApplyResource:
 
     Args:
         editor: Applies shares files.
+        services: The catalogs, in which sources are looked up.
     """
 
-    def __init__(self, editor: Editor) -> None:
+    def __init__(self, editor: Editor, services: AdminServices) -> None:
         self._editor = editor
+        self._services = services
 
     def routes(self) -> list[AdminRoute]:
         """The routes."""
@@ -39,7 +53,9 @@ class ApplyResource:
                 parameters=(
                     ("dry_run", "Return the changes without making them."),
                     ("prune", "Remove shares and recipients that the file does not contain."),
+                    ("check_sources", "Look up the sources in their catalogs, for `warnings`."),
                 ),
+                errors=(412,),
             ),
         ]
 
@@ -52,24 +68,67 @@ class ApplyResource:
                 "shares": None if admin.shares is None else sorted(admin.shares),
                 "method": admin.method,
                 "expires_at": iso_utc(admin.expires_at),
+                "version": __version__,
             }
         )
 
     async def _apply(self, call: AdminCall) -> Response:
-        query = call.query("dry_run", "prune")
-        dry_run = boolean("dry_run", query.get("dry_run"))
-        prune = boolean("prune", query.get("prune"))
-        content = await call.json(Declaration)
-        difference = await self._editor.apply(call.admin, content, prune=prune, dry_run=dry_run)
-        return answered(
-            {
-                "applied": not dry_run,
-                "changes": [_change(each) for each in difference.changes],
-                "text": list(render(Difference(difference.changes, ()))),
-            }
+        query = call.query(*_OPTIONS)
+        dry_run, prune, check = (boolean(name, query.get(name)) for name in _OPTIONS)
+        match = call.conditions.match
+        file = self._editor.check_file(await call.json(Declaration))
+        # First, because a failure must not hide that changes were made.
+        warnings = await self._warnings(file) if check else []
+
+        def confirm(difference: Difference) -> None:
+            if match is not None and "*" not in match and _tag(difference) not in match:
+                raise PreconditionFailed(
+                    "the database has changed since the differences were shown; nothing was applied: "
+                    "run the command again"
+                )
+
+        difference = await self._editor.apply(
+            call.admin, file, prune=prune, dry_run=dry_run, confirm=confirm
         )
+        if call.admin.shares is not None:  # other shares and recipients are none of its business
+            difference = Difference(difference.changes, ())
+        answer = {
+            "applied": not dry_run,
+            "changes": list(describe(difference)),
+            "untouched": [
+                {"kind": each.kind, "name": list(each.names)} for each in difference.untouched
+            ],
+            "warnings": warnings,
+            "removals": difference.removals,
+            "text": list(render(difference)),
+        }
+        response = answered(answer)
+        response.headers["ETag"] = _tag(difference)
+        return response
+
+    async def _warnings(self, file: SharesFile) -> list[dict[str, Any]]:
+        try:
+            catalogs = self._services.catalogs()
+        except ConfigurationError as error:  # a plugin cannot be built, which a gateway never serves
+            lines = error.message.splitlines()
+            return [
+                {"location": [], "message": f"the sources were not checked: {each}"} for each in lines
+            ]
+
+        def catalog(name: str) -> Catalog:
+            if name not in catalogs:
+                raise NotFound(f"there is no catalog named '{name}' in the configuration")
+            return catalogs[name]
+
+        problems = await check_sources(
+            file,
+            catalog,
+            describe=self._services.describe,
+            on_progress=self._services.on_progress,
+        )
+        return [asdict(each) for each in problems]
 
 
-def _change(change: Change) -> dict[str, object]:
-    action = "add" if change.before is None else "remove" if change.after is None else "change"
-    return {"action": action, "kind": change.entry.kind, "names": list(change.entry.names)}
+def _tag(difference: Difference) -> str:
+    """The entity tag of the changes, with which a client confirms them."""
+    return entity_tag(list(describe(difference)))

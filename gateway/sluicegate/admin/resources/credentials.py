@@ -1,4 +1,4 @@
-"""The access of recipients: their credentials, activation links, and revocation."""
+"""The credentials of recipients: issued as profiles or activation links, and revoked."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import orjson
 from starlette.responses import Response
 
 from sluicegate._util.clock import iso_utc
-from sluicegate.access.activation.links import Link, NewLink
-from sluicegate.access.recipients.details import CredentialDetails
+from sluicegate.access.activation.links import NewLink
+from sluicegate.access.recipients.credentials import IssuedCredential
 from sluicegate.access.recipients.profile import profile_text
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.recipient_access import NewCredential, RecipientAccess
+from sluicegate.admin.recipient_access import NewCredential, NewRecipient, RecipientAccess
 
 _PATH = "/recipients/{recipient}"
 
 
 class CredentialsResource:
-    """Serves the access of recipients.
+    """Serves the credentials of recipients.
 
     Args:
         access: Reads and changes it.
@@ -32,14 +32,16 @@ class CredentialsResource:
         """The routes."""
         return [
             AdminRoute(
-                "GET",
-                f"{_PATH}/access",
-                self._show,
-                "viewer",
-                "getAccess",
-                "Get the state and the credentials of a recipient, without secrets",
-                "Access",
-                errors=(404,),
+                "POST",
+                "/recipients",
+                self._create,
+                "admin",
+                "createRecipient",
+                "Create a recipient without grants, and issue its first credential",
+                "IssuedCredential",
+                (201,),
+                all_shares=True,
+                body=NewRecipient,
             ),
             AdminRoute(
                 "POST",
@@ -85,30 +87,19 @@ class CredentialsResource:
             ),
         ]
 
-    async def _show(self, call: AdminCall) -> Response:
-        state = await self._access.state(call.admin, call.name("recipient"))
-        found, link = state.details, state.link
-        return answered(
-            {
-                "id": found.id,
-                "name": found.name,
-                "state": found.state,
-                "created_at": iso_utc(found.created_at),
-                "revoked_at": _time(found.revoked_at),
-                "last_issued_at": _time(found.last_issued_at),
-                "activation_link": None if link is None else _link(link),
-                "credentials": [_credential(each) for each in found.credentials],
-            }
-        )
+    async def _create(self, call: AdminCall) -> Response:
+        return self._issued(await self._access.create(await call.parse(NewRecipient)))
 
     async def _issue(self, call: AdminCall) -> Response:
         wanted = await call.parse(NewCredential)
-        made = await self._access.issue(call.admin, call.name("recipient"), wanted)
-        expiry = {"expires_at": iso_utc(made.expires_at)}
+        return self._issued(await self._access.issue(call.admin, call.name("recipient"), wanted))
+
+    def _issued(self, made: NewLink | IssuedCredential) -> Response:
+        common = {"recipient": made.recipient, "expires_at": iso_utc(made.expires_at)}
         if isinstance(made, NewLink):
-            return answered({"activation_url": made.url(self._public_url), **expiry}, 201)
+            return answered({"activation_url": made.url(self._public_url)} | common, 201)
         profile = orjson.loads(profile_text(made, self._public_url))
-        return answered({"profile": profile, **expiry}, 201)
+        return answered({"profile": profile} | common, 201)
 
     async def _revoke_one(self, call: AdminCall) -> Response:
         recipient, credential = call.name("recipient"), call.name("credential")
@@ -121,26 +112,3 @@ class CredentialsResource:
     async def _restore(self, call: AdminCall) -> Response:
         await self._access.restore(call.admin, call.name("recipient"))
         return Response(status_code=204)
-
-
-def _link(link: Link) -> dict[str, object]:
-    return {
-        "state": link.state,
-        "expires_at": iso_utc(link.expires_at),
-        "used_at": _time(link.used_at),
-    }
-
-
-def _credential(credential: CredentialDetails) -> dict[str, object]:
-    return {
-        "id": credential.id,
-        "kind": credential.kind,
-        "state": credential.state,
-        "created_at": iso_utc(credential.created_at),
-        "expires_at": iso_utc(credential.expires_at),
-        "revoked_at": _time(credential.revoked_at),
-    }
-
-
-def _time(at: int | None) -> str | None:
-    return None if at is None else iso_utc(at)

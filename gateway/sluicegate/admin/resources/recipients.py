@@ -5,11 +5,12 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from sluicegate.access.shares_file.models import RecipientEntry
-from sluicegate.admin.call import AdminCall, answered, represented
+from sluicegate.admin.call import KEEP, AdminCall, answered, kept_content, represented
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.places import GrantPlace, RecipientPlace, without_name
-from sluicegate.admin.recipient_changes import delete_recipient, missing_recipient, regrant
+from sluicegate.admin.places import GrantPlace, RecipientPlace, with_kept, without_name
+from sluicegate.admin.recipient_changes import delete_recipient, regrant
+from sluicegate.api.errors import NotFound
 from sluicegate.database.names import name_key
 from sluicegate.protocols.common.pagination import page
 from sluicegate.signing.opaque_tokens import TokenSigner
@@ -63,6 +64,7 @@ class RecipientsResource:
                 "Recipient",
                 (200, 201),
                 body=RecipientEntry,
+                parameters=KEEP,
                 errors=(412,),
             ),
             AdminRoute(
@@ -74,6 +76,16 @@ class RecipientsResource:
                 "Delete a recipient with its credentials and grants",
                 status=(204,),
                 errors=(404, 412),
+            ),
+            AdminRoute(
+                "GET",
+                _GRANT,
+                self._get_grant,
+                "viewer",
+                "getGrant",
+                "Get the grant of a share to a recipient",
+                "Grant",
+                errors=(304, 404),
             ),
             AdminRoute(
                 "PUT",
@@ -109,12 +121,15 @@ class RecipientsResource:
 
     async def _get(self, call: AdminCall) -> Response:
         place = RecipientPlace(call.name("recipient"))
-        return represented(await self._editor.read(call.admin, place, missing_recipient(place)), call)
+        return represented(await self._editor.read(call.admin, place), call)
 
     async def _put(self, call: AdminCall) -> Response:
         place = RecipientPlace(call.name("recipient"))
         content = without_name(await call.json(RecipientEntry), place.recipient)
-        edited = await self._editor.change(call.admin, place, call.conditions, lambda _: content)
+        kept = kept_content(call, ("shares",))
+        edited = await self._editor.change(
+            call.admin, place, call.conditions, lambda before: with_kept(content, before, kept)
+        )
         return represented(edited.content, call, 201 if edited.created else 200)
 
     async def _delete(self, call: AdminCall) -> Response:
@@ -122,6 +137,17 @@ class RecipientsResource:
 
         await delete_recipient(self._editor, call.admin, place, call.conditions)
         return Response(status_code=204)
+
+    async def _get_grant(self, call: AdminCall) -> Response:
+        name = call.name("share")
+        call.admin.check_share(name)
+        stored = await self._editor.stored()
+        share = stored.find(name)
+        key = name_key(call.name("recipient"))
+        for recipient in stored.recipients_of(share):
+            if name_key(recipient) == key:
+                return represented({"recipient": recipient, "share": share.names[0]}, call)
+        raise NotFound(f"the share '{name}' is not granted to '{call.name('recipient')}'")
 
     async def _grant(self, call: AdminCall) -> Response:
         return await self._regrant(call, call.name("share"), granted=True)

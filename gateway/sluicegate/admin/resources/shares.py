@@ -6,10 +6,12 @@ from pydantic import BaseModel
 from starlette.responses import Response
 
 from sluicegate.access.shares_file.models import SchemaEntry, ShareEntry, TableEntry
-from sluicegate.admin.call import AdminCall, answered, represented
+from sluicegate.admin.call import KEEP, AdminCall, answered, kept_content, represented
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.places import Content, SharePlace, without_name
+from sluicegate.admin.places import Content, SharePlace, with_kept, without_name
+from sluicegate.admin.resources.stored import summary
+from sluicegate.api.assets.models import ASSET_KINDS
 from sluicegate.api.errors import NotFound
 from sluicegate.protocols.common.pagination import page
 from sluicegate.signing.opaque_tokens import TokenSigner
@@ -20,6 +22,7 @@ _PATHS = {
     "table": "/shares/{share}/schemas/{schema}/tables/{table}",
 }
 _MODELS: dict[str, type[BaseModel]] = {"share": ShareEntry, "schema": SchemaEntry, "table": TableEntry}
+_INSIDE = ("schemas", "tables", *(f"{kind}s" for kind in ASSET_KINDS))
 _ANSWERS = {"share": "Share", "schema": "Schema", "table": "Table"}
 
 
@@ -83,6 +86,7 @@ class SharesResource:
                     answer,
                     (200, 201),
                     body=_MODELS[kind],
+                    parameters=KEEP if kind != "table" else (),
                     errors=(404, 412),
                 ),
                 AdminRoute(
@@ -102,20 +106,11 @@ class SharesResource:
         stored = await self._editor.stored()
         mine = [share for share in stored.shares if call.admin.manages(share.names[0])]
         shown = page(mine, lambda share: share.key[1][0], call.page(), self._pages)
-        return answered(
-            shown.shown(
-                lambda share: {
-                    "name": share.names[0],
-                    "display_name": share.values["display_name"],
-                    "comment": share.values["comment"],
-                    "recipients": len(stored.recipients_of(share)),
-                }
-            )
-        )
+        return answered(shown.shown(lambda share: summary(stored, share)))
 
     async def _grants(self, call: AdminCall) -> Response:
         place = SharePlace((call.name("share"),))
-        share = await self._editor.read(call.admin, place, _missing(place))
+        share = await self._editor.read(call.admin, place)
         stored = await self._editor.stored()
         recipients = stored.recipients_of(stored.find(share["name"]))
         shown = page(recipients, str.casefold, call.page(), self._pages)
@@ -123,13 +118,16 @@ class SharesResource:
 
     async def _get(self, call: AdminCall) -> Response:
         place = _place(call)
-        return represented(await self._editor.read(call.admin, place, _missing(place)), call)
+        return represented(await self._editor.read(call.admin, place), call)
 
     async def _put(self, call: AdminCall) -> Response:
         place = _place(call)
         model = [*_MODELS.values()][len(place.names) - 1]
         content = without_name(await call.json(model), place.names[-1])
-        edited = await self._editor.change(call.admin, place, call.conditions, lambda _: content)
+        kept = kept_content(call, _INSIDE) if len(place.names) < len(_PATHS) else ()
+        edited = await self._editor.change(
+            call.admin, place, call.conditions, lambda before: with_kept(content, before, kept)
+        )
         return represented(edited.content, call, 201 if edited.created else 200)
 
     async def _delete(self, call: AdminCall) -> Response:
@@ -137,7 +135,7 @@ class SharesResource:
 
         def delete(content: Content | None) -> None:
             if content is None:
-                raise NotFound(_missing(place))
+                raise NotFound(place.missing)
 
         await self._editor.change(call.admin, place, call.conditions, delete)
         return Response(status_code=204)
@@ -145,8 +143,3 @@ class SharesResource:
 
 def _place(call: AdminCall) -> SharePlace:
     return SharePlace(tuple(call.name(kind) for kind in _PATHS if kind in call.request.path_params))
-
-
-def _missing(place: SharePlace) -> str:
-    kind = list(_PATHS)[len(place.names) - 1]
-    return f"there is no {kind} '{'.'.join(place.names)}'"

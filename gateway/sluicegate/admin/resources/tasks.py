@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from sluicegate._util.units import Duration
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
+from sluicegate.admin.gateway import AdminServices
 from sluicegate.admin.services.tasks import TASK_FILTERS, Tasks
+from sluicegate.http.bodies import read_body
 from sluicegate.signing.opaque_tokens import TokenSigner
 
 if TYPE_CHECKING:
@@ -17,16 +21,34 @@ if TYPE_CHECKING:
 _TASK = "/tasks/{task}"
 
 
+class AnyTask(BaseModel):
+    """A task, with the request body of the delegation service."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class PruneTasks(BaseModel):
+    """Which tasks are deleted."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    older_than: Duration | None = Field(
+        default=None, ge=0, description="Minimum age, such as 90d; by default `delegation.retention`."
+    )
+
+
 class TasksResource:
     """Serves `/tasks`.
 
     Args:
-        tasks: Finds tasks.
+        tasks: Finds, submits and changes tasks.
+        services: The configured executors.
         pages: Signs page tokens.
     """
 
-    def __init__(self, tasks: Tasks, pages: TokenSigner) -> None:
+    def __init__(self, tasks: Tasks, services: AdminServices, pages: TokenSigner) -> None:
         self._tasks = tasks
+        self._services = services
         self._pages = pages
 
     def routes(self) -> list[AdminRoute]:
@@ -48,6 +70,30 @@ class TasksResource:
                     ("correlation_id", "Only tasks with this correlation id."),
                 ),
                 paged=True,
+            ),
+            AdminRoute(
+                "POST",
+                "/tasks",
+                self._submit,
+                "admin",
+                "submitTask",
+                "Submit a task; the same task again returns the first one",
+                "Task",
+                (201,),
+                all_shares=True,
+                body=AnyTask,
+                errors=(409,),
+            ),
+            AdminRoute(
+                "POST",
+                "/tasks/prune",
+                self._prune,
+                "admin",
+                "pruneTasks",
+                "Delete tasks that completed long ago, with their histories",
+                "PrunedTasks",
+                all_shares=True,
+                body=PruneTasks,
             ),
             AdminRoute(
                 "GET",
@@ -103,7 +149,16 @@ class TasksResource:
 
         task = await self._tasks.queue.get(call.name("task"))
         versions = history(await self._tasks.queue.history(task.id))
-        return answered(_shown(task) | {"versions": versions})
+        more = {"result_extended": task.result_extended, "versions": versions}
+        return answered(_shown(task) | more)
+
+    async def _submit(self, call: AdminCall) -> Response:
+        content = await read_body(call.request, call.max_body)
+        return answered(_shown(await self._tasks.submit(content, self._services.configured())), 201)
+
+    async def _prune(self, call: AdminCall) -> Response:
+        wanted = await call.parse(PruneTasks)
+        return answered({"pruned": await self._tasks.prune(wanted.older_than)})
 
     async def _cancel(self, call: AdminCall) -> Response:
         return answered(_shown(await self._tasks.cancel(call.name("task"))))

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sluicegate.api.errors import InvalidRequest
-from sluicegate.audit.trail import note_changes
+from sluicegate.audit.trail import note_changes, note_resource
 from sluicegate.config import Settings
 from sluicegate.config.yaml import nearest
 from sluicegate.database import Store
@@ -15,12 +15,14 @@ from sluicegate.database import Store
 if TYPE_CHECKING:
     from sluicegate.delegation.queue.records import TaskRecord
     from sluicegate.delegation.queue.tasks import TaskQueue
+    from sluicegate.plugins.configured import ConfiguredInstances
 
+_OPERATOR = "operator"
 TASK_FILTERS = ("status", "operation", "realm", "correlation_id")
 
 
 class Tasks:
-    """Finds tasks, and provides the queue.
+    """Finds, submits and changes tasks, and provides the queue.
 
     Args:
         store: The open database.
@@ -63,6 +65,44 @@ class Tasks:
                 after=after,
             )
         )
+
+    async def submit(self, content: bytes, configured: ConfiguredInstances) -> TaskRecord:
+        """Submit a task, whose executor must be configured.
+
+        Args:
+            content: The request body of the delegation service.
+            configured: The configured instances.
+
+        Raises:
+            InvalidRequest: The task is invalid, or it is not allowed.
+            Unavailable: The database does not respond.
+        """
+        from sluicegate.delegation.grants import RealmGrants
+        from sluicegate.delegation.payloads.task_payload import TaskPayload
+
+        payload = TaskPayload.parse(content)
+        payload.check_operation(configured.operations)
+        RealmGrants.configured(self._settings.delegation, configured).check_payload(payload)
+        found = await self.queue.submit(payload, _OPERATOR)
+        note_resource(found.id)
+        note_changes([f"+ task {found.id}: {payload.common_payload.operation_type}"])
+        return found
+
+    async def prune(self, older_than: int | None = None) -> int:
+        """Delete tasks that completed long ago, and return their number.
+
+        Args:
+            older_than: Minimum age in seconds; by default `delegation.retention`.
+
+        Raises:
+            Unavailable: The database does not respond.
+        """
+        from sluicegate.delegation.queue.retention import Retention
+
+        age = self._settings.delegation.retention if older_than is None else older_than
+        pruned = await Retention(self._store, age).prune()
+        note_changes([f"- {pruned} tasks that completed {age} s ago or earlier"])
+        return pruned
 
     async def cancel(self, task: str) -> TaskRecord:
         """Cancel a task, or request it from its worker.

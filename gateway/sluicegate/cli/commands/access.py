@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import logging
-from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, TypeVar, get_args
 
 import click
 
-from sluicegate.cli.context import load_settings, run_async
-
-if TYPE_CHECKING:
-    from sluicegate.config import Settings
-    from sluicegate.protocols.explain.explainer import Explainer
-    from sluicegate.protocols.explain.models import AssetPath, Explanation, NamedKind, Readers
-    from sluicegate.protocols.explain.who_can import WhoCan
-
-_Result = TypeVar("_Result")
+from sluicegate.api.errors import NotFound
+from sluicegate.cli.completion import complete_names
+from sluicegate.cli.explained import explanation_lines, readers_lines
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.target import Content, Query, flags, get, given, path_of
+from sluicegate.cli.output import json_option, print_json
 
 _ACTIONS = ("read", "vend", "url", "dir", "iceberg")
 _KINDS = ("table", "volume", "model", "skill")
@@ -44,7 +37,6 @@ _kind_option = click.option(
 _offline_option = click.option(
     "--offline", is_flag=True, help="Do not query catalogs and storage, and leave out the ways."
 )
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def register(cli: click.Group) -> None:
@@ -64,7 +56,7 @@ def access() -> None:
 
 
 @access.command()
-@click.argument("recipient")
+@click.argument("recipient", shell_complete=complete_names("recipient"))
 @click.argument("table", metavar="SHARE.SCHEMA.TABLE")
 @click.option("--from", "address", type=AddressType(), metavar="ADDRESS", help="Address of the sender.")
 @click.option(
@@ -76,7 +68,7 @@ def access() -> None:
 )
 @_kind_option
 @_offline_option
-@_json_option
+@json_option
 @click.pass_context
 def explain(
     ctx: click.Context,
@@ -98,28 +90,19 @@ def explain(
       sluicegate access explain acme sales.eu.orders
       sluicegate access explain acme sales.eu.orders --from 203.0.113.7 --action dir
     """
-    from sluicegate.cli.explained import explanation_json, explanation_lines
-    from sluicegate.protocols.explain.models import Action
-
-    wanted = next(each for each in get_args(Action) if each == action)
-
-    async def ask(explainer: Explainer, _: WhoCan) -> Explanation:
-        return await explainer.explain(
-            recipient,
-            _path(table),
-            action=wanted,
-            kind=_kind(kind),
-            address=address,
-            offline=offline,
-        )
-
-    found = _answered(load_settings(ctx), ask)
+    path = path_of("/recipients/{}/access/explain", recipient)
+    _split(table)
+    query = [
+        *given(table=table, action=action, kind=kind, **{"from": address}),
+        *flags(offline=offline),
+    ]
+    found = _answered(ctx, path, query)
     if as_json:
-        click.echo(json.dumps(explanation_json(found), indent=2, ensure_ascii=False))
+        print_json(found)
     else:
         for line in explanation_lines(found):
             click.echo(line)
-    if not found.allowed:
+    if not found["allowed"]:
         ctx.exit(_REFUSED)
 
 
@@ -127,7 +110,7 @@ def explain(
 @click.argument("table", metavar="SHARE.SCHEMA.TABLE")
 @_kind_option
 @_offline_option
-@_json_option
+@json_option
 @click.pass_context
 def who_can(ctx: click.Context, table: str, kind: str | None, offline: bool, as_json: bool) -> None:
     """List the recipients that were granted the share of a table, and whether each can read it now.
@@ -139,56 +122,31 @@ def who_can(ctx: click.Context, table: str, kind: str | None, offline: bool, as_
       sluicegate access who-can sales.eu.orders
       sluicegate access who-can sales.eu.orders --offline --json
     """
-    from sluicegate.cli.explained import readers_json, readers_lines
-
-    async def ask(_: Explainer, who: WhoCan) -> Readers:
-        return await who.readers(_path(table), kind=_kind(kind), offline=offline)
-
-    found = _answered(load_settings(ctx), ask)
+    path = path_of("/shares/{}/schemas/{}/tables/{}/readers", *_split(table))
+    found = _answered(ctx, path, [*given(kind=kind), *flags(offline=offline)])
     if as_json:
-        click.echo(json.dumps(readers_json(found), indent=2, ensure_ascii=False))
+        print_json(found)
     else:
         for line in readers_lines(found):
             click.echo(line)
-    if not any(reader.allowed for reader in found.readers):
+    if not any(reader["allowed"] for reader in found["readers"]):
         ctx.exit(_REFUSED)
 
 
-def _answered(settings: Settings, ask: Callable[[Explainer, WhoCan], Awaitable[_Result]]) -> _Result:
-    """The answer of a gateway with this configuration, which serves nothing.
+def _answered(ctx: click.Context, path: str, query: Query) -> Content:
+    """The explanation.
 
     Raises:
         UsageError: A name is unknown.
     """
-    from sluicegate.access.explain.lookups import UnknownName
-    from sluicegate.app import Gateway
-
-    async def run() -> _Result:
-        async with Gateway.running(settings) as gateway:
-            return await ask(*gateway.explanations())
-
-    # Steps contain the reasons that a gateway would log.
-    gateway_log, ignored = logging.getLogger("sluicegate"), logging.NullHandler()
-    gateway_log.addHandler(ignored)
     try:
-        return run_async(run())
-    except UnknownName as error:
+        return manage(ctx, lambda target: get(target, path, query))
+    except NotFound as error:
         raise click.UsageError(error.message) from error
-    finally:
-        gateway_log.removeHandler(ignored)
 
 
-def _path(table: str) -> AssetPath:
-    from sluicegate.protocols.explain.models import AssetPath
-
+def _split(table: str) -> list[str]:
     parts = table.rsplit(".", 2)  # only a share's name can contain periods
     if len(parts) != 3 or not all(parts):
         raise click.UsageError(f"{table!r} is not a name such as SHARE.SCHEMA.TABLE")
-    return AssetPath(*parts)
-
-
-def _kind(kind: str | None) -> NamedKind | None:
-    from sluicegate.api import ASSET_KINDS
-
-    kinds: tuple[NamedKind, ...] = ("table", *ASSET_KINDS)
-    return next((each for each in kinds if each == kind), None)
+    return parts

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
-from sluicegate._util.clock import epoch_ms, iso_utc
-from sluicegate.cli.context import load_settings, run_async
-from sluicegate.cli.database import open_store
+from sluicegate._util.clock import epoch_ms, ms_of, parse_time
 from sluicegate.cli.durations import DURATION
-from sluicegate.cli.recorded import CommandChange
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.target import Content, Target, get, path_of
+from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.tabular import columns
-
-if TYPE_CHECKING:
-    from sluicegate.admin.tokens import AdminRecord, AdminTokens
-    from sluicegate.config import Settings
-
-_Result = TypeVar("_Result")
+from sluicegate.cli.terminal import report
 
 
 def register(cli: click.Group) -> None:
@@ -62,6 +55,7 @@ def admin() -> None:
 )
 @click.option("--output", metavar="FILE", help="File to write the token to, instead of printing it.")
 @click.option("--replace", is_flag=True, help="Replace the administrator NAME and its token.")
+@json_option
 @click.pass_context
 def create(
     ctx: click.Context,
@@ -71,6 +65,7 @@ def create(
     token_lifetime: int | None,
     output: str | None,
     replace: bool,
+    as_json: bool,
 ) -> None:
     """Create the administrator NAME and print its token, which is not stored.
 
@@ -81,34 +76,40 @@ def create(
     """
     from sluicegate.config.private_files import new_private_file
 
-    settings = load_settings(ctx)
-    sign, scope = "~" if replace else "+", ", ".join(shares) or "all shares"
+    body = {
+        "name": name,
+        "role": role,
+        "shares": list(shares) or None,
+        "token_lifetime": token_lifetime,
+        "replace": replace,
+    }
 
-    def make() -> tuple[str, AdminRecord]:
-        made = _run(
-            settings,
-            lambda service: service.create(
-                name, role, shares=shares or None, token_lifetime=token_lifetime, replace=replace
-            ),
-            CommandChange("createAdmin", name, (f"{sign} administrator {name}: {role} for {scope}",)),
-        )
-        return made.token, made.admin
+    async def post(target: Target) -> tuple[Content, bool]:
+        made = await target.send("POST", "/admins", body=body)
+        return made.content, target.has_admin_api
 
     if output is None:
-        token, made = make()
-        click.echo(token)
+        made, has_admin_api = manage(ctx, post)
+        token = made.pop("token")
+        if not as_json:
+            click.echo(token)
+        made |= {"token": token}
     else:
         with new_private_file(Path(output), overwrite=False, remedy="create it again") as write:
-            token, made = make()
-            write(f"{token}\n".encode())
-    where = f"; token written to {output}" if output else ""
-    click.echo(f"{name}: {role} created{where}; the token expires {iso_utc(made.expires_at)}", err=True)
-    if settings.admin is None:
-        click.echo("warning: the Admin API is disabled; to enable it, set admin: {}", err=True)
+            made, has_admin_api = manage(ctx, post)
+            write(f"{made.pop('token')}\n".encode())
+        made |= {"token_file": output}
+    if as_json:
+        print_json(made)
+    else:
+        where = f"; token written to {output}" if output else ""
+        click.echo(f"{name}: {role} created{where}; the token expires {made['expires_at']}", err=True)
+    if not has_admin_api:
+        report("warning", "the Admin API is disabled; to enable it, set admin: {}")
 
 
 @admin.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 @click.pass_context
 def list_(ctx: click.Context, as_json: bool) -> None:
     """List administrators with tokens, their roles and shares.
@@ -118,9 +119,9 @@ def list_(ctx: click.Context, as_json: bool) -> None:
       sluicegate admin list
       sluicegate admin list --json
     """
-    found = _run(load_settings(ctx), lambda service: service.list())
+    found = manage(ctx, lambda target: get(target, "/admins"))["items"]
     if as_json:
-        click.echo(json.dumps([_as_json(each) for each in found], indent=2, ensure_ascii=False))
+        print_json(found)
         return
     for line in columns(("NAME", "ROLE", "SHARES", "EXPIRES"), [_row(each) for each in found]):
         click.echo(line)
@@ -128,47 +129,23 @@ def list_(ctx: click.Context, as_json: bool) -> None:
 
 @admin.command()
 @click.argument("name")
+@json_option
 @click.pass_context
-def delete(ctx: click.Context, name: str) -> None:
+def delete(ctx: click.Context, name: str, as_json: bool) -> None:
     """Delete the administrator NAME. Its token is invalid immediately.
 
     \b
     Example:
       sluicegate admin delete sam
     """
-    change = CommandChange("deleteAdmin", name, (f"- administrator {name}",))
-    _run(load_settings(ctx), lambda service: service.delete(name), change)
-    click.echo(f"{name}: administrator deleted")
+    manage(ctx, lambda target: target.send("DELETE", path_of("/admins/{}", name)))
+    if as_json:
+        print_json({"name": name, "state": "deleted"})
+    else:
+        click.echo(f"{name}: administrator deleted")
 
 
-def _run(
-    settings: Settings,
-    work: Callable[[AdminTokens], Awaitable[_Result]],
-    change: CommandChange | None = None,
-) -> _Result:
-    from sluicegate.admin.tokens import AdminTokens
-    from sluicegate.config.admin.settings import AdminSettings
-
-    section = settings.admin or AdminSettings()
-
-    async def run() -> _Result:
-        async with open_store(settings, change) as store:
-            return await work(AdminTokens(store, token_lifetime=section.token_lifetime))
-
-    return run_async(run())
-
-
-def _as_json(admin: AdminRecord) -> dict[str, Any]:
-    return {
-        "name": admin.name,
-        "role": admin.role,
-        "shares": None if admin.shares is None else list(admin.shares),
-        "created_at": iso_utc(admin.created_at),
-        "expires_at": iso_utc(admin.expires_at),
-    }
-
-
-def _row(admin: AdminRecord) -> tuple[str, ...]:
-    shares = "all" if admin.shares is None else ", ".join(admin.shares)
-    expired = " (expired)" if admin.expires_at <= epoch_ms() else ""
-    return admin.name, admin.role, shares, iso_utc(admin.expires_at) + expired
+def _row(admin: Content) -> tuple[str, ...]:
+    shares = "all" if admin["shares"] is None else ", ".join(admin["shares"])
+    expired = " (expired)" if ms_of(parse_time(admin["expires_at"])) <= epoch_ms() else ""
+    return admin["name"], admin["role"], shares, admin["expires_at"] + expired

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from sluicegate.api.errors import InvalidRequest
+from sluicegate.cli.applying import Application
 from sluicegate.cli.confirmation import can_prompt, confirm, yes_option
-from sluicegate.cli.context import load_settings, run_async
-from sluicegate.cli.database import open_store
 from sluicegate.cli.differences import (
     describe_counts,
     difference_as_json,
@@ -19,13 +18,9 @@ from sluicegate.cli.differences import (
     print_result,
 )
 from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.recorded import CommandChange, recorded
-from sluicegate.cli.terminal import Progress, report
 
 if TYPE_CHECKING:
-    from sluicegate.access.shares_file.diff import Difference
-    from sluicegate.access.shares_file.read import SharesFile
-    from sluicegate.config import Settings
+    from sluicegate.config.yaml import Document
 
 
 CHANGES_PENDING = 2
@@ -80,38 +75,37 @@ def apply(
       sluicegate apply shares.yaml --prune --yes
       sluicegate apply -
     """
-    settings = load_settings(ctx)
-    shares = _read(file, settings)
-    warnings = [] if offline else run_async(_warnings(settings, shares, quiet=as_json))
-    for line in warnings:
-        report("warning", line)
+    document = _read(file)
+    application = Application(ctx, document, prune=prune)
+    check = not offline
     shown = None
     if dry_run or (can_prompt() and not yes):
-        shown = run_async(_apply(settings, shares, prune=prune, dry_run=True))
+        shown = application.compare(check=check, quiet=as_json)
+        check = False
         if not as_json:
             print_difference(shown)
         if not dry_run and shown.removals:
             confirm(ctx, f"Apply {describe_counts(shown)}?", yes=yes)
-    difference = shown
+    made = shown
     if not dry_run:
-        difference = run_async(_apply(settings, shares, prune=prune, expected=shown))
-    assert difference is not None  # noqa: S101 # a dry run has computed it
+        made = application.apply(shown, check=check, quiet=as_json)
+    assert made is not None  # noqa: S101 # a dry run has computed it
     if as_json:
-        print_json(difference_as_json(difference, applied=not dry_run, warnings=warnings))
+        warnings = made.warnings or (shown.warnings if shown is not None else [])
+        print_json(difference_as_json(made, applied=not dry_run, warnings=warnings))
     else:
         if shown is None:
-            print_difference(difference)
-        print_result(difference, applied=not dry_run)
-    if dry_run and difference.changes:
+            print_difference(made)
+        print_result(made, applied=not dry_run)
+    if dry_run and made.changes:
         ctx.exit(CHANGES_PENDING)
 
 
-def _read(file: Path, settings: Settings) -> SharesFile:
-    from sluicegate.access.shares_file.read import check_shares_file, read_shares_file
-    from sluicegate.config.yaml import parse_document
+def _read(file: Path) -> Document:
+    from sluicegate.config.yaml import parse_document, read_document
 
     if str(file) != "-":
-        return read_shares_file(file, settings.catalogs)
+        return read_document(file)
     content = sys.stdin.buffer.read(_MAX_INPUT + 1)
     if len(content) > _MAX_INPUT:
         raise InvalidRequest(f"standard input has more than {_MAX_INPUT >> 20} MiB")
@@ -119,49 +113,4 @@ def _read(file: Path, settings: Settings) -> SharesFile:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
         raise InvalidRequest("standard input is not UTF-8 text") from None
-    return check_shares_file(parse_document(text, Path("<stdin>")), settings.catalogs)
-
-
-async def _warnings(settings: Settings, shares: SharesFile, *, quiet: bool) -> list[str]:
-    """The problems that the catalogs report for the sources."""
-    from sluicegate.access.shares_file.catalog_check import check_sources
-    from sluicegate.api.errors import ConfigurationError
-    from sluicegate.plugins import Instances, Registry, configure
-    from sluicegate.plugins.catalogs.guarded import GuardedCatalog
-    from sluicegate.plugins.context import NoLinks
-
-    try:
-        registry = Registry.load(settings)
-        instances = Instances(
-            registry,
-            configure(settings, registry),
-            links=NoLinks,
-            guard=lambda entry, catalog: GuardedCatalog(entry.name, catalog, entry.config),
-        )
-    except ConfigurationError as error:
-        return [f"the sources were not checked: {line}" for line in error.message.splitlines()]
-    try:
-        with Progress("looking up sources in their catalogs", hidden=quiet) as progress:
-            return await check_sources(shares, instances.catalog, on_progress=progress.update)
-    finally:
-        await instances.aclose()
-
-
-async def _apply(
-    settings: Settings,
-    shares: SharesFile,
-    *,
-    prune: bool,
-    dry_run: bool = False,
-    expected: Difference | None = None,
-) -> Difference:
-    from sluicegate.access.shares_file.apply import apply_shares_file
-
-    async with open_store(settings) as store:
-        if dry_run:
-            return await apply_shares_file(store, shares, prune=prune, dry_run=True)
-        # The changes are recorded before they are made, so exactly these must be made.
-        planned = expected or await apply_shares_file(store, shares, prune=prune, dry_run=True)
-        change = CommandChange.of("applySharesFile", planned)
-        async with recorded(settings, store, change):
-            return await apply_shares_file(store, shares, prune=prune, expected=planned)
+    return parse_document(text, Path("<stdin>"))

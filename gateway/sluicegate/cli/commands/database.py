@@ -10,6 +10,7 @@ import click
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
+from sluicegate.cli.output import json_option, print_json
 
 if TYPE_CHECKING:
     from sluicegate.config import Settings
@@ -31,8 +32,9 @@ def database() -> None:
 
 
 @database.command()
+@json_option
 @click.pass_context
-def migrate(ctx: click.Context) -> None:
+def migrate(ctx: click.Context, as_json: bool) -> None:
     """Create or migrate the tables of the database, as the start of the gateway does.
 
     Run it before the gateways of a new version start, for example as a job of the deployment.
@@ -44,7 +46,10 @@ def migrate(ctx: click.Context) -> None:
     from sluicegate.database.migrate import HEAD
 
     run_async(_opened(load_settings(ctx)))
-    click.echo(f"the database has migration {HEAD}")
+    if as_json:
+        print_json({"migration": HEAD})
+    else:
+        click.echo(f"the database has migration {HEAD}")
 
 
 async def _opened(settings: Settings) -> None:
@@ -54,8 +59,9 @@ async def _opened(settings: Settings) -> None:
 
 @database.command()
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@json_option
 @click.pass_context
-def backup(ctx: click.Context, directory: Path) -> None:
+def backup(ctx: click.Context, directory: Path, as_json: bool) -> None:
     """Copy a SQLite database and its key file to DIRECTORY, while gateways use them.
 
     Only their owner can read the copies. Back up PostgreSQL with pg_dump.
@@ -73,9 +79,12 @@ def backup(ctx: click.Context, directory: Path) -> None:
         raise ConfigurationError(f"{directory} cannot be created: {error.strerror}") from error
     for file in keys:  # first: the database can refer to a key that is created meanwhile
         _copy_key(file, directory / file.name)
-        click.echo(str(directory / file.name))
     back_up(source, directory / source.name)
-    click.echo(str(directory / source.name))
+    copies = [str(directory / file.name) for file in (*keys, source)]
+    if as_json:
+        print_json({"files": copies})
+    else:
+        click.echo("\n".join(copies))
 
 
 def _files(settings: Settings) -> tuple[Path, list[Path]]:

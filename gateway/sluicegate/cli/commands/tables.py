@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from operator import attrgetter
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import click
 
 from sluicegate.api.errors import NotFound, SluicegateError
 from sluicegate.cli.completion import complete_catalogs
-from sluicegate.cli.context import is_debugging, load_settings, run_async, unexpected
+from sluicegate.cli.context import is_debugging, unexpected
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.target import Content, Target, given, items, pages, path_of
 from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.terminal import report
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sluicegate.api import AssetKind, Catalog, ListedAsset, ListedTable
-    from sluicegate.config import Settings
-
-
 _Show: TypeAlias = Callable[[str, str, str, str], None]
-_ASSETS: Mapping[str, AssetKind] = {"volume": "volume", "model": "model", "skill": "skill"}
 
 
 def register(cli: click.Group) -> None:
@@ -60,7 +54,7 @@ def tables(
     """
     found: list[dict[str, str]] = []
     show = _collect(found) if as_json else _print_line
-    complete = run_async(_list(load_settings(ctx), catalog, schema, _ASSETS.get(kind), show))
+    complete = manage(ctx, lambda target: _Lister(target, kind, show).list(catalog, schema))
     if as_json:
         print_json(found)
     if not complete:
@@ -78,37 +72,53 @@ def _collect(found: list[dict[str, str]]) -> _Show:
     return collect
 
 
-async def _list(
-    settings: Settings,
-    wanted: str | None,
-    schema: str | None,
-    kind: AssetKind | None,
-    show: _Show,
-) -> bool:
-    """Show the tables, and return whether all catalogs were read."""
-    from sluicegate.plugins import Instances, Registry, configure
-    from sluicegate.plugins.context import NoLinks
+@dataclass(frozen=True, slots=True)
+class _Lister:
+    """Shows what catalogs contain, and reports catalogs and schemas that fail."""
 
-    registry = Registry.load(settings)
-    instances = Instances(registry, configure(settings, registry), links=NoLinks)
-    complete = True
-    try:
-        names = list(instances.catalogs)
+    target: Target
+    kind: str
+    show: _Show
+
+    async def list(self, wanted: str | None, schema: str | None) -> bool:
+        """Show the tables, and return whether all catalogs were read."""
+        names = [each["name"] for each in await items(self.target, "/catalogs")]
         if wanted is not None:
             _check_catalog(wanted, names)
             names = [wanted]
-        for name in names:
-            catalog = instances.catalog(name)
+        return all([await self._catalog(name, schema) for name in names])
+
+    async def _catalog(self, name: str, schema: str | None) -> bool:
+        try:
+            schemas = [schema] if schema else [each async for each in self._schemas(name)]
+        except SluicegateError as error:
+            return _failed(f"catalog '{name}'", error)
+        complete = True
+        for each in schemas:
             try:
-                complete = await _print_catalog(name, catalog, schema, kind, show) and complete
-            except Exception as error:
-                if is_debugging():
-                    raise
-                complete = False
-                report("error", f"catalog '{name}': {unexpected(error)}")
-    finally:
-        await instances.aclose()
-    return complete
+                await self._schema(name, each)
+            except SluicegateError as error:
+                complete = _failed(f"schema '{each}' of catalog '{name}'", error)
+        return complete
+
+    async def _schemas(self, name: str) -> AsyncIterator[str]:
+        path = path_of("/catalogs/{}/schemas", name)
+        async for page in pages(self.target, path):
+            if "reason" in page:
+                report("note", f"catalog '{name}': 0 schemas: {page['reason']}")
+            _report_left_out("schema", f"catalog '{name}'", page["items"])
+            for each in page["items"]:
+                yield each["name"]
+
+    async def _schema(self, name: str, schema: str) -> None:
+        path = path_of("/catalogs/{}/assets", name)
+        place = f"schema '{schema}' of catalog '{name}'"
+        async for page in pages(self.target, path, given(schema=schema, kind=self.kind)):
+            if "reason" in page:
+                report("note", f"{place}: 0 tables: {page['reason']}")
+            for each in page["items"]:
+                self.show(name, schema, each["name"], each["identifier"])
+            _report_left_out(self.kind, place, page["items"])
 
 
 def _check_catalog(name: str, known: Sequence[str]) -> None:
@@ -118,77 +128,21 @@ def _check_catalog(name: str, known: Sequence[str]) -> None:
         raise NotFound(f"there is no catalog named '{name}' in the configuration{nearest(name, known)}")
 
 
-async def _print_catalog(
-    name: str, catalog: Catalog, schema: str | None, kind: AssetKind | None, show: _Show
-) -> bool:
-    try:
-        schemas = [schema] if schema else await catalog.list_schemas()
-    except SluicegateError as error:
-        return _failed(f"catalog '{name}'", error)
-    if not schemas:
-        report("note", f"catalog '{name}': 0 schemas: {catalog.reason_for_no_schemas}")
-    if schema is None:
-        _print_unshared_schemas(name, schemas)
-    complete = True
-    for each in schemas:
-        try:
-            await _print_schema(name, catalog, each, kind, show)
-        except SluicegateError as error:
-            complete = _failed(f"schema '{each}' of catalog '{name}'", error)
-    return complete
-
-
-async def _print_schema(
-    name: str, catalog: Catalog, schema: str, kind: AssetKind | None, show: _Show
-) -> None:
-    if kind is not None:
-        assets = await catalog.listed_assets(kind, schema)
-        for asset in sorted(assets, key=attrgetter("name")):
-            identifier = catalog.asset_identifier(kind, schema, asset.name)
-            show(name, schema, asset.name, identifier)
-        _print_left_out_assets(name, schema, kind, assets)
-        return
-    listed = await catalog.listed_tables(schema)
-    if not listed:
-        place = f"schema '{schema}' of catalog '{name}'"
-        report("note", f"{place}: 0 tables: {catalog.reason_for_none}")
-    for table in sorted(listed, key=attrgetter("name")):
-        show(name, schema, table.name, catalog.identifier(schema, table.name))
-    _print_left_out(name, schema, listed)
-
-
-def _print_unshared_schemas(catalog: str, listed: Sequence[str]) -> None:
-    """Print the schemas that are left out if the entire catalog is shared with default settings."""
-    from sluicegate.access.selection import select_schemas
-    from sluicegate.api import SharedCatalogSource
-
-    for left_out in select_schemas(listed, SharedCatalogSource(catalog)).left_out:
-        place = f"schema {left_out.name!r} of catalog '{catalog}'"
-        report("note", f"{place} is not shared by 'from': {left_out.reason}")
-
-
-def _print_left_out(catalog: str, schema: str, listed: Sequence[ListedTable]) -> None:
-    """Print the tables that are left out if the entire schema is shared with default settings."""
-    from sluicegate.access.selection import select_tables
-    from sluicegate.api import SharedSchemaSource
-
-    for left_out in select_tables(listed, SharedSchemaSource(catalog, schema)).left_out:
-        place = f"table {left_out.name!r} of schema '{schema}' of catalog '{catalog}'"
-        report("note", f"{place} is not shared by 'from': {left_out.reason}")
-
-
-def _print_left_out_assets(
-    catalog: str, schema: str, kind: AssetKind, listed: Sequence[ListedAsset]
-) -> None:
-    from sluicegate.access.selection import select_assets
-    from sluicegate.api import SharedSchemaSource
-
-    for left_out in select_assets(kind, listed, SharedSchemaSource(catalog, schema)).left_out:
-        place = f"{kind} {left_out.name!r} of schema '{schema}' of catalog '{catalog}'"
-        report("note", f"{place} is not shared by 'from': {left_out.reason}")
+def _report_left_out(kind: str, place: str, listed: Sequence[Content]) -> None:
+    """Report what is left out if the entire catalog or schema is shared with default settings."""
+    for each in listed:
+        if each["left_out"] is not None:
+            of = f"{kind} {each['name']!r} of {place}"
+            report("note", f"{of} is not shared by 'from': {each['left_out']}")
 
 
 def _failed(place: str, error: SluicegateError) -> bool:
+    defect = error.__cause__
+    if isinstance(defect, Exception) and not isinstance(defect, SluicegateError | TimeoutError):
+        if is_debugging():
+            raise defect
+        report("error", f"{place}: {unexpected(defect)}")
+        return False
     # Operators see the details that recipients never see.
     reason = f": {error.detail}" if error.detail else ""
     report("error", f"{place}: {error.message}{reason}")

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 
-from sluicegate.cli.context import load_settings, run_async
-from sluicegate.cli.database import open_store
+from sluicegate.api.errors import InvalidRequest
 from sluicegate.cli.durations import DURATION
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.target import Content, get, given, items, path_of
 from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.recorded import CommandChange
 from sluicegate.cli.tabular import columns
 
-if TYPE_CHECKING:
-    from sluicegate.config import Settings
-    from sluicegate.delegation.queue.records import TaskRecord
-    from sluicegate.delegation.queue.tasks import TaskFilter, TaskQueue
-
 _HEADER = ("ID", "OPERATION", "REALM", "STATUS", "ATTEMPTS", "PROGRESS", "TABLE", "RECEIVED", "SUMMARY")
-_OPERATOR = "operator"
+_LEASED = ("ACQUIRING_RESOURCES", "RUNNING")
+_ENDED = ("SUCCESS", "FAILURE")
 _STATUSES = (
     "SUBMITTED",
     "ACQUIRING_RESOURCES",
@@ -62,9 +56,9 @@ def submit(ctx: click.Context, payload: IO[bytes], as_json: bool) -> None:
     Example:
       sluicegate tasks submit task.json
     """
-    settings, content = load_settings(ctx), payload.read()
-    task = run_async(_submit(settings, content))
-    _print_task(task, task.id, as_json=as_json)
+    body = _parsed(payload.read())
+    task = manage(ctx, lambda target: target.send("POST", "/tasks", body=body)).content
+    _print_task(task, task["task_id"], as_json=as_json)
 
 
 @tasks.command(name="list")
@@ -85,12 +79,11 @@ def list_(ctx: click.Context, /, realm: str | None, as_json: bool, **wanted: Any
       sluicegate tasks list --status FAILURE --limit 20
       sluicegate tasks list --realm production --operation TABLE_PURGE --json
     """
-    from sluicegate.delegation.queue.tasks import TaskFilter
-
-    query = TaskFilter(realms=None if realm is None else (realm,), **wanted)
-    found = run_async(_find(load_settings(ctx), query))
+    limit = wanted.pop("limit")
+    query = given(realm=realm, **wanted)
+    found = manage(ctx, lambda target: items(target, "/tasks", query, limit=limit))
     if as_json:
-        print_json([_record(each) for each in found])
+        print_json(found)
         return
     for line in columns(_HEADER, [_row(each) for each in found]):
         click.echo(line)
@@ -107,7 +100,8 @@ def show(ctx: click.Context, task_id: str, as_json: bool) -> None:
     Example:
       sluicegate tasks show 2f6c1d0e-8a41-4f5b-9c3d-7e1b0a9d4c62
     """
-    print_json(run_async(_show(load_settings(ctx), task_id)))
+    path = path_of("/tasks/{}", task_id)
+    print_json(manage(ctx, lambda target: get(target, path)))
 
 
 @tasks.command()
@@ -121,9 +115,10 @@ def cancel(ctx: click.Context, task_id: str, as_json: bool) -> None:
     Example:
       sluicegate tasks cancel 2f6c1d0e-8a41-4f5b-9c3d-7e1b0a9d4c62
     """
-    task = run_async(_cancel(load_settings(ctx), task_id))
-    soon = f"{task.leased_by} stops it at its next heartbeat, unless it completes before"
-    _print_task(task, "cancelled" if task.ended else soon, as_json=as_json)
+    path = path_of("/tasks/{}/cancel", task_id)
+    task = manage(ctx, lambda target: target.send("POST", path)).content
+    soon = f"{task['leased_by']} stops it at its next heartbeat, unless it completes before"
+    _print_task(task, "cancelled" if task["status"] in _ENDED else soon, as_json=as_json)
 
 
 @tasks.command()
@@ -139,8 +134,9 @@ def retry(ctx: click.Context, task_id: str, as_json: bool) -> None:
     Example:
       sluicegate tasks retry 2f6c1d0e-8a41-4f5b-9c3d-7e1b0a9d4c62
     """
-    task = run_async(_retry(load_settings(ctx), task_id))
-    _print_task(task, task.status, as_json=as_json)
+    path = path_of("/tasks/{}/retry", task_id)
+    task = manage(ctx, lambda target: target.send("POST", path)).content
+    _print_task(task, task["status"], as_json=as_json)
 
 
 @tasks.command()
@@ -160,113 +156,61 @@ def prune(ctx: click.Context, older_than: int | None, as_json: bool) -> None:
       sluicegate tasks prune
       sluicegate tasks prune --older-than 90d
     """
-    settings = load_settings(ctx)
-    age = settings.delegation.retention if older_than is None else older_than
-    pruned = run_async(_prune(settings, age))
+    body = {"older_than": older_than}
+    answer = manage(ctx, lambda target: target.send("POST", "/tasks/prune", body=body)).content
     if as_json:
-        print_json({"pruned": pruned})
+        print_json(answer)
     else:
-        click.echo(f"pruned {pruned} tasks")
+        click.echo(f"pruned {answer['pruned']} tasks")
 
 
-@asynccontextmanager
-async def _queue(settings: Settings, change: CommandChange | None = None) -> AsyncIterator[TaskQueue]:
-    from sluicegate.delegation.queue.encryption import PayloadCipher
-    from sluicegate.delegation.queue.tasks import TaskQueue
+def _parsed(content: bytes) -> Any:
+    import orjson
 
-    cipher = PayloadCipher.of(settings)
-    async with open_store(settings, change) as store:
-        yield TaskQueue(store, cipher)
-
-
-async def _submit(settings: Settings, content: bytes) -> TaskRecord:
-    from sluicegate.delegation.grants import RealmGrants
-    from sluicegate.delegation.payloads.task_payload import TaskPayload
-    from sluicegate.plugins import Registry, configure
-
-    payload = TaskPayload.parse(content)
-    configured = configure(settings, Registry.load(settings))
-    payload.check_operation(configured.operations)
-    RealmGrants.configured(settings.delegation, configured).check_payload(payload)
-    change = CommandChange("submitTask", None, (f"+ task {payload.common_payload.operation_type}",))
-    async with _queue(settings, change) as queue:
-        return await queue.submit(payload, _OPERATOR)
+    try:
+        return orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise InvalidRequest(f"the payload is not JSON: {error}") from None
 
 
-async def _find(settings: Settings, query: TaskFilter) -> list[TaskRecord]:
-    async with _queue(settings) as queue:
-        return await queue.find(query)
-
-
-async def _show(settings: Settings, task_id: str) -> dict[str, Any]:
-    from sluicegate.delegation.rest.responses import history
-
-    async with _queue(settings) as queue:
-        task = await queue.get(task_id)
-        versions = history(await queue.history(task.id))
-    return {**_record(task), "result_extended": task.result_extended, "versions": versions}
-
-
-async def _cancel(settings: Settings, task_id: str) -> TaskRecord:
-    change = CommandChange("cancelTask", task_id, (f"~ task {task_id}: cancelled",))
-    async with _queue(settings, change) as queue:
-        return await queue.cancel(task_id)
-
-
-async def _prune(settings: Settings, seconds: int) -> int:
-    from sluicegate.delegation.queue.retention import Retention
-
-    age = f"{seconds} s"
-    change = CommandChange("pruneTasks", None, (f"- tasks that completed {age} ago or earlier",))
-    async with open_store(settings, change) as store:
-        return await Retention(store, seconds).prune()
-
-
-async def _retry(settings: Settings, task_id: str) -> TaskRecord:
-    change = CommandChange("retryTask", task_id, (f"~ task {task_id}: to be retried",))
-    async with _queue(settings, change) as queue:
-        return await queue.retry(task_id)
-
-
-def _record(task: TaskRecord) -> dict[str, Any]:
-    from sluicegate.delegation.rest.responses import record
-
-    return record(task)
-
-
-def _print_task(task: TaskRecord, text: str, *, as_json: bool) -> None:
+def _print_task(task: Content, text: str, *, as_json: bool) -> None:
     """Print a text about a task, or its record."""
     if as_json:
-        print_json(_record(task))
+        print_json(task)
     else:
         click.echo(text)
 
 
-def _row(task: TaskRecord) -> tuple[str, ...]:
-    shown = _record(task)
+def _row(task: Content) -> tuple[str, ...]:
     return (
-        task.id,
-        task.operation,
-        task.realm,
+        task["task_id"],
+        task["task_type"],
+        task["realm_id"],
         _status(task),
-        str(task.attempt_count),
+        str(task["attempt_count"]),
         _progress(task),
-        task.table,
-        shown["received_timestamp"],
-        task.result_summary or "-",
+        _table(task),
+        task["received_timestamp"],
+        task["result_summary"] or "-",
     )
 
 
-def _status(task: TaskRecord) -> str:
-    to_be_cancelled = task.leased and task.cancel_requested_at is not None
-    return f"{task.status} (to be cancelled)" if to_be_cancelled else task.status
+def _table(task: Content) -> str:
+    named = task["task_payload"]["operation_parameters"]["table_identity"]
+    return ".".join((named["catalog_name"], *named["namespace_levels"], named["table_name"]))
 
 
-def _progress(task: TaskRecord) -> str:
+def _status(task: Content) -> str:
+    status = str(task["status"])
+    to_be_cancelled = status in _LEASED and task["cancel_requested_ts"] is not None
+    return f"{status} (to be cancelled)" if to_be_cancelled else status
+
+
+def _progress(task: Content) -> str:
     """The stage with the numbers of files; `-` after success, which the summary describes."""
-    if task.progress is None or task.status == "SUCCESS":
+    if task["progress"] is None or task["status"] == "SUCCESS":
         return "-"
-    stage, done, total = (task.progress[name] for name in ("stage", "files_done", "files_total"))
+    stage, done, total = (task["progress"][name] for name in ("stage", "files_done", "files_total"))
     if total is None:
         return f"{stage} {done}" if done else str(stage)
     return f"{stage} {done}/{total}"

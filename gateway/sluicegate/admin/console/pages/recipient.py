@@ -17,7 +17,6 @@ from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.console.pages.recipient_forms import grantable_shares
 from sluicegate.admin.places import RecipientPlace
 from sluicegate.admin.recipient_access import RecipientState
-from sluicegate.admin.recipient_changes import missing_recipient
 from sluicegate.config import Settings
 from sluicegate.database import Store
 
@@ -49,7 +48,7 @@ class RecipientPage:
 
     async def _show(self, call: ConsoleCall) -> Response:
         place = RecipientPlace(call.name("recipient"))
-        content = await self._admin.editor.read(call.admin, place, missing_recipient(place))
+        content = await self._admin.editor.read(call.admin, place)
         state = await self._admin.recipient_access.state(call.admin, place.recipient)
         async with self._store.read() as connection:
             use = await recipient_use(

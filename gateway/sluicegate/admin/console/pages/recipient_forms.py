@@ -10,7 +10,7 @@ from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.identity import Admin
 from sluicegate.admin.places import Content, GrantPlace, RecipientPlace
-from sluicegate.admin.recipient_changes import delete_recipient, missing_recipient, regrant
+from sluicegate.admin.recipient_changes import delete_recipient, regrant
 from sluicegate.api.errors import InvalidRequest, NotFound
 
 _ONE = "/recipients/{recipient}"
@@ -83,7 +83,7 @@ class RecipientForms:
 
         def change(content: Content | None) -> Content:
             if content is None:
-                raise NotFound(missing_recipient(place))
+                raise NotFound(place.missing)
             new = {key: value for key, value in content.items() if key != "name"} | changed
             return {key: value for key, value in new.items() if value is not None}
 
@@ -137,7 +137,7 @@ class RecipientForms:
 
     async def _read(self, call: ConsoleCall) -> Content:
         place = RecipientPlace(call.name("recipient"))
-        return await self._admin.editor.read(call.admin, place, missing_recipient(place))
+        return await self._admin.editor.read(call.admin, place)
 
     async def _regrant(self, call: ConsoleCall, share: str, *, granted: bool) -> None:
         place = GrantPlace(call.name("recipient"), share)

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from sluicegate._util.clock import epoch_ms, iso_utc
+from sluicegate._util.clock import iso_utc
 from sluicegate.cli.completion import complete_names
-from sluicegate.cli.context import load_settings, run_async
-from sluicegate.cli.database import open_store
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.target import flags, given, items
 from sluicegate.cli.moments import MOMENT
 from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.tabular import columns
 
-if TYPE_CHECKING:
-    from sluicegate.config import Settings
-    from sluicegate.vending.entries import LedgerEntry
-    from sluicegate.vending.ledger_search import LedgerQuery
-
 _HEADER = ("VENDED", "RECIPIENT", "ASSET", "NAME", "KIND", "EXPIRES", "ADDRESS", "REQUEST", "SCOPE")
-_TIMES = ("given_at", "issued_at", "expires_at")
 
 
 def register(cli: click.Group) -> None:
@@ -70,12 +63,11 @@ def ledger(ctx: click.Context, /, active: bool, as_json: bool, **wanted: Any) ->
       sluicegate ledger --recipient acme --since 24h
       sluicegate ledger --table sales.eu.orders --active --json
     """
-    from sluicegate.vending.ledger_search import LedgerQuery
-
-    query = LedgerQuery(active_at=epoch_ms() if active else None, **wanted)
-    entries = run_async(_find(load_settings(ctx), query))
+    times = {name: wanted[name] and iso_utc(wanted[name]) for name in ("since", "until")}
+    query = [*given(**{**wanted, **times, "limit": None}), *flags(active=active)]
+    entries = manage(ctx, lambda target: items(target, "/ledger", query, limit=wanted["limit"]))
     if as_json:
-        print_json([_as_json(each) for each in entries])
+        print_json(entries)
         return
     if not entries:
         click.echo("no entries found", err=True)
@@ -84,33 +76,22 @@ def ledger(ctx: click.Context, /, active: bool, as_json: bool, **wanted: Any) ->
         click.echo(line)
 
 
-async def _find(settings: Settings, query: LedgerQuery) -> list[LedgerEntry]:
-    from sluicegate.vending.ledger_search import find_entries
-
-    async with open_store(settings) as store, store.read() as connection:
-        return await find_entries(connection, query)
-
-
-def _as_json(entry: LedgerEntry) -> dict[str, Any]:
-    shown = asdict(entry)
-    return shown | {name: shown[name] and iso_utc(shown[name]) for name in _TIMES}
-
-
-def _row(entry: LedgerEntry) -> tuple[str, ...]:
+def _row(entry: dict[str, Any]) -> tuple[str, ...]:
     return (
-        iso_utc(entry.given_at),
-        entry.recipient,
-        entry.asset or "table",
-        entry.table_name,
-        "/".join(part for part in (entry.kind, entry.cloud, entry.binding) if part),
-        iso_utc(entry.expires_at) if entry.expires_at else "never",
-        entry.address or "-",
-        entry.request_id or "-",
+        entry["given_at"],
+        entry["recipient"],
+        entry["asset"] or "table",
+        ".".join(entry[part] for part in ("share", "schema", "table")),
+        "/".join(entry[part] for part in ("kind", "cloud", "binding") if entry[part]),
+        entry["expires_at"] or "never",
+        entry["address"] or "-",
+        entry["request_id"] or "-",
         _opened(entry),
     )
 
 
-def _opened(entry: LedgerEntry) -> str:
-    if not entry.files:
-        return ", ".join(entry.locations)
-    return f"{entry.files} {'file' if entry.files == 1 else 'files'} of {entry.locations[0]}"
+def _opened(entry: dict[str, Any]) -> str:
+    files, locations = entry["files"], entry["locations"]
+    if not files:
+        return ", ".join(locations)
+    return f"{files} {'file' if files == 1 else 'files'} of {locations[0]}"

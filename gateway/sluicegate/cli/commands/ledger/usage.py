@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.cli.completion import complete_names
-from sluicegate.cli.context import load_settings, run_async
-from sluicegate.cli.database import open_store
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.target import Content, get, given
 from sluicegate.cli.moments import MOMENT
 from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.tabular import columns
-
-if TYPE_CHECKING:
-    from sluicegate.config import Settings
-    from sluicegate.vending.usage.models import Usage, UsageQuery, UsageReport
 
 _AMOUNTS = ("RESPONSES", "CREDENTIALS", "FILES", "BYTES")
 _DAYS = 30
@@ -75,43 +71,40 @@ def usage(
       sluicegate usage --by recipient --since 7d
       sluicegate usage --by table --recipient acme --since 2026-11-01 --json
     """
-    from sluicegate.vending.usage.models import UsageQuery, day_of, report_values
+    from sluicegate.vending.usage.models import day_of, day_text
 
     last = day_of(epoch_ms() if until is None else until)
     first = max(last - _DAYS + 1, 0) if since is None else day_of(since)
     if first > last:
         raise click.BadParameter("must not be after --until", ctx, param_hint="--since")
-    report = run_async(_read(load_settings(ctx), UsageQuery(since=first, until=last, **wanted)))
+    query = given(since=day_text(first), until=day_text(last), **wanted)
+    report = manage(ctx, lambda target: get(target, "/usage", query))
     if as_json:
-        print_json(report_values(report))
+        print_json(report)
     else:
-        _print(report)
+        _print(report, wanted["limit"])
 
 
-async def _read(settings: Settings, query: UsageQuery) -> UsageReport:
-    from sluicegate.vending.usage.report import read_usage
-
-    async with open_store(settings) as store, store.read() as connection:
-        return await read_usage(connection, query)
-
-
-def _print(report: UsageReport) -> None:
-    by = report.query.by
-    if not report.rows:
+def _print(report: Content, limit: int) -> None:
+    by, rows = report["by"], report["items"]
+    if not rows:
         click.echo("nothing was offered in this time", err=True)
         return
     header = ("ASSET", "NAME") if by == "table" else (by.upper(),)
-    rows = [
-        (*((row.asset or "table", row.title) if by == "table" else (row.title,)), *_amounts(row.usage))
-        for row in report.rows
-    ]
-    total = ("total", *([""] if by == "table" else []), *_amounts(report.total))
-    for line in columns((*header, *_AMOUNTS), [*rows, total]):
+    total = ("total", *([""] if by == "table" else []), *_amounts(report["total"]))
+    shown = [(*_names(by, row), *_amounts(row)) for row in rows]
+    for line in columns((*header, *_AMOUNTS), [*shown, total]):
         click.echo(line)
-    if report.truncated:
-        click.echo(f"only {report.query.limit} rows are shown; set --limit for more", err=True)
+    if report["truncated"]:
+        click.echo(f"only {limit} rows are shown; set --limit for more", err=True)
 
 
-def _amounts(usage: Usage) -> tuple[str, ...]:
-    known = "-" if usage.bytes is None else f"{usage.bytes:,}"
-    return f"{usage.responses:,}", f"{usage.credentials:,}", f"{usage.files:,}", known
+def _names(by: str, row: Content) -> tuple[str, ...]:
+    if by != "table":
+        return (row[by],)
+    return row["asset"] or "table", ".".join(row[part] for part in ("share", "schema", "table"))
+
+
+def _amounts(usage: Content) -> tuple[str, ...]:
+    known = "-" if usage["bytes"] is None else f"{usage['bytes']:,}"
+    return *(f"{usage[name]:,}" for name in ("responses", "credentials", "files")), known

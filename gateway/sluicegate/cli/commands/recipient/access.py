@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from sluicegate.api.errors import InvalidRequest
-from sluicegate.cli.commands.recipient.service import read_details, run_service
-from sluicegate.cli.commands.recipient.sessions import (
-    are_complete,
-    end_all_sessions,
-    outcomes_as_json,
-    print_outcomes,
-)
+from sluicegate.cli.commands.recipient.sessions import are_complete, end_sessions, outcomes_as_json
 from sluicegate.cli.completion import complete_names
 from sluicegate.cli.confirmation import can_prompt, confirm, yes_option
-from sluicegate.cli.context import load_settings, run_async
-from sluicegate.cli.database import open_store
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.target import Content, get, path_of
 from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.recorded import CommandChange
-
-if TYPE_CHECKING:
-    from sluicegate.access.recipients.details import RecipientDetails
-    from sluicegate.config import Settings
-    from sluicegate.vending.sessions import SessionsOutcome
 
 
 @click.command()
@@ -50,16 +36,13 @@ def revoke(ctx: click.Context, name: str, sessions: bool, yes: bool, as_json: bo
       sluicegate recipient revoke acme
       sluicegate recipient revoke acme --sessions --yes
     """
-    settings = load_settings(ctx)
     if not yes and can_prompt():
-        question = f"Revoke access of recipient {_described(read_details(settings, name))}?"
+        question = f"Revoke access of recipient {_described(_read(ctx, name))}?"
         confirm(ctx, question, yes=yes)
-    ended = run_service(settings, lambda service: service.revoke(name), _revocation(name))
+    ended = _revoke(ctx, name)
     if not as_json:
         click.echo(f"{name}: access revoked, with {_valid_tokens(ended)}")
-    outcomes = []
-    if sessions:
-        outcomes = _end_sessions(settings, read_details(settings, name), quiet=as_json)
+    outcomes = end_sessions(ctx, name, quiet=as_json) if sessions else []
     if as_json:
         _print_ended(name, "revoked", ended, outcomes)
     if not are_complete(outcomes):
@@ -79,8 +62,8 @@ def restore(ctx: click.Context, name: str, as_json: bool) -> None:
     Example:
       sluicegate recipient restore acme
     """
-    change = CommandChange("restoreRecipient", name, (f"~ recipient {name}: restored",))
-    run_service(load_settings(ctx), lambda service: service.restore(name), change)
+    path = path_of("/recipients/{}/restore", name)
+    manage(ctx, lambda target: target.send("POST", path))
     if as_json:
         print_json({"recipient": name, "state": "active"})
     else:
@@ -111,56 +94,50 @@ def delete(ctx: click.Context, name: str, sessions: bool, yes: bool, as_json: bo
       sluicegate recipient delete acme
       sluicegate recipient delete acme --sessions --yes
     """
-    settings = load_settings(ctx)
-    found = read_details(settings, name)
+    found = _read(ctx, name)
+    name = found["name"]
     confirm(ctx, f"Delete recipient {_described(found)}?", yes=yes, required=True)
     outcomes = []
     if sessions:
-        run_service(settings, lambda service: service.revoke(name), _revocation(found.name))
-        outcomes = _end_sessions(settings, found, quiet=as_json)
+        _revoke(ctx, name)
+        outcomes = end_sessions(ctx, name, quiet=as_json)
         if not are_complete(outcomes):
             raise InvalidRequest(
-                f"{found.name}: access is revoked, but the recipient is not deleted, because not all "
+                f"{name}: access is revoked, but the recipient is not deleted, because not all "
                 "sessions ended: repeat the command, or delete it without --sessions"
             )
-    run_async(_delete(settings, found))
+    path = path_of("/recipients/{}", name)
+    manage(ctx, lambda target: target.send("DELETE", path))
+    ended = _valid_credentials(found)
     if as_json:
-        _print_ended(found.name, "deleted", found.valid_credentials, outcomes)
+        _print_ended(name, "deleted", ended, outcomes)
     else:
-        click.echo(f"{found.name}: deleted, with {_valid_tokens(found.valid_credentials)}")
+        click.echo(f"{name}: deleted, with {_valid_tokens(ended)}")
 
 
-async def _delete(settings: Settings, found: RecipientDetails) -> None:
-    from sluicegate.access.recipients.details import delete_recipient
-
-    change = CommandChange("deleteRecipient", found.name, (f"- recipient {found.name}",))
-    async with open_store(settings, change) as store, store.write() as connection:
-        await delete_recipient(connection, found.id)
+def _read(ctx: click.Context, name: str) -> Content:
+    path = path_of("/recipients/{}/access", name)
+    return manage(ctx, lambda target: get(target, path))
 
 
-def _revocation(name: str) -> CommandChange:
-    return CommandChange("revokeRecipient", name, (f"~ recipient {name}: revoked",))
+def _revoke(ctx: click.Context, name: str) -> int:
+    path = path_of("/recipients/{}/revoke", name)
+    ended: int = manage(ctx, lambda target: target.send("POST", path)).content["ended"]
+    return ended
 
 
-def _end_sessions(
-    settings: Settings, recipient: RecipientDetails, *, quiet: bool
-) -> list[SessionsOutcome]:
-    from sluicegate.api import Principal
-
-    principal = Principal(recipient.id, recipient.name, "command")
-    outcomes = run_async(end_all_sessions(settings, principal))
-    print_outcomes(outcomes, errors_only=quiet)
-    return outcomes
-
-
-def _print_ended(name: str, state: str, credentials: int, outcomes: list[SessionsOutcome]) -> None:
+def _print_ended(name: str, state: str, credentials: int, outcomes: list[Content]) -> None:
     shown = {"recipient": name, "state": state, "ended_credentials": credentials}
     print_json(shown | {"sessions": outcomes_as_json(outcomes)})
 
 
-def _described(recipient: RecipientDetails) -> str:
-    shares = f", which can read {', '.join(recipient.shares)}" if recipient.shares else ""
-    return f"{recipient.name} with {_valid_tokens(recipient.valid_credentials)}{shares}"
+def _described(recipient: Content) -> str:
+    shares = f", which can read {', '.join(recipient['shares'])}" if recipient["shares"] else ""
+    return f"{recipient['name']} with {_valid_tokens(_valid_credentials(recipient))}{shares}"
+
+
+def _valid_credentials(recipient: Content) -> int:
+    return sum(credential["state"] == "valid" for credential in recipient["credentials"])
 
 
 def _valid_tokens(count: int) -> str:

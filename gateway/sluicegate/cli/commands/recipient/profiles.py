@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Literal
 
 import click
 
-from sluicegate._util.clock import iso_utc
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.cli.commands.recipient.activation import print_link
-from sluicegate.cli.commands.recipient.service import run_service
 from sluicegate.cli.completion import complete_names
-from sluicegate.cli.context import load_settings
 from sluicegate.cli.durations import DURATION
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.target import Content, path_of
 from sluicegate.cli.output import json_option, print_json
-from sluicegate.cli.recorded import CommandChange
-
-if TYPE_CHECKING:
-    from sluicegate.access.recipients.credentials import IssuedCredential
-    from sluicegate.config import Settings
-    from sluicegate.database.tables import CredentialKind
 
 _STANDARD_OUTPUT = "-"
 
@@ -44,6 +38,24 @@ _activation_option = click.option(
     is_flag=True,
     help="Write no profile; print a link with which the recipient downloads it once.",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class _Issue:
+    """Issues a credential as a profile, or creates a link for it."""
+
+    ctx: click.Context
+    path: str
+    wanted: dict[str, Any]
+
+    def __call__(self, deliver: Literal["activation", "profile"]) -> Content:
+        body = self.wanted | {"deliver": deliver}
+        answer = manage(
+            self.ctx,
+            lambda target: target.send("POST", self.path, body=body),
+            writes_profiles=True,
+        )
+        return dict(answer.content)
 
 
 def _profile_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -69,7 +81,7 @@ def create(
     ctx: click.Context,
     name: str,
     comment: str | None,
-    kind: CredentialKind,
+    kind: str,
     token_lifetime: int | None,
     activation: bool,
     profile: str | None,
@@ -84,25 +96,9 @@ def create(
       sluicegate recipient create acme --oauth --profile acme.share
       sluicegate recipient create acme --activation
     """
-    settings = _reachable(ctx)
-    if activation:
-        _check_no_profile(profile, force=force)
-        print_link(
-            settings,
-            lambda links: links.create(name, kind=kind, comment=comment, token_lifetime=token_lifetime),
-            _creation(name, "activation link"),
-            as_json=as_json,
-        )
-        return
-    with _profile_target(profile, name, force=force, as_json=as_json) as write:
-        issued = run_service(
-            settings,
-            lambda service: service.create(
-                name, kind=kind, comment=comment, token_lifetime=token_lifetime
-            ),
-            _creation(name, "credential"),
-        )
-        write(settings, issued)
+    wanted = {"name": name, "comment": comment, "kind": kind, "token_lifetime": token_lifetime}
+    issue = _Issue(ctx, "/recipients", wanted)
+    _deliver(issue, name, activation=activation, profile=profile, force=force, as_json=as_json)
 
 
 @click.command()
@@ -120,7 +116,7 @@ def rotate(
     ctx: click.Context,
     name: str,
     grace: int | None,
-    kind: CredentialKind,
+    kind: str,
     token_lifetime: int | None,
     activation: bool,
     profile: str | None,
@@ -135,34 +131,9 @@ def rotate(
       sluicegate recipient rotate acme --grace 24h --force
       sluicegate recipient rotate acme --activation
     """
-    settings = _reachable(ctx)
-    if activation:
-        _check_no_profile(profile, force=force)
-        print_link(
-            settings,
-            lambda links: links.rotate(name, kind=kind, grace=grace, token_lifetime=token_lifetime),
-            _rotation(name, "activation link"),
-            as_json=as_json,
-        )
-        return
-    with _profile_target(profile, name, force=force, as_json=as_json) as write:
-        issued = run_service(
-            settings,
-            lambda service: service.rotate(name, kind=kind, grace=grace, token_lifetime=token_lifetime),
-            _rotation(name, "credential"),
-        )
-        write(settings, issued)
-
-
-def _creation(name: str, issued: str) -> CommandChange:
-    return CommandChange(
-        "createRecipient", name, (f"+ recipient {name}", f"+ {issued} of recipient {name}")
-    )
-
-
-def _rotation(name: str, issued: str) -> CommandChange:
-    changes = f"+ {issued} of recipient {name}", f"~ older credentials of recipient {name} end"
-    return CommandChange("issueCredential", name, changes)
+    wanted = {"kind": kind, "grace": grace, "token_lifetime": token_lifetime}
+    issue = _Issue(ctx, path_of("/recipients/{}/tokens", name), wanted)
+    _deliver(issue, name, activation=activation, profile=profile, force=force, as_json=as_json)
 
 
 def _check_no_profile(profile: str | None, *, force: bool) -> None:
@@ -170,33 +141,38 @@ def _check_no_profile(profile: str | None, *, force: bool) -> None:
         raise click.UsageError("--activation writes no profile: leave out --profile and --force")
 
 
-def _reachable(ctx: click.Context) -> Settings:
-    from sluicegate.config.served_address import reachable
-
-    return reachable(load_settings(ctx))
+def _deliver(
+    issue: _Issue, name: str, *, activation: bool, profile: str | None, force: bool, as_json: bool
+) -> None:
+    if activation:
+        _check_no_profile(profile, force=force)
+        print_link(issue("activation"), as_json=as_json)
+        return
+    with _profile_target(profile, name, force=force, as_json=as_json) as write:
+        write(issue("profile"))
 
 
 @contextmanager
 def _profile_target(
     profile: str | None, name: str, *, force: bool, as_json: bool
-) -> Iterator[Callable[[Settings, IssuedCredential], None]]:
+) -> Iterator[Callable[[Content], None]]:
     """Open the destination of the profile before the token is created, so that no token is lost."""
-    from sluicegate.access.recipients.profile import new_profile_file, profile_text
+    from sluicegate.access.recipients.profile import new_profile_file, profile_json
 
     if profile == _STANDARD_OUTPUT:
-        yield lambda settings, issued: click.echo(profile_text(issued, settings.public_url), nl=False)
+        yield lambda made: click.echo(profile_json(made["profile"]), nl=False)
         return
     path = Path(profile) if profile else _default_profile(name)
     with new_profile_file(path, overwrite=force) as write:
 
-        def write_and_tell(settings: Settings, issued: IssuedCredential) -> None:
-            write(profile_text(issued, settings.public_url).encode())
-            until = iso_utc(issued.expires_at)
+        def write_and_tell(made: Content) -> None:
+            write(profile_json(made["profile"]))
+            recipient, until = made["recipient"], made["expires_at"]
             if as_json:
-                shown = {"recipient": issued.recipient, "profile": str(path), "expires_at": until}
-                print_json(shown | {"client_id": issued.client_id})
+                shown = {"recipient": recipient, "profile": str(path), "expires_at": until}
+                print_json(shown | {"client_id": made["profile"].get("clientId")})
             else:
-                click.echo(f"{issued.recipient}: profile written to {path}; it expires {until}")
+                click.echo(f"{recipient}: profile written to {path}; it expires {until}")
 
         yield write_and_tell
 

@@ -3,62 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from sluicegate._util.clock import epoch_ms
-from sluicegate.api.errors import UnsupportedOperation
-
-if TYPE_CHECKING:
-    from sluicegate.api import Principal
-    from sluicegate.config import Settings
-    from sluicegate.vending.sessions import SessionsOutcome
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.target import path_of
 
 
-async def end_all_sessions(settings: Settings, principal: Principal) -> list[SessionsOutcome]:
-    """End a recipient's sessions in every storage that vends, and return the outcomes."""
-    from sluicegate.plugins import Instances, Registry, configure
-    from sluicegate.plugins.context import NoLinks
-    from sluicegate.vending.sessions import end_sessions
+def end_sessions(ctx: click.Context, name: str, *, quiet: bool) -> list[dict[str, Any]]:
+    """End a recipient's sessions in every storage that vends, and print the outcomes.
 
-    registry = Registry.load(settings)
-    instances = Instances(registry, configure(settings, registry), links=NoLinks)
-    try:
-        return [each async for each in end_sessions(instances, principal, epoch_ms())]
-    finally:
-        await instances.aclose()
-
-
-def print_outcomes(outcomes: Sequence[SessionsOutcome], *, errors_only: bool = False) -> None:
-    """Print what happened in each storage, its errors on standard error."""
+    Args:
+        ctx: The command.
+        name: The recipient.
+        quiet: Print errors only, on standard error.
+    """
+    path = path_of("/recipients/{}/sessions/end", name)
+    answer = manage(ctx, lambda target: target.send("POST", path))
+    outcomes: list[dict[str, Any]] = answer.content["items"]
     for outcome in outcomes:
-        place = f"storage '{outcome.storage}'"
-        if outcome.error is not None:
-            reason = f": {outcome.error.detail}" if outcome.error.detail else ""
-            click.echo(f"{place}: {outcome.error}{reason}", err=True)
-        elif outcome.ended is not None and not errors_only:
-            applied = outcome.ended.applied
-            done = "sessions ended" if applied else "an administrator must end the sessions"
-            click.echo(f"{place}: {done}\n{outcome.ended.instructions}")
-    if not outcomes and not errors_only:
+        _print(outcome, quiet=quiet)
+    if not outcomes and not quiet:
         click.echo("no configured storage vends credentials: there are no sessions to end")
+    return outcomes
 
 
-def are_complete(outcomes: Sequence[SessionsOutcome]) -> bool:
+def are_complete(outcomes: Sequence[dict[str, Any]]) -> bool:
     """Whether no storage failed. Where sessions only expire, nothing could be done."""
-    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
-    return all(isinstance(error, UnsupportedOperation) for error in errors)
+    return not any(outcome["error"] and outcome["supported"] for outcome in outcomes)
 
 
-def outcomes_as_json(outcomes: Sequence[SessionsOutcome]) -> list[dict[str, Any]]:
+def outcomes_as_json(outcomes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The outcomes as values for JSON."""
     return [
-        {
-            "storage": outcome.storage,
-            "ended": outcome.ended is not None and outcome.ended.applied,
-            "instructions": outcome.ended and outcome.ended.instructions,
-            "error": outcome.error and outcome.error.for_operators,
-        }
+        {name: outcome[name] for name in ("storage", "ended", "instructions", "error")}
         for outcome in outcomes
     ]
+
+
+def _print(outcome: dict[str, Any], *, quiet: bool) -> None:
+    place = f"storage '{outcome['storage']}'"
+    if outcome["error"] is not None:
+        click.echo(f"{place}: {outcome['error']}", err=True)
+    elif outcome["instructions"] is not None and not quiet:
+        done = "sessions ended" if outcome["ended"] else "an administrator must end the sessions"
+        click.echo(f"{place}: {done}\n{outcome['instructions']}")

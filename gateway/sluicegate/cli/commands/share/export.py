@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from sluicegate.cli.commands.share.stored import stored_shares
 from sluicegate.cli.completion import complete_names
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.target import flags, get
 from sluicegate.cli.output import json_option, print_json
 
 
@@ -38,7 +39,8 @@ def export(
     """
     from sluicegate.access.shares_file.export import yaml_text
 
-    content = stored_shares(ctx).export(names, recipients=recipients, ids=ids)
+    query = [*(("share", name) for name in names), *flags(recipients=recipients, ids=ids)]
+    content = manage(ctx, lambda target: get(target, "/export", query))
     if as_json:
         print_json(content)
     else:

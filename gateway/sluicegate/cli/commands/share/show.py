@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from sluicegate.cli.commands.share.stored import stored_shares
 from sluicegate.cli.completion import complete_names
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.target import flags, get, path_of
 from sluicegate.cli.output import json_option, print_json
 
 
@@ -26,10 +27,8 @@ def show(ctx: click.Context, name: str, as_json: bool) -> None:
     """
     from sluicegate.access.shares_file.export import yaml_text
 
-    stored = stored_shares(ctx)
-    share = stored.find(name)
-    content = {"name": share.names[0], "id": share.id, "recipients": stored.recipients_of(share)}
-    content |= stored.content(share, complete=as_json)
+    path = path_of("/shares/{}/details", name)
+    content = manage(ctx, lambda target: get(target, path, flags(complete=as_json)))
     if as_json:
         print_json(content)
     else:

@@ -38,7 +38,21 @@ def operations() -> dict[str, Schema]:
         "Catalogs": listing(
             record("A catalog.", {"name": text("Its name."), "type": text("Name of its plugin.")})
         ),
-        "CatalogSchemas": listing(record("A schema.", {"name": text("Its name.")}), reason),
+        "CatalogSchemas": listing(
+            record("A schema.", {"name": text("Its name."), "left_out": _left_out()}), reason
+        ),
+        "CatalogAssets": listing(
+            record(
+                "A table or asset.",
+                {
+                    "name": text("Its name."),
+                    "identifier": text("Its identifier for a shares file."),
+                    "left_out": _left_out(),
+                },
+            ),
+            reason,
+        ),
+        "PrunedTasks": record("What was deleted.", {"pruned": whole("Number of tasks.")}),
         "CatalogTables": listing(
             record(
                 "A table.",
@@ -115,8 +129,19 @@ def operations() -> dict[str, Schema]:
             {
                 "progress": {"type": ["object", "null"], "description": "Stage and number of files."},
                 "versions": many({"type": "object"}, "Its history."),
+                "result_extended": {
+                    "type": ["string", "null"],
+                    "description": "Details for operators.",
+                },
             },
         ),
+    }
+
+
+def _left_out() -> Schema:
+    return {
+        "type": ["string", "null"],
+        "description": "Why it is not shared if the entire catalog or schema is.",
     }
 
 

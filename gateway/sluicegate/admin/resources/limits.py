@@ -1,0 +1,98 @@
+"""The limits of recipients, and what they were offered on a day."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+from starlette.responses import Response
+
+from sluicegate.access.limits.listing import RecipientUse, list_use
+from sluicegate.admin.call import AdminCall, answered
+from sluicegate.admin.editor import Editor
+from sluicegate.admin.endpoint import AdminRoute
+from sluicegate.api.errors import InvalidRequest
+from sluicegate.config import Settings
+from sluicegate.database import Store
+from sluicegate.database.names import name_key
+from sluicegate.protocols.common.pagination import page
+from sluicegate.signing.opaque_tokens import TokenSigner
+
+_EPOCH = date(1970, 1, 1)
+
+
+class LimitsResource:
+    """Serves `/limits`.
+
+    Args:
+        editor: Reads recipients.
+        store: The open database.
+        settings: The settings of the gateway, with the default limits.
+        pages: Signs page tokens.
+    """
+
+    def __init__(self, editor: Editor, store: Store, settings: Settings, pages: TokenSigner) -> None:
+        self._editor = editor
+        self._store = store
+        self._defaults = settings.limits.recipient
+        self._concurrent = settings.server.max_requests_per_recipient
+        self._pages = pages
+
+    def routes(self) -> list[AdminRoute]:
+        """The route."""
+        return [
+            AdminRoute(
+                "GET",
+                "/limits",
+                self._list,
+                "viewer",
+                "listLimits",
+                "List the limits of recipients, and what they were offered on a day",
+                "Limits",
+                parameters=(("day", "The day (UTC), such as `2026-11-21`; today by default."),),
+                paged=True,
+            )
+        ]
+
+    async def _list(self, call: AdminCall) -> Response:
+        day = _day(call.query("day").get("day"))
+        async with self._store.read() as connection:
+            found = await list_use(connection, self._defaults, (day - _EPOCH).days)
+        mine = await self._managed(call, found)
+        shown = page(mine, lambda each: name_key(each.name), call.page("day"), self._pages)
+        return answered(shown.shown(lambda each: self._shown(each, day)))
+
+    async def _managed(self, call: AdminCall, found: list[RecipientUse]) -> list[RecipientUse]:
+        if call.admin.shares is None:
+            return found
+        recipients = (await self._editor.stored()).export(recipients=True).get("recipients", {})
+        return [
+            each
+            for each in found
+            if call.admin.manages_recipient(recipients.get(each.name, {}).get("shares", ()))
+        ]
+
+    def _shown(self, use: RecipientUse, day: date) -> dict[str, Any]:
+        allowed, rate = use.limits, use.limits.rate
+        return {
+            "recipient": use.name,
+            "limits": {
+                "requests_per_minute": rate and rate.per_minute,
+                "burst": rate and rate.burst,
+                "concurrent_requests": allowed.concurrent_requests or self._concurrent,
+                "files_per_day": allowed.files_per_day,
+                "bytes_per_day": allowed.bytes_per_day,
+            },
+            "day": day.isoformat(),
+            "files": use.offered.files if allowed.daily else None,
+            "bytes": use.offered.bytes if allowed.daily else None,
+        }
+
+
+def _day(value: str | None) -> date:
+    if value is None:
+        return datetime.now(UTC).date()
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        raise InvalidRequest("day must be a date, such as 2026-11-21") from None

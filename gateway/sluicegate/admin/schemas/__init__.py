@@ -1,0 +1,1 @@
+"""Schemas of the responses of the Admin API, for its OpenAPI document."""
