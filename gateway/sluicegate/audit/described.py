@@ -11,7 +11,7 @@ from sluicegate.audit.records import AuditRecord, Outcome
 from sluicegate.http.concurrency_limit import CONCURRENCY
 
 if TYPE_CHECKING:
-    from sluicegate.audit.actions import Actions
+    from sluicegate.audit.actions import RequestActions
     from sluicegate.audit.trail import Trail
     from sluicegate.telemetry.context import RequestInfo
 
@@ -23,7 +23,7 @@ _NOTHING: Mapping[str, object] = {}
 
 
 def described(
-    actions: Actions,
+    actions: RequestActions,
     scope: MutableMapping[str, Any],
     trail: Trail,
     request: RequestInfo | None,
