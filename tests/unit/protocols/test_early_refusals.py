@@ -17,7 +17,7 @@ DOWN = Unavailable("the audit log cannot be written; try again later")
 def test_token_endpoints_answer_as_oauth_requires(path: str, error: SluicegateError) -> None:
     response = refused_early(path, error)
     assert response.status_code == error.status
-    body = json.loads(response.body)
+    body = json.loads(bytes(response.body))
     assert body["error"] == "slow_down"
     assert body["error_description"] == error.message
     assert response.headers["cache-control"] == "private, no-store"
@@ -29,7 +29,7 @@ def test_token_endpoints_say_when_to_try_again() -> None:
 
 def test_the_iceberg_catalog_answers_with_its_model_of_errors() -> None:
     response = refused_early("/iceberg/v1/config", LIMITED)
-    body = json.loads(response.body)
+    body = json.loads(bytes(response.body))
     assert response.status_code == body["error"]["code"] == 429
     assert body["error"]["message"] == LIMITED.message
     assert response.headers["retry-after"] == "7"
@@ -38,6 +38,6 @@ def test_the_iceberg_catalog_answers_with_its_model_of_errors() -> None:
 @pytest.mark.parametrize("path", ["/delta-sharing/shares", "/", "/icebergs"])
 def test_other_paths_get_the_error_of_delta_sharing(path: str) -> None:
     response = refused_early(path, DOWN)
-    body = json.loads(response.body)
+    body = json.loads(bytes(response.body))
     assert response.status_code == 503
     assert body == {"errorCode": DOWN.code, "message": DOWN.message}
