@@ -28,7 +28,7 @@ _MAC_AT = -len(b',"mac":""}') - 64
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ChainPosition:
     """A place in a chain: the number of a line, and its MAC.
 
     Attributes:
@@ -43,7 +43,7 @@ class Position:
         return f"{self.seq}:{self.mac.hex()}"
 
     @classmethod
-    def parse(cls, text: str) -> Position:
+    def parse(cls, text: str) -> ChainPosition:
         """The position that `str` returned.
 
         Raises:
@@ -55,7 +55,7 @@ class Position:
         return cls(int(seq), bytes.fromhex(mac))
 
 
-START = Position(0, GENESIS)
+START = ChainPosition(0, GENESIS)
 """The position of an empty chain."""
 
 
@@ -68,8 +68,8 @@ class Head:
         checkpoint: The line before the first one that is stored; older ones were deleted.
     """
 
-    last: Position = START
-    checkpoint: Position = START
+    last: ChainPosition = START
+    checkpoint: ChainPosition = START
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Sealer:
         self._key = key
         self._start = b',"key":"%s",' % key_id.encode()
 
-    def seal(self, bodies: Iterable[bytes], after: Position) -> tuple[list[bytes], Position]:
+    def seal(self, bodies: Iterable[bytes], after: ChainPosition) -> tuple[list[bytes], ChainPosition]:
         """Make lines of JSON objects.
 
         Args:
@@ -152,7 +152,7 @@ class Sealer:
             content = b'{"seq":%d%b%b' % (seq, start, body[1:-1])
             mac = digest(key, mac + content, _HASH)
             lines.append(b'%b,"mac":"%b"}' % (content, mac.hex().encode()))
-        return lines, Position(seq, mac)
+        return lines, ChainPosition(seq, mac)
 
     def head_seal(self, chain: str, head: Head) -> bytes:
         """What authenticates a head, of the chain with this name only."""

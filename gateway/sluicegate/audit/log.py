@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from sluicegate.audit.encoding import encode
-from sluicegate.audit.own_records import Entry
+from sluicegate.audit.own_records import LogEntry
 from sluicegate.audit.records import AuditRecord
 from sluicegate.audit.writers.best_effort import BestEffortWriter
 from sluicegate.audit.writers.required import RequiredWriter
@@ -44,7 +44,7 @@ class SinkAuditLog:
         Raises:
             Unavailable: It can't be stored, and the configuration requires it.
         """
-        entry = Entry(encode(record), record.at)
+        entry = LogEntry(encode(record), record.at)
         for unawaited in self._best_effort:
             unawaited.submit(entry)
         for writer in self._required:

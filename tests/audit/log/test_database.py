@@ -19,7 +19,7 @@ from sluicegate.audit.reading.query import AuditQuery, StoredRecord, stored_reco
 from sluicegate.audit.reading.search import search
 from sluicegate.audit.sinks.database.sink import DatabaseSink
 from sluicegate.audit.verification.database import verify_database
-from sluicegate.audit.verification.findings import Finding
+from sluicegate.audit.verification.findings import ChainFinding
 from sluicegate.database import Store
 from sluicegate.database.tables import audit_blocks, audit_head
 from sluicegate.signing.keyring import KeyRing
@@ -33,7 +33,7 @@ async def _records(store: Store) -> list[StoredRecord]:
     return [stored_record(line) for block in blocks for line in unpack(block.records)]
 
 
-async def _finding(store: Store, keys: ChainKeys = KEYS) -> Finding | None:
+async def _finding(store: Store, keys: ChainKeys = KEYS) -> ChainFinding | None:
     return (await verify_database(store, keys)).finding
 
 

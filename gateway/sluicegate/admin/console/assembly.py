@@ -25,7 +25,7 @@ from sluicegate.admin.console.pages.recipient_access import RecipientAccessForms
 from sluicegate.admin.console.pages.recipient_forms import RecipientForms
 from sluicegate.admin.console.pages.recipients import RecipientsPage
 from sluicegate.admin.console.pages.shares import SharePages
-from sluicegate.admin.console.pages.table import TablePage
+from sluicegate.admin.console.pages.table import SharedTablePage
 from sluicegate.admin.console.pages.tasks import TasksPages
 from sluicegate.admin.console.pages.usage import UsagePage
 from sluicegate.admin.console.rendering import PREFIX, Addresses, Templates
@@ -134,7 +134,7 @@ class Console:
         return (
             OverviewPage(self._admin, warn_before),
             SharePages(self._admin, inspector),
-            TablePage(self._admin, store, inspector, *self._gateway.explanations()),
+            SharedTablePage(self._admin, store, inspector, *self._gateway.explanations()),
             RecipientsPage(self._admin, warn_before),
             RecipientForms(self._admin),
             RecipientAccessForms(self._admin, settings),

@@ -9,7 +9,7 @@ from sluicegate.admin.identity import Admin, Role
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MenuEntry:
     """An entry of the main navigation.
 
     Attributes:
@@ -28,12 +28,12 @@ class Entry:
         return admin.has_role(self.role) and not (self.all_shares and admin.shares is not None)
 
 
-ENTRIES: Sequence[Entry] = (
-    Entry("", "Overview"),
-    Entry("shares", "Shares"),
-    Entry("recipients", "Recipients"),
-    Entry("share-table", "Share a table", role="admin"),
-    Entry("usage", "Usage"),
-    Entry("tasks", "Tasks", all_shares=True),
-    Entry("audit", "Audit", role="admin"),
+ENTRIES: Sequence[MenuEntry] = (
+    MenuEntry("", "Overview"),
+    MenuEntry("shares", "Shares"),
+    MenuEntry("recipients", "Recipients"),
+    MenuEntry("share-table", "Share a table", role="admin"),
+    MenuEntry("usage", "Usage"),
+    MenuEntry("tasks", "Tasks", all_shares=True),
+    MenuEntry("audit", "Audit", role="admin"),
 )

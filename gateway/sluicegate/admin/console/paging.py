@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Listing(Generic[T]):
+class PagedList(Generic[T]):
     """A page of a listing.
 
     Attributes:
@@ -32,7 +32,7 @@ class Listing(Generic[T]):
     next: str | None
 
 
-def listing(call: ConsoleCall, items: Sequence[T], size: int, *names: str) -> Listing[T]:
+def listing(call: ConsoleCall, items: Sequence[T], size: int, *names: str) -> PagedList[T]:
     """The page of a listing that the query parameter `page` selects.
 
     Args:
@@ -50,7 +50,7 @@ def listing(call: ConsoleCall, items: Sequence[T], size: int, *names: str) -> Li
     def link(page: int) -> str:
         return call.url(*names, **others, page=page)
 
-    return Listing(
+    return PagedList(
         items=items[(number - 1) * size : number * size],
         number=number,
         count=count,

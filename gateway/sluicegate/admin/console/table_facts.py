@@ -18,7 +18,7 @@ _ELLIPSIS = "…"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnFacts:
     """A column of a table."""
 
     name: str
@@ -49,7 +49,7 @@ class TableFacts:
     partition_columns: tuple[str, ...]
     min_reader_version: int
     features: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnFacts, ...]
     more_columns: int
 
 
@@ -73,9 +73,9 @@ def table_facts(snapshot: Snapshot) -> TableFacts:
     )
 
 
-def _column(field: Mapping[str, Any], partitions: frozenset[str]) -> Column:
+def _column(field: Mapping[str, Any], partitions: frozenset[str]) -> ColumnFacts:
     comment = (field.get("metadata") or {}).get("comment", "")
-    return Column(
+    return ColumnFacts(
         name=str(field["name"]),
         type=_shortened("".join(_type(field["type"]))),
         nullable=bool(field.get("nullable", True)),

@@ -17,7 +17,7 @@ from urllib.parse import urlencode, urlsplit
 from sluicegate.access.authentication.jwt import WebToken
 from sluicegate.admin.authentication import AdminAuthentication
 from sluicegate.admin.identity import Admin
-from sluicegate.admin.oidc.identity import OidcIdentity
+from sluicegate.admin.oidc.identity import AdminIdentity
 from sluicegate.api.errors import InvalidRequest, Unauthenticated
 from sluicegate.config.admin.console import ConsoleOidcSettings
 from sluicegate.config.admin.settings import AdminIssuerSettings
@@ -36,7 +36,7 @@ _AGAIN = "start the login again"
 class FinishedLogin:
     """An administrator that an issuer has authenticated, and the page that it wanted."""
 
-    identity: OidcIdentity
+    identity: AdminIdentity
     admin: Admin
     wanted: str
 

@@ -42,7 +42,7 @@ class FileTotals:
     bytes: int
 
 
-class TablePage:
+class SharedTablePage:
     """Shows a table or another asset.
 
     Args:

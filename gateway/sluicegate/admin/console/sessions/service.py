@@ -12,7 +12,7 @@ from sqlalchemy import Row, delete, insert, select, update
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.recipients.secrets import digest
 from sluicegate.admin.identity import Admin
-from sluicegate.admin.oidc.identity import OidcIdentity
+from sluicegate.admin.oidc.identity import AdminIdentity
 from sluicegate.admin.tokens import admin_of
 from sluicegate.api.errors import PermissionDenied, Unauthenticated
 from sluicegate.config.admin.console import ConsoleSettings
@@ -80,7 +80,7 @@ class Sessions:
             ends_at = min(row.expires_at, self._now() + self._lifetime)
             return await self._insert(connection, ends_at, admin_id=row.id)
 
-    async def start_for_identity(self, identity: OidcIdentity) -> str:
+    async def start_for_identity(self, identity: AdminIdentity) -> str:
         """Start a session of an administrator of an issuer, and return the value of its cookie."""
         async with self._store.append() as connection:
             ends_at = self._now() + self._lifetime
@@ -129,7 +129,7 @@ class Sessions:
             query = select(admins).where(admins.c.id == row.admin_id)
             found = (await connection.execute(query)).one_or_none()
             return None if found is None else admin_of(found)
-        identity = OidcIdentity(**row.identity | {"values": tuple(row.identity["values"])})
+        identity = AdminIdentity(**row.identity | {"values": tuple(row.identity["values"])})
         settings = self._issuers.get(identity.issuer)
         try:
             return None if settings is None else identity.admin(settings, row.expires_at)
