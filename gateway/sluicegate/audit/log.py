@@ -50,7 +50,10 @@ class SinkAuditLog:
         for writer in self._required:
             if not writer.has_space:
                 await writer.wait_for_space()
-        await _all_done([writer.submit(entry) for writer in self._required])
+        if len(self._required) == 1:
+            await self._required[0].submit(entry)
+        else:
+            await _all_done([writer.submit(entry) for writer in self._required])
         if self._publish is not None:
             self._publish(record)
 

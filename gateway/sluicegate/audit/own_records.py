@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.audit.encoding import encode
@@ -15,8 +15,7 @@ REPAIRED = "auditFileRepaired"
 BROKEN = "auditChainBroken"
 
 
-@dataclass(frozen=True, slots=True)
-class LogEntry:
+class LogEntry(NamedTuple):
     """An encoded record.
 
     Attributes:
