@@ -3,7 +3,8 @@
 `reference/configuration.md` comes from the models of the configuration, `reference/openapi.json` is the
 document that the gateway serves, `plugins/hooks.md` comes from the hooks and base classes that plugins
 implement, `plugins/values.md` from the other names of `sluicegate.api`, `plugins/kit.md` from the
-conformance kit, and `architecture.svg` is drawn from the imports of the core.
+conformance kit, `quickstart/recipients` from the snippets of the activation page, and
+`architecture.svg` is drawn from the imports of the core.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from generators.configuration import configuration_page  # noqa: E402
 from generators.hooks import hooks_page  # noqa: E402
 from generators.kit import kit_page  # noqa: E402
 from generators.openapi import openapi_page  # noqa: E402
+from generators.snippets import snippet_pages  # noqa: E402
 from generators.values import values_page  # noqa: E402
 
 PAGES = {
@@ -28,6 +30,7 @@ PAGES = {
     "plugins/hooks.md": hooks_page,
     "plugins/kit.md": kit_page,
     "plugins/values.md": values_page,
+    **snippet_pages(),
 }
 
 

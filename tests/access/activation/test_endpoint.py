@@ -14,6 +14,7 @@ from support.clients.asgi import Answer, ask
 
 from sluicegate.access.activation.endpoint import ActivationEndpoint
 from sluicegate.access.activation.links import ActivationLinks
+from sluicegate.access.activation.snippets.all import SNIPPETS
 from sluicegate.access.authentication.oauth.failed_login_throttle import FailedLoginThrottle
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.api.errors import Unavailable
@@ -94,6 +95,18 @@ async def test_the_page_does_not_use_the_link_and_the_button_does(site: Site) ->
     for again in (await site.get(), await site.post()):
         assert again.status == 410
         assert b"was downloaded with this link at 20" in again.body
+
+
+async def test_the_snippets_stay_available_after_the_download(site: Site) -> None:
+    shown = (await site.get()).body.decode()
+    assert {each["id"] for each in Page(shown).all("details")} == {each.slug for each in SNIPPETS}
+    assert "https://share.example/delta-sharing/shares/SHARE/all-tables" in shown
+    await site.post()
+    again = await site.get()
+    assert (again.status, Page(again.body.decode()).all("form")) == (410, [])
+    assert len(Page(again.body.decode()).all("details")) == len(SNIPPETS)
+    unknown = await site.get("/activate?token=x")
+    assert Page(unknown.body.decode()).all("details") == []
 
 
 async def test_pages_have_no_scripts_no_secrets_and_no_foreign_content(site: Site) -> None:

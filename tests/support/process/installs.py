@@ -15,7 +15,9 @@ from typing import Any
 
 _REQUIREMENT = re.compile(r"(?P<what>[\w./-]+?)(?:\[(?P<extras>[\w,-]+)\])?")
 # What pages mention beside the distributions of this repository.
-_OTHERS = frozenset({"uv", "delta-sharing", "deltalake", "pyiceberg[pyarrow]", "s3fs"})
+_OTHERS = frozenset(
+    {"uv", "delta-sharing", "deltalake", "duckdb", "polars", "pyiceberg[pyarrow]", "s3fs"}
+)
 _ROOT = Path(__file__).resolve().parents[3]
 
 

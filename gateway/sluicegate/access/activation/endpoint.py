@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_FILE = "config.share"
 _TITLES = {403: "Not allowed from here", 404: "Unknown link", 410: "This link has ended"}
 _DAY = "public, max-age=86400"
 
@@ -81,18 +79,17 @@ class ActivationEndpoint:
         if not _is_browser(request):
             body = {"recipient": link.recipient.name, "expirationTime": iso_utc(link.expires_at)}
             return json_response(body, headers=HEADERS)
-        provider = urlsplit(self._public_url).netloc
-        page = download_page(provider, link.recipient.name, link.expires_at)
+        page = download_page(self._public_url, link.recipient.name, link.expires_at)
         return Response(page, headers=dict(HEADERS), media_type="text/html")
 
     async def _use(self, request: Request) -> Response:
-        from sluicegate.access.activation.page import HEADERS
+        from sluicegate.access.activation.page import HEADERS, PROFILE_FILE
 
         await self._link(request)  # without a transaction that other writers wait for
         issued = await self._links.use(_token(request))
         log.info("the activation link of recipient '%s' was used", issued.recipient)
         profile = profile_text(issued, self._public_url)
-        attached = {"Content-Disposition": f'attachment; filename="{_FILE}"'}
+        attached = {"Content-Disposition": f'attachment; filename="{PROFILE_FILE}"'}
         return Response(profile, headers={**HEADERS, **attached}, media_type=JSON)
 
     async def _link(self, request: Request) -> Link:
@@ -117,7 +114,7 @@ class ActivationEndpoint:
         return self._made
 
     async def _refusal(self, request: Request, error: SluicegateError) -> Response:
-        from sluicegate.access.activation.page import HEADERS, refusal_page
+        from sluicegate.access.activation.page import HEADERS
 
         if isinstance(error, NotFound) and not await self._throttle.delay():
             error = RateLimited("too many requests with unknown links; try again later")
@@ -127,8 +124,16 @@ class ActivationEndpoint:
             return response
         headers = {**response.headers}
         del headers["content-length"], headers["content-type"]
-        page = refusal_page(_TITLES.get(error.status, "The profile is not available"), error.message)
-        return Response(page, error.status, headers, media_type="text/html")
+        return Response(self._page_of(error), error.status, headers, media_type="text/html")
+
+    def _page_of(self, error: SluicegateError) -> str:
+        from sluicegate.access.activation.links import LinkUsed
+        from sluicegate.access.activation.page import refusal_page, used_page
+
+        title = _TITLES.get(error.status, "The profile is not available")
+        if isinstance(error, LinkUsed):
+            return used_page(title, error.message, self._public_url)
+        return refusal_page(title, error.message)
 
 
 def _token(request: Request) -> str:
@@ -140,6 +145,6 @@ def _is_browser(request: Request) -> bool:
 
 
 async def _style(request: Request) -> Response:
-    from sluicegate.access.activation.page import STYLE
+    from sluicegate.access.activation.style import STYLE
 
     return Response(STYLE, headers={"Cache-Control": _DAY}, media_type="text/css")

@@ -48,6 +48,10 @@ class LinkEnded(SluicegateError):
     code = "ACTIVATION_LINK_ENDED"
 
 
+class LinkUsed(LinkEnded):
+    """The profile was downloaded with this activation link."""
+
+
 @dataclass(frozen=True, slots=True)
 class NewLink:
     """A new activation link. Its token is known only now, because the database stores a digest.
@@ -83,11 +87,12 @@ class Link:
         """Check that the link can be used.
 
         Raises:
-            LinkEnded: It was used or withdrawn, or has expired. The message says when.
+            LinkUsed: It was used. The message says when.
+            LinkEnded: It was withdrawn, or has expired.
         """
         if self.state == "used" and self.used_at is not None:
             at = iso_utc(self.used_at)
-            raise LinkEnded(
+            raise LinkUsed(
                 f"the profile was downloaded with this link at {at}, and a link works only once; if "
                 "you did not download it, tell the provider now, who can revoke it"
             )

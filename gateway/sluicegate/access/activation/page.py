@@ -1,28 +1,23 @@
-"""The page of an activation link, without scripts, and its style sheet."""
+"""The page of an activation link, without scripts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
 from string import Template
+from urllib.parse import urlsplit
 
 from sluicegate._util.clock import iso_utc
+from sluicegate.access.activation.snippets.all import SNIPPETS
+from sluicegate.access.activation.snippets.markup import snippets_html
+from sluicegate.access.activation.snippets.model import Values
+from sluicegate.access.recipients.profile import ICEBERG_PATH, SHARING_PATH
 from sluicegate.http.responses import page_headers
 
 STYLE_PATH = "activate/style.css"
+PROFILE_FILE = "config.share"
 # Neither the address of the page, which contains the token, nor its content leaves it.
 HEADERS: Mapping[str, str] = {**page_headers(), "Vary": "Accept"}
-STYLE = """\
-body { background: #f6f7f9; color: #1c2430; font: 1.125rem/1.6 system-ui, sans-serif; margin: 0; }
-main { background: #fff; border: 1px solid #c9d0d9; border-radius: 0.5rem; box-sizing: border-box;
-  margin: 10vh auto; max-width: 38rem; padding: 1.5rem 2rem 2rem; }
-h1 { font-size: 1.6rem; line-height: 1.25; }
-strong { overflow-wrap: anywhere; }
-button { background: #0b5394; border: 0; border-radius: 0.25rem; color: #fff; cursor: pointer;
-  font: inherit; font-weight: 600; padding: 0.6rem 1.4rem; }
-button:hover { background: #083d6d; }
-button:focus-visible { outline: 3px solid #0b5394; outline-offset: 3px; }
-"""
 _PAGE = Template("""\
 <!DOCTYPE html>
 <html lang="en">
@@ -45,29 +40,55 @@ $content
 # The form has no `action`, so it is sent to the address of the page, and the page has no token.
 _FORM = Template("""\
 <p>The provider at <strong>$provider</strong> has prepared a profile for <strong>$recipient</strong>.
-With this file, <code>config.share</code>, your tools read the data that is shared with you.</p>
+With this file, <code>$file</code>, your tools read the data that is shared with you.</p>
 <p>You can download it once, until <time datetime="$until">$until</time>. The file contains a secret:
 store it where only you can read it.</p>
 <form method="post">
 <button type="submit">Download the profile</button>
 </form>""")
+_SNIPPETS = Template("""\
+<h2>Read the data</h2>
+<p>Select your program. Run the samples in the folder that contains <code>$file</code>. To select all
+of a sample, click it.</p>
+$snippets""")
 
 
-def download_page(provider: str, recipient: str, expires_at: int) -> str:
-    """The page of a link that was not used yet.
+def download_page(public_url: str, recipient: str, expires_at: int) -> str:
+    """The page of a link that was not used yet. It stays open after the download, with the snippets.
 
     Args:
-        provider: Host of the gateway.
+        public_url: The URL at which recipients reach the gateway.
         recipient: Name of the recipient.
         expires_at: Epoch milliseconds.
     """
     content = _FORM.substitute(
-        provider=escape(provider), recipient=escape(recipient), until=iso_utc(expires_at)
+        provider=escape(urlsplit(public_url).netloc),
+        recipient=escape(recipient),
+        file=PROFILE_FILE,
+        until=iso_utc(expires_at),
     )
-    return _PAGE.substitute(title="Download your profile", style=STYLE_PATH, content=content)
+    return _page("Download your profile", f"{content}\n{_snippets(public_url)}")
+
+
+def used_page(title: str, message: str, public_url: str) -> str:
+    """The page of a link that was used. Its reader may have the profile, and look for the snippets."""
+    return _page(title, f"{_paragraph(message)}\n{_snippets(public_url)}")
 
 
 def refusal_page(title: str, message: str) -> str:
     """The page of a link that does not work."""
-    text = escape(f"{message[:1].upper()}{message[1:]}.")
-    return _PAGE.substitute(title=escape(title), style=STYLE_PATH, content=f"<p>{text}</p>")
+    return _page(title, _paragraph(message))
+
+
+def _page(title: str, content: str) -> str:
+    return _PAGE.substitute(title=escape(title), style=STYLE_PATH, content=content)
+
+
+def _paragraph(message: str) -> str:
+    return f"<p>{escape(f'{message[:1].upper()}{message[1:]}.')}</p>"
+
+
+def _snippets(public_url: str) -> str:
+    base = public_url.rstrip("/")
+    values = Values(PROFILE_FILE, base + SHARING_PATH, base + ICEBERG_PATH)
+    return _SNIPPETS.substitute(file=PROFILE_FILE, snippets=snippets_html(SNIPPETS, values))

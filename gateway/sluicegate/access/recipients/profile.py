@@ -19,8 +19,8 @@ from sluicegate.config.private_files import new_private_file
 
 TOKEN_ENDPOINT_PATH = "/oauth/token"  # noqa: S105  (an address)
 ICEBERG_PATH = "/iceberg"
+SHARING_PATH = "/delta-sharing"
 ACTIVATION_PATH = "/activate"
-_ENDPOINT_PATH = "/delta-sharing"
 
 
 def profile_text(issued: IssuedCredential, public_url: str) -> str:
@@ -33,7 +33,7 @@ def profile_text(issued: IssuedCredential, public_url: str) -> str:
 def _of_token(issued: IssuedCredential, base: str) -> dict[str, Any]:
     return {
         "shareCredentialsVersion": 1,
-        "endpoint": base + _ENDPOINT_PATH,
+        "endpoint": base + SHARING_PATH,
         "icebergEndpoint": base + ICEBERG_PATH,
         "bearerToken": issued.secret,
         "expirationTime": iso_utc(issued.expires_at),
@@ -45,7 +45,7 @@ def _of_client(issued: IssuedCredential, base: str) -> dict[str, Any]:
     return {
         "shareCredentialsVersion": 2,
         "type": "oauth_client_credentials",
-        "endpoint": base + _ENDPOINT_PATH,
+        "endpoint": base + SHARING_PATH,
         "tokenEndpoint": base + TOKEN_ENDPOINT_PATH,
         "clientId": issued.client_id,
         "clientSecret": issued.secret,

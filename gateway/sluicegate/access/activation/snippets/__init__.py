@@ -1,0 +1,1 @@
+"""How recipients read tables with common programs: for the activation page and for docs."""
