@@ -1,4 +1,4 @@
-"""Tables and documents outside of the repository, which tests read and which cannot be part of it."""
+"""What tests need from outside of the repository: tables, documents, and programs."""
 
 from __future__ import annotations
 
@@ -19,16 +19,27 @@ def require_external_files(found: bool, what: str, setting: str) -> None:
         what: Their name, in the plural.
         setting: The environment variable with their folder.
     """
+    require_available(found, what, f"set {setting}")
+
+
+def require_available(found: bool, what: str, remedy: str) -> None:
+    """Skip a test without something that it needs, or in CI fail it.
+
+    Args:
+        found: Whether it is available.
+        what: Its name.
+        remedy: How to get it, as an imperative.
+    """
     if found:
         return
-    message = f"{_LEFT_OUT}{what} (set {setting})"
+    message = f"{_LEFT_OUT}{what} ({remedy})"
     if os.environ.get("CI") == "true":
         pytest.fail(message)
     pytest.skip(message)
 
 
 def left_out(reports: Iterable[pytest.TestReport]) -> str | None:
-    """One line about the tests that were skipped because files are missing; `None` for none."""
+    """One line about the tests that were skipped because something is missing; `None` for none."""
     reasons = [
         report.longrepr[2].partition(_LEFT_OUT)[2]
         for report in reports

@@ -25,7 +25,7 @@ details { border: 1px solid var(--line); border-radius: 0.25rem; margin: 0.5rem 
 summary { cursor: pointer; font-weight: 600; margin: 0 -1rem; padding: 0.4rem 1rem; }
 pre { background: var(--code); border: 1px solid var(--line); border-radius: 0.25rem; overflow-x: auto;
   padding: 0.75rem; }
-pre code { user-select: all; }
+pre code { display: block; user-select: all; }
 @media (max-width: 30rem) {
   body { font-size: 1rem; }
   main { border-radius: 0; border-width: 0; margin: 0; padding: 1rem; }
