@@ -5,11 +5,24 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
+from support.clients.album import Album
 from support.clients.visitor import Visitor, visitor
 from support.process.browser import chromium, require_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--screenshots", action="store_true", help="take the screenshots of the documentation again"
+    )
+
+
+@pytest.fixture
+def album(request: pytest.FixtureRequest) -> Album:
+    # Without the option if another folder was named on the command line.
+    return Album(take=bool(request.config.getoption("--screenshots", default=False)))
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from support.clients.album import Album
 from support.clients.visitor import Visitor
 from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
 from support.process.ending import LEAVE
@@ -58,10 +59,11 @@ def download(recipient: Visitor, folder: Path) -> Path:
 
 
 def test_a_new_recipient_reads_the_table_with_the_snippet_of_the_page(
-    link: str, new_visitor: Callable[[], Visitor], tmp_path: Path
+    link: str, new_visitor: Callable[[], Visitor], tmp_path: Path, album: Album
 ) -> None:
     recipient = new_visitor()
     recipient.open(link)
+    album.show("activation", recipient)
     assert download(recipient, tmp_path).name == "config.share"
     # The page is still there, and the samples are reached and expanded without a mouse.
     summary = recipient.page.locator("summary", has_text="pandas")

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Response
 
 Scheme = Literal["light", "dark"]
-SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 # CSS pixels; 320 is the width at which WCAG 2.2, "Reflow", requires pages without horizontal scrolling.
 NARROW, WIDE = 320, 1280
+LOOKS: tuple[tuple[Scheme, int], ...] = (("dark", NARROW), ("light", WIDE))
 _HEIGHT = 900
 _TAB_PRESSES = 60
 # Of a document, the status is what a test asserts; Chromium also reports it as an error.
@@ -86,22 +86,32 @@ class Visitor:
         return path
 
     def barriers(self) -> list[str]:
-        """What axe finds on the page in both color schemes, narrow and wide, and too wide content.
+        """What axe finds on the page, dark and narrow, then light and wide, and too wide content.
 
         Collapsed parts are expanded, because axe does not check what is not shown.
         """
         self.page.evaluate(_OPEN_DETAILS)
         found: list[str] = []
-        for scheme in SCHEMES:
-            for width in (NARROW, WIDE):
-                self.page.emulate_media(color_scheme=scheme)
-                self.page.set_viewport_size({"width": width, "height": _HEIGHT})
-                found += (f"{self.page.url} ({scheme}, {width}): {each}" for each in self._axe())
-                if (excess := self.page.evaluate(_OVERFLOW)) > 0:
-                    found.append(
-                        f"{self.page.url} ({width}): {excess} pixels are outside of the window"
-                    )
+        for scheme, width in LOOKS:
+            self.page.emulate_media(color_scheme=scheme)
+            self.page.set_viewport_size({"width": width, "height": _HEIGHT})
+            found += (f"{self.page.url} ({scheme}, {width}): {each}" for each in self._axe())
+            if (excess := self.page.evaluate(_OVERFLOW)) > 0:
+                found.append(f"{self.page.url} ({width}): {excess} pixels are outside of the window")
         return found
+
+    def headings(self) -> list[str]:
+        """The texts of the headings of the page."""
+        return [str(each) for each in self.page.locator("h1, h2").all_inner_texts()]
+
+    def links(self, below: str) -> set[str]:
+        """Addresses without fragments of the links of the page that begin with a text."""
+        found = self.page.evaluate("[...document.querySelectorAll('a[href]')].map(each => each.href)")
+        return {each.partition("#")[0] for each in found if each.startswith(below)}
+
+    def content_type(self, url: str) -> str:
+        """The type of what an address serves this visitor, without opening it."""
+        return str(self._context.request.head(url).headers.get("content-type", ""))
 
     def _axe(self) -> Iterator[str]:
         # Not as a script element, which the Content Security Policy of a page forbids.

@@ -41,7 +41,7 @@ $content
 _FORM = Template("""\
 <p>The provider at <strong>$provider</strong> has prepared a profile for <strong>$recipient</strong>.
 With this file, <code>$file</code>, your tools read the data that is shared with you.</p>
-<p>You can download it once, until <time datetime="$until">$until</time>. The file contains a secret:
+<p>You can download it once, until <time datetime="$until">$shown</time>. The file contains a secret:
 store it where only you can read it.</p>
 <form method="post">
 <button type="submit">Download the profile</button>
@@ -61,11 +61,13 @@ def download_page(public_url: str, recipient: str, expires_at: int) -> str:
         recipient: Name of the recipient.
         expires_at: Epoch milliseconds.
     """
+    until = iso_utc(expires_at)
     content = _FORM.substitute(
         provider=escape(urlsplit(public_url).netloc),
         recipient=escape(recipient),
         file=PROFILE_FILE,
-        until=iso_utc(expires_at),
+        until=until,
+        shown=f"{until[:10]} {until[11:16]} UTC",
     )
     return _page("Download your profile", f"{content}\n{_snippets(public_url)}")
 

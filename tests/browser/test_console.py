@@ -1,0 +1,126 @@
+"""Administrators use the console in Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+from support.clients.album import Album
+from support.clients.visitor import Visitor
+from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
+
+from sluicegate.testing.secrets import keep_secret
+from sluicegate.testing.servers.ports import free_port
+
+TABLES = ("orders", "returns")
+PAGES = 60
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+    folder, port = tmp_path_factory.mktemp("gateway"), free_port()
+    for name in TABLES:
+        write_deltalake(folder / name, pa.table({"id": [1, 2, 3], "country": ["DE", "FR", "DE"]}))
+    tables = {name: {"catalog": "raw", "table": f"file://{folder}/{name}"} for name in TABLES}
+    write_configuration(
+        folder,
+        {
+            "public_url": f"http://127.0.0.1:{port}",
+            "catalogs": {"raw": {"type": "paths"}},
+            "storage": [{"type": "file", "prefix": f"file://{folder}/"}],
+            "admin": {},
+            "console": {},
+        },
+        {
+            "shares": {"sales": {"comment": "Daily sales", "schemas": {"eu": {"tables": tables}}}},
+            "recipients": {
+                "acme": {"shares": ["sales"], "comment": "Acme Ltd."},
+                "former": {},
+                "pending": {"shares": ["sales"]},
+            },
+        },
+    )
+    with running_gateway(folder, port=port) as running:
+        running.profile("acme")
+        running.command("recipient", "revoke", "former", "--yes")
+        link = running.command("recipient", "rotate", "pending", "--activation").strip()
+        keep_secret(link.partition("=")[2])
+        yield running
+
+
+@pytest.fixture(scope="module")
+def token(gateway: RunningGateway) -> str:
+    """The token of a new owner."""
+    created = gateway.command("admin", "create", "ada", "--role", "owner").split()
+    (token,) = [word for word in created if word.startswith("slgadm_")]
+    keep_secret(token)
+    return token
+
+
+@pytest.fixture
+def owner(gateway: RunningGateway, token: str, new_visitor: Callable[[], Visitor]) -> Visitor:
+    """An owner who has logged in, with the keyboard."""
+    visitor = new_visitor()
+    visitor.open(f"{gateway.address}/console/login")
+    visitor.focus_by_keyboard(visitor.page.get_by_label("Token of an administrator"))
+    visitor.page.keyboard.type(token)
+    visitor.page.keyboard.press("Enter")
+    visitor.page.wait_for_url(f"{gateway.address}/console")
+    return visitor
+
+
+def kind(url: str) -> tuple[str, tuple[str, ...]]:
+    """A page with other values in the query string is the same page."""
+    parts = urlsplit(url)
+    return parts.path, tuple(sorted(each.partition("=")[0] for each in parts.query.split("&")))
+
+
+def crawled(visitor: Visitor, start: str) -> Iterator[str]:
+    """Open each page that links lead to, from one page on."""
+    waiting, seen = [start], {kind(start)}
+    while waiting:
+        url = waiting.pop(0)
+        if not visitor.content_type(url).startswith("text/html"):
+            continue
+        visitor.open(url)
+        yield url
+        for link in sorted(visitor.links(start)):
+            if kind(link) not in seen:
+                seen.add(kind(link))
+                waiting.append(link)
+        assert len(seen) < PAGES, f"the console has more pages than expected: {sorted(seen)}"
+
+
+def test_no_page_of_the_console_has_barriers(gateway: RunningGateway, owner: Visitor) -> None:
+    start = f"{gateway.address}/console"
+    headings, barriers = [], []
+    for _ in crawled(owner, start):
+        headings.append(owner.page.get_by_role("heading", level=1).inner_text())
+        barriers += owner.barriers()
+    assert barriers == []
+    assert {"Overview", "Recipients", "acme"} <= set(headings)
+
+
+def test_pages_without_a_session_have_no_barriers(
+    gateway: RunningGateway, new_visitor: Callable[[], Visitor]
+) -> None:
+    stranger = new_visitor()
+    stranger.open(f"{gateway.address}/console")
+    assert stranger.page.get_by_role("heading", level=1).inner_text() == "Log in"
+    assert stranger.barriers() == []
+    stranger.page.get_by_label("Token of an administrator").fill("slgadm_wrong")
+    stranger.page.get_by_role("button", name="Log in").click()
+    stranger.page.get_by_role("alert").wait_for()
+    assert stranger.barriers() == []
+
+
+def test_errors_have_no_barriers(gateway: RunningGateway, owner: Visitor) -> None:
+    owner.open(f"{gateway.address}/console/recipients/unknown", status=404)
+    assert owner.barriers() == []
+
+
+def test_the_overview_is_what_the_documentation_shows(owner: Visitor, album: Album) -> None:
+    album.show("console-overview", owner)
