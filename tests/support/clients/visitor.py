@@ -109,9 +109,10 @@ class Visitor:
         found = self.page.evaluate("[...document.querySelectorAll('a[href]')].map(each => each.href)")
         return {each.partition("#")[0] for each in found if each.startswith(below)}
 
-    def content_type(self, url: str) -> str:
-        """The type of what an address serves this visitor, without opening it."""
-        return str(self._context.request.head(url).headers.get("content-type", ""))
+    def peek(self, url: str) -> tuple[int, str]:
+        """Status and content type of what an address serves this visitor, without opening it."""
+        response = self._context.request.head(url)
+        return int(response.status), str(response.headers.get("content-type", ""))
 
     def _axe(self) -> Iterator[str]:
         # Not as a script element, which the Content Security Policy of a page forbids.
