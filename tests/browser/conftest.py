@@ -4,10 +4,16 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
+from browser.recipients import COUNTRIES, activation_link
+from deltalake import write_deltalake
 from support.clients.album import Album
 from support.clients.visitor import Visitor, visitor
+from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
 from support.process.browser import chromium, require_browser
+
+from sluicegate.testing.servers.ports import free_port
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -35,6 +41,43 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         yield started
         started.close()
+
+
+@pytest.fixture(scope="session")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+    """A gateway with the console, and a catalog with a table that is not shared yet."""
+    require_browser()
+    folder, port = tmp_path_factory.mktemp("gateway"), free_port()
+    rows = pa.table({"id": [1, 2, 3], "country": COUNTRIES})
+    for name in ("orders", "returns", "customers"):
+        write_deltalake(folder / "lake" / "eu" / name, rows)
+    location = f"file://{folder}/lake/"
+    tables = {
+        name: {"catalog": "raw", "table": f"{location}eu/{name}"} for name in ("orders", "returns")
+    }
+    write_configuration(
+        folder,
+        {
+            "public_url": f"http://127.0.0.1:{port}",
+            "catalogs": {"raw": {"type": "paths", "schemas": {"*": f"{location}*/"}}},
+            "storage": [{"type": "file", "prefix": location}],
+            "admin": {},
+            "console": {},
+        },
+        {
+            "shares": {"sales": {"comment": "Daily sales", "schemas": {"eu": {"tables": tables}}}},
+            "recipients": {
+                "acme": {"shares": ["sales"], "comment": "Acme Ltd."},
+                "former": {},
+                "pending": {"shares": ["sales"]},
+            },
+        },
+    )
+    with running_gateway(folder, port=port) as running:
+        running.profile("acme")
+        running.command("recipient", "revoke", "former", "--yes")
+        activation_link(running, "pending")
+        yield running
 
 
 @pytest.fixture

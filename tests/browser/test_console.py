@@ -4,52 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
+from pathlib import Path
 from urllib.parse import urlsplit
 
-import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from browser.recipients import COUNTRIES, download_profile, run_pandas_sample
 from support.clients.album import Album
 from support.clients.visitor import Visitor
-from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
+from support.gateways.gateway import RunningGateway
 
 from sluicegate.testing.secrets import keep_secret
-from sluicegate.testing.servers.ports import free_port
 
-TABLES = ("orders", "returns")
 MOST_PAGES = 100
-
-
-@pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
-    folder, port = tmp_path_factory.mktemp("gateway"), free_port()
-    for name in TABLES:
-        write_deltalake(folder / name, pa.table({"id": [1, 2, 3], "country": ["DE", "FR", "DE"]}))
-    tables = {name: {"catalog": "raw", "table": f"file://{folder}/{name}"} for name in TABLES}
-    write_configuration(
-        folder,
-        {
-            "public_url": f"http://127.0.0.1:{port}",
-            "catalogs": {"raw": {"type": "paths"}},
-            "storage": [{"type": "file", "prefix": f"file://{folder}/"}],
-            "admin": {},
-            "console": {},
-        },
-        {
-            "shares": {"sales": {"comment": "Daily sales", "schemas": {"eu": {"tables": tables}}}},
-            "recipients": {
-                "acme": {"shares": ["sales"], "comment": "Acme Ltd."},
-                "former": {},
-                "pending": {"shares": ["sales"]},
-            },
-        },
-    )
-    with running_gateway(folder, port=port) as running:
-        running.profile("acme")
-        running.command("recipient", "revoke", "former", "--yes")
-        link = running.command("recipient", "rotate", "pending", "--activation").strip()
-        keep_secret(link.partition("=")[2])
-        yield running
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +32,7 @@ def owner(gateway: RunningGateway, token: str, new_visitor: Callable[[], Visitor
     """An owner who has logged in, with the keyboard."""
     visitor = new_visitor()
     visitor.open(f"{gateway.address}/console/login")
-    visitor.focus_by_keyboard(visitor.page.get_by_label("Token of an administrator"))
-    visitor.page.keyboard.type(token)
+    visitor.type_into("Token of an administrator", token)
     visitor.page.keyboard.press("Enter")
     visitor.page.wait_for_url(f"{gateway.address}/console")
     return visitor
@@ -110,11 +75,43 @@ class Crawl:
             assert len(seen) < MOST_PAGES, sorted(seen)
 
 
+def test_an_owner_shares_a_table_in_steps_and_a_new_recipient_reads_it(
+    owner: Visitor, new_visitor: Callable[[], Visitor], tmp_path: Path, album: Album
+) -> None:
+    barriers = []
+    for link in ("Share a table", "raw", "eu", "customers"):
+        owner.press_enter_on(owner.page.get_by_role("link", name=link, exact=True))
+    owner.wait_for_heading("Share a table: names and options")
+    barriers += owner.barriers()
+    owner.type_into("Share", "partners")
+    owner.type_into("Schema in the share", "crm")
+    owner.press_enter_on(owner.page.get_by_role("button", name="Continue to the recipients"))
+    owner.wait_for_heading("Share a table: recipients")
+    barriers += owner.barriers()
+    owner.type_into("Name", "globex")
+    owner.press_enter_on(owner.page.get_by_role("button", name="Show the changes"))
+    owner.wait_for_heading("Share a table: confirm the changes")
+    barriers += owner.barriers()
+    album.show("console-wizard", owner)
+    owner.press_enter_on(owner.page.get_by_role("button", name="Make these changes"))
+    owner.wait_for_heading("The table is shared")
+    barriers += owner.barriers()
+    assert barriers == []
+    link = owner.page.locator("code.secret").inner_text()
+    keep_secret(link.partition("=")[2])
+    recipient = new_visitor()
+    recipient.open(link)
+    download_profile(recipient, tmp_path)
+    printed = run_pandas_sample(recipient, tmp_path)
+    assert "partners.crm.customers" in printed
+    assert all(country in printed for country in COUNTRIES)
+
+
 def test_no_page_of_the_console_has_barriers(gateway: RunningGateway, owner: Visitor) -> None:
     crawl = Crawl(owner, f"{gateway.address}/console")
     headings, barriers = [], []
     for url in crawl.pages():
-        headings.append(owner.page.get_by_role("heading", level=1).inner_text())
+        headings.append(owner.heading)
         barriers += owner.barriers()
         assert owner.page.title().startswith(headings[-1]), url
     assert barriers == []
@@ -127,7 +124,7 @@ def test_pages_without_a_session_have_no_barriers(
 ) -> None:
     stranger = new_visitor()
     stranger.open(f"{gateway.address}/console")
-    assert stranger.page.get_by_role("heading", level=1).inner_text() == "Log in"
+    assert stranger.heading == "Log in"
     assert stranger.barriers() == []
     stranger.page.get_by_label("Token of an administrator").fill("slgadm_wrong")
     stranger.page.get_by_role("button", name="Log in").click()

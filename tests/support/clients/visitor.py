@@ -42,6 +42,11 @@ class Visitor:
         self.page.on("pageerror", lambda error: self.problems.append(f"error of a script: {error}"))
         self.page.on("response", self._response)
 
+    @property
+    def heading(self) -> str:
+        """The text of the first heading of the page."""
+        return str(self.page.get_by_role("heading", level=1).inner_text())
+
     def open(self, url: str, *, status: int = 200) -> None:
         """Open an address.
 
@@ -51,6 +56,10 @@ class Visitor:
         response = self.page.goto(url)
         assert response is not None
         assert response.status == status, f"{self.page.url}: {response.status}"
+
+    def wait_for_heading(self, text: str) -> None:
+        """Wait for the page with this first heading."""
+        self.page.get_by_role("heading", level=1, name=text, exact=True).wait_for()
 
     def focus_by_keyboard(self, target: Locator) -> None:
         """Press Tab until an element has the focus.
@@ -63,6 +72,17 @@ class Visitor:
                 return
             self.page.keyboard.press("Tab")
         raise AssertionError(f"{self.page.url}: the keyboard does not reach {target}")
+
+    def press_enter_on(self, target: Locator) -> None:
+        """Press Tab until an element has the focus, and then Enter."""
+        self.focus_by_keyboard(target)
+        self.page.keyboard.press("Enter")
+
+    def type_into(self, label: str, text: str) -> None:
+        """Press Tab until the field with a label has the focus, and type instead of its content."""
+        self.focus_by_keyboard(self.page.get_by_label(label, exact=True))
+        self.page.keyboard.press("ControlOrMeta+a")
+        self.page.keyboard.type(text)
 
     def copy(self, target: Locator) -> str:
         """Click on an element, copy what is selected then, and paste it elsewhere."""
@@ -79,8 +99,7 @@ class Visitor:
     def download(self, target: Locator, folder: Path) -> Path:
         """Press Enter on an element that downloads a file, and save the file."""
         with self.page.expect_download() as started:
-            self.focus_by_keyboard(target)
-            self.page.keyboard.press("Enter")
+            self.press_enter_on(target)
         path = folder / str(started.value.suggested_filename)
         started.value.save_as(path)
         return path
