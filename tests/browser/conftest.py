@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -44,14 +46,21 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+def lake() -> Iterator[Path]:
+    """Tables. Pages show where they are, and screenshots should not show a folder of pytest."""
+    with TemporaryDirectory(prefix="lake-") as name:
+        yield Path(name)
+
+
+@pytest.fixture(scope="session")
+def gateway(lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
     """A gateway with the console, and a catalog with a table that is not shared yet."""
     require_browser()
     folder, port = tmp_path_factory.mktemp("gateway"), free_port()
     rows = pa.table({"id": [1, 2, 3], "country": COUNTRIES})
     for name in ("orders", "returns", "customers"):
-        write_deltalake(folder / "lake" / "eu" / name, rows)
-    location = f"file://{folder}/lake/"
+        write_deltalake(lake / "eu" / name, rows)
+    location = f"file://{lake}/"
     tables = {
         name: {"catalog": "raw", "table": f"{location}eu/{name}"} for name in ("orders", "returns")
     }
