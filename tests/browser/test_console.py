@@ -137,5 +137,18 @@ def test_errors_have_no_barriers(gateway: RunningGateway, owner: Visitor) -> Non
     assert owner.barriers() == []
 
 
-def test_the_overview_is_what_the_documentation_shows(owner: Visitor, album: Album) -> None:
-    album.show("console-overview", owner)
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("console-overview", ""),
+        ("console-recipient", "/recipients/acme"),
+        ("console-shares", "/shares"),
+        ("console-table", "/shares/sales/schemas/eu/table/orders"),
+        ("console-usage", "/usage"),
+    ],
+)
+def test_a_page_is_what_the_documentation_shows(
+    gateway: RunningGateway, owner: Visitor, album: Album, name: str, path: str
+) -> None:
+    owner.open(f"{gateway.address}/console{path}")
+    album.show(name, owner)
