@@ -142,7 +142,6 @@ def test_errors_have_no_barriers(gateway: RunningGateway, owner: Visitor) -> Non
     [
         ("console-overview", ""),
         ("console-recipient", "/recipients/acme"),
-        ("console-shares", "/shares"),
         ("console-table", "/shares/sales/schemas/eu/table/orders"),
         ("console-usage", "/usage"),
     ],

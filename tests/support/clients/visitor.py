@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -120,8 +121,8 @@ class Visitor:
         return found
 
     def headings(self) -> list[str]:
-        """The texts of the headings of the page."""
-        return [str(each) for each in self.page.locator("h1, h2").all_inner_texts()]
+        """The texts of the headings of the page, with 0 for each number, such as those of dates."""
+        return [re.sub(r"\d+", "0", each) for each in self.page.locator("h1, h2").all_inner_texts()]
 
     def links(self, below: str) -> set[str]:
         """Addresses without fragments of the links of the page that begin with a text."""
