@@ -55,10 +55,6 @@ class LinkUsed(LinkEnded):
     """The profile was downloaded with this activation link."""
 
 
-class LinkUsed(LinkEnded):
-    """The profile was downloaded with this activation link."""
-
-
 @dataclass(frozen=True, slots=True)
 class NewLink:
     """A new activation link. Its token is known only now, because the database stores a digest.
