@@ -10,6 +10,7 @@ from support.clients.memory_log import MemoryLog
 
 from sluicegate._util.lazy import Lazy
 from sluicegate.api.errors import SluicegateError
+from sluicegate.audit.actions import Operations
 from sluicegate.http.responses import error_response
 from sluicegate.protocols.recorded import lazy_operations, recorded
 
@@ -37,9 +38,7 @@ def _refuse(path: str, error: SluicegateError) -> Response:
 async def test_only_requests_that_reveal_nothing_are_not_recorded(path: str, is_recorded: bool) -> None:
     log = MemoryLog()
     route = Route(path, _respond)
-    operations = Lazy[dict[tuple[str, str], str]](
-        lambda: {("GET", "/delta-sharing/shares"): "listShares"}
-    )
+    operations = Lazy[Operations](dict)
     app = recorded(route, log, [route], operations, _refuse, frozenset({"/console/static/style.css"}))
     answer = await exchange(app, Request("GET", path))
     assert (answer.status, len(log.records)) == (200, int(is_recorded))
