@@ -16,6 +16,11 @@ CALLED = {
     *(f"{name}-{number}" for name in RUNNING for number in range(EACH)),
     *(f"waiting-{number}" for number in range(WAITING)),
 }
+# The queue and the audit log are in the same database; a request that comes early reaches the first.
+_AWAY = (
+    "the gateway's database does not respond; try again later",
+    "the audit log can't be written; try again later",
+)
 RAN = ["SUBMITTED", "ACQUIRING_RESOURCES", "RUNNING", "SUCCESS"]
 
 
@@ -68,10 +73,9 @@ def test_the_service_says_503_meanwhile_and_recovers(outage: Outage) -> None:
     assert set(outage.live) == {200}
     for answer in outage.refused.values():
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "5")
-        assert answer.json() == {
-            "error_code": "TEMPORARILY_UNAVAILABLE",
-            "message": "the gateway's database does not respond; try again later",
-        }
+        body = answer.json()
+        assert body.pop("message") in _AWAY
+        assert body == {"error_code": "TEMPORARILY_UNAVAILABLE"}
 
 
 def test_logs_tell_of_it_without_tracebacks_and_secrets(outage: Outage) -> None:

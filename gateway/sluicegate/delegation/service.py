@@ -7,21 +7,19 @@ import logging
 import os
 import signal
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
 from sluicegate._util.lazy import Lazy
 from sluicegate._util.tasks import cancel_all
-from sluicegate.api.errors import ConfigurationError, SluicegateError
+from sluicegate.api.errors import ConfigurationError
 from sluicegate.audit.actions import Operations, RequestActions, operations_of
 from sluicegate.audit.assembly import audit_log
 from sluicegate.audit.middleware import AuditTrail
@@ -43,6 +41,7 @@ from sluicegate.delegation.rest.routes import TaskRoutes
 from sluicegate.delegation.worker.configured_executors import ConfiguredExecutors
 from sluicegate.delegation.worker.executor_thread import ExecutorThread
 from sluicegate.delegation.worker.worker import Worker
+from sluicegate.http.application import Application
 from sluicegate.http.concurrency_limit import ConcurrencyLimit, ConcurrencyLimitMiddleware
 from sluicegate.http.health import HEALTH_PATHS, health_routes
 from sluicegate.http.readiness import Readiness
@@ -129,16 +128,14 @@ class Base:
         readiness = Readiness(self.store.ping)
         operations = self.configured.operations
         routes = TaskRoutes(callers, self.queue, watcher, operations, self.grants, max_body.delegation)
-        app = Starlette(
-            routes=[
+        app = Application(
+            [
                 *health_routes(readiness.check),
                 Route(responses.TOKEN_PATH, tokens.endpoint, methods=["POST"]),
                 Route(_DOCUMENT, _openapi, methods=["GET"]),
                 *routes.routes(),
             ],
-            exception_handlers=dict.fromkeys(
-                (HTTPException, SluicegateError, Exception), responses.refused
-            ),
+            responses.refused,
         )
         app.router.redirect_slashes = False
         try:
@@ -150,19 +147,21 @@ class Base:
                 limit = ConcurrencyLimit(self.settings.server.concurrency, "client")
                 limited = ConcurrencyLimitMiddleware(app, limit, responses.refused_early)
                 yield RequestTelemetry(
-                    await stack.enter_async_context(self._recorded(limited, app, keys))
+                    await stack.enter_async_context(self._recorded(limited, app.routes, keys))
                 )
         finally:
             await callers.aclose()
 
     @asynccontextmanager
-    async def _recorded(self, served: ASGIApp, app: Starlette, keys: KeyRing) -> AsyncIterator[ASGIApp]:
+    async def _recorded(
+        self, served: ASGIApp, routes: Sequence[BaseRoute], keys: KeyRing
+    ) -> AsyncIterator[ASGIApp]:
         """Return the application, with its requests recorded in the audit log if there is one."""
         async with audit_log(self.settings, keys, self.store, self.registry.notify) as audit:
             if self.settings.audit.mode == "off":
                 yield served
                 return
-            actions = RequestActions(app.routes, Lazy(_operations))
+            actions = RequestActions(routes, Lazy(_operations))
             unrecorded = HEALTH_PATHS | {_DOCUMENT}
             yield AuditTrail(served, audit, actions, responses.refused_early, unrecorded=unrecorded)
 

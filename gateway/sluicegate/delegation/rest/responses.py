@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
 
 from sluicegate._util.clock import iso_utc
@@ -16,7 +15,7 @@ from sluicegate.delegation.queue.failures import status_of
 from sluicegate.delegation.queue.records import TaskRecord, TaskVersion
 from sluicegate.delegation.queue.states import asynchronous_name
 from sluicegate.delegation.queue.tasks import TaskConflict
-from sluicegate.http.responses import as_sluicegate_error, error_response, json_response
+from sluicegate.http.responses import error_response, json_response
 
 PREFIX = "/delegation-service/api"
 SCOPE = "execute_tasks"
@@ -105,9 +104,9 @@ def history(versions: Iterable[TaskVersion]) -> list[dict[str, Any]]:
     ]
 
 
-async def refused(request: Request, error: Exception) -> Response:
+def refused(error: SluicegateError) -> Response:
     """Return the response to a failed request. All errors have this format."""
-    return error_response(as_sluicegate_error(error), _error_body)
+    return error_response(error, _error_body)
 
 
 def refused_early(path: str, error: SluicegateError) -> Response:
@@ -116,7 +115,7 @@ def refused_early(path: str, error: SluicegateError) -> Response:
         return refusal_response(
             OAuthError("slow_down", error.message, error.status, rule=deciding_rule(error))
         )
-    return error_response(error, _error_body)
+    return refused(error)
 
 
 def _error_body(error: SluicegateError) -> dict[str, Any]:
