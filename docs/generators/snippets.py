@@ -37,11 +37,16 @@ def _lines(snippet: Snippet) -> Iterator[str]:
                 yield from _wrapped(VALUES.fill(text))
             case Steps(steps=steps, source=source):
                 yield from (line for step in steps for line in _item(VALUES.fill(step)))
-                yield from ("", *_wrapped(f"These steps come from {source}. No test follows them."))
+                yield from ("", *_wrapped(_provenance(source)))
             case Code():
                 yield from _code(part)
         yield ""
     yield from _wrapped("[Quickstart for a recipient](../recipient.md) explains profiles and errors.")
+
+
+def _provenance(source: str) -> str:
+    checked = f" They were checked against {source} in November 2026." if source else ""
+    return f"The tests of Sluicegate do not follow these steps.{checked}"
 
 
 def _introduction(snippet: Snippet) -> str:

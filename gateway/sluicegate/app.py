@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +20,7 @@ from sluicegate.access.limits.assembly import limit_addresses, recipient_limits
 from sluicegate.access.limits.recipients import RecipientLimiter
 from sluicegate.access.recipients.ending import EndingCredentials
 from sluicegate.access.recipients.ending_warnings import ProfileWarnings
-from sluicegate.api import FormatType, LinkSigner, TableFormat
+from sluicegate.api import FormatType, TableFormat
 from sluicegate.api.budget import TableLimits
 from sluicegate.audit.actions import Operations
 from sluicegate.audit.assembly import audit_log
@@ -43,7 +43,7 @@ from sluicegate.protocols.delta_sharing.paths import PREFIX
 from sluicegate.protocols.delta_sharing.plugin_capabilities import PluginCapabilities
 from sluicegate.protocols.delta_sharing.warm_up import warm_up
 from sluicegate.protocols.early_refusals import refused_early
-from sluicegate.protocols.file_links.links import ContentLinks
+from sluicegate.protocols.file_links.links import link_keys, link_maker
 from sluicegate.protocols.file_links.routes import content_routes
 from sluicegate.protocols.iceberg_rest.assembly import iceberg_routes, lazy_files
 from sluicegate.protocols.iceberg_rest.file_routes import FileService
@@ -110,7 +110,7 @@ class Gateway:
             instances = Instances(
                 registry,
                 configured,
-                links=link_maker(settings, keys),
+                links=link_maker(settings.public_url, keys),
                 formats=[FormatType("delta", partial(_delta_format, settings.cache.commits))],
                 guard=lambda entry, catalog: GuardedCatalog(entry.name, catalog, entry.config),
             )
@@ -318,7 +318,7 @@ class Gateway:
                 self.store, self.settings.recipients, self.settings.public_url
             ).routes(),
             *iceberg,
-            *content_routes(self.instances.storage, self.keys.derive(_LINKS)),
+            *content_routes(self.instances.storage, link_keys(self.keys)),
             openapi_route(self.settings.public_url, PREFIX),
             *(self.admin.routes() if self.admin is not None else ()),
             *_console_routes(self, self.admin),
@@ -329,7 +329,7 @@ class Gateway:
 def _console_routes(gateway: Gateway, admin: AdminApi | None) -> list[BaseRoute]:
     if gateway.settings.console is None or admin is None:
         return []
-    from sluicegate.console.extra import console_routes
+    from sluicegate.admin.console.extra import console_routes
 
     return console_routes(gateway, admin)
 
@@ -338,20 +338,7 @@ def _table_limits(settings: TableLimitSettings) -> TableLimits:
     return TableLimits(bytes=settings.bytes, rows=settings.rows, seconds=settings.time)
 
 
-_LINKS = "content links"
-
-
 def _delta_format(commits_bytes: int) -> TableFormat:
     from sluicegate.tables.delta import DeltaFormat  # loads Arrow
 
     return DeltaFormat(commits_bytes)
-
-
-def link_maker(settings: Settings, keys: KeyRing) -> Callable[[str], LinkSigner]:
-    """Return a function that makes the signer of a storage's links, given its name."""
-    secret = keys.derive(_LINKS).signing
-
-    def links(storage: str) -> LinkSigner:
-        return ContentLinks(secret, settings.public_url, storage)
-
-    return links

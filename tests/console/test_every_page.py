@@ -13,9 +13,9 @@ from console.conftest import HOSTILE, Site
 from starlette.routing import Route
 
 from sluicegate.access.recipients.credentials import IssuedCredential
+from sluicegate.admin.console.endpoint import ConsoleRoute, PageEndpoint
 from sluicegate.admin.identity import ROLES, Role
 from sluicegate.admin.recipient_access import NewCredential
-from sluicegate.console.endpoint import ConsoleRoute, PageEndpoint
 from sluicegate.testing.secrets import keep_secret
 
 NAMES = {
@@ -315,7 +315,7 @@ async def test_the_style_sheet_is_kept_by_browsers(site: Site) -> None:
 
 
 async def test_pages_work_behind_a_proxy_that_adds_a_path(site: Site) -> None:
-    from sluicegate.console.rendering import Addresses
+    from sluicegate.admin.console.rendering import Addresses
 
     addresses = Addresses("https://share.example/gateway")
     assert addresses.of("recipients", "a/b?", page=2) == "/gateway/console/recipients/a%2Fb%3F?page=2"

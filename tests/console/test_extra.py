@@ -21,7 +21,7 @@ async def run():
         return [each.path for each in gateway.routes() if each.path.startswith("/console")]
 try:
     paths = asyncio.run(run())
-    loaded = [name for name in sys.modules if name.startswith(("jinja2", "sluicegate.console"))]
+    loaded = [name for name in sys.modules if name.startswith(("jinja2", "sluicegate.admin.console"))]
     print(json.dumps([paths, loaded]))
 except Exception as error:
     print(json.dumps([type(error).__name__, str(error)]))

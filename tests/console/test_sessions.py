@@ -10,10 +10,10 @@ from console.conftest import Site
 from sqlalchemy import select, update
 from support.servers.databases import database_url, postgres
 
-from sluicegate.admin.oidc.identity import OidcIdentity
+from sluicegate.admin.console.sessions.service import Sessions
+from sluicegate.admin.oidc.identity import AdminIdentity
 from sluicegate.config.admin.console import ConsoleSettings
 from sluicegate.config.admin.settings import AdminSettings
-from sluicegate.console.sessions.service import Sessions
 from sluicegate.database import Store
 from sluicegate.database.admin_tables import console_sessions
 
@@ -123,7 +123,7 @@ async def clock(database_url: str) -> AsyncIterator[Clock]:
 
 
 async def test_a_session_lasts_while_it_is_used_but_not_for_ever(clock: Clock) -> None:
-    cookie = await clock.sessions.start_for_identity(OidcIdentity(ISSUER, "ada", ("staff",)))
+    cookie = await clock.sessions.start_for_identity(AdminIdentity(ISSUER, "ada", ("staff",)))
     for _ in range(16):
         assert await clock.sessions.find(cookie) is not None
         clock.wait(29)
@@ -135,17 +135,17 @@ async def test_a_session_lasts_while_it_is_used_but_not_for_ever(clock: Clock) -
 
 
 async def test_an_idle_session_ends(clock: Clock) -> None:
-    cookie = await clock.sessions.start_for_identity(OidcIdentity(ISSUER, "ada", ("staff",)))
+    cookie = await clock.sessions.start_for_identity(AdminIdentity(ISSUER, "ada", ("staff",)))
     clock.wait(30)
     assert await clock.sessions.find(cookie) is None
-    await clock.sessions.start_for_identity(OidcIdentity(ISSUER, "bob", ("staff",)))
+    await clock.sessions.start_for_identity(AdminIdentity(ISSUER, "bob", ("staff",)))
     async with clock.store.read() as connection:
         rows = (await connection.execute(select(console_sessions))).all()
     assert [row.identity["name"] for row in rows] == ["bob"]
 
 
 async def test_a_session_at_an_issuer_has_the_roles_of_the_current_configuration(clock: Clock) -> None:
-    identity = OidcIdentity(ISSUER, "ada", ("staff", "stewards"))
+    identity = AdminIdentity(ISSUER, "ada", ("staff", "stewards"))
     cookie = await clock.sessions.start_for_identity(identity)
     limited = {"role": "admin", "shares": ["Sales"]}
     for roles, expected in (

@@ -50,3 +50,9 @@ def test_no_number_is_used_twice() -> None:
 def test_the_index_lists_every_record_by_its_number() -> None:
     listed = re.findall(r"^(\d+)\. \[.+\]\(adr/(.+)\)$", INDEX, re.MULTILINE)
     assert listed == [(str(int(record.name[:4])), record.name) for record in RECORDS]
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.stem)
+def test_the_index_gives_the_title_of_a_record(record: Path) -> None:
+    number, title = record.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ").split(". ", 1)
+    assert f"\n{number}. [{title}](adr/{record.name})\n" in INDEX

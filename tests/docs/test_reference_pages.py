@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sluicegate import api
+from sluicegate.cli.discovery import MODULES
 from sluicegate.config import Settings
 from sluicegate.plugins import hookspecs
 
@@ -69,3 +70,10 @@ def test_every_hook_is_called_by_the_registry() -> None:
         path.read_text(encoding="utf-8") for path in registry.glob("*.py") if path.stem != "hookspecs"
     )
     assert [hook for hook in HOOKS if f'"{hook}"' not in code] == []
+
+
+@pytest.mark.parametrize("command", MODULES)
+def test_the_page_of_commands_lists_every_command(command: str) -> None:
+    page = (DOCS / "operators" / "commands.md").read_text(encoding="utf-8")
+    names = [line.split(" | ")[0] for line in page.splitlines() if line.startswith("| ")]
+    assert any(f"`{command}`" in name for name in names)

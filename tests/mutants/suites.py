@@ -19,6 +19,7 @@ _TESTS = {
         *("catalog_adapters/iceberg/tests", "tests/iceberg_format"),
         "tests/attacks/test_iceberg_files.py",
     ),
+    f"{_CORE}/admin/console": ("tests/console", "tests/browser/test_console.py"),
     f"{_CORE}/api/clients": ("tests/api/clients", "catalog_adapters", "plugins/s3/tests"),
     f"{_CORE}/api/conditions": ("tests/tables/predicates",),
     f"{_CORE}/api/catalogs.py": ("tests/catalogs", "catalog_adapters"),

@@ -90,7 +90,6 @@ def test_the_warm_up_loads_nothing_that_only_rare_requests_need() -> None:
         "sluicegate.access.shares_file.models",
         "jinja2",
         "sluicegate.admin",
-        "sluicegate.console",
         "sluicegate.protocols.openapi.document",
     }
     assert loaded_by(*warm) & rare == set()

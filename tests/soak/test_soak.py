@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from soak.schedule import Pace
 _NEVER = Pace(outage=1, between=1_000_000)
 
 
+@pytest.mark.skipif(
+    "SLUICEGATE_SOAK" not in os.environ, reason="takes minutes: tox -e nightly sets SLUICEGATE_SOAK"
+)
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")  # of s3fs, which PyIceberg uses
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 async def test_each_operation_works(tmp_path: Path) -> None:

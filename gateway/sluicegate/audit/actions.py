@@ -37,7 +37,7 @@ def operation_key(method: str, path: str) -> tuple[str, str]:
     return method.upper(), _PARAMETER.sub("{}", path)
 
 
-class Actions:
+class RequestActions:
     """Finds the operation of each request.
 
     Args:

@@ -30,7 +30,7 @@ async def audit_log(
     Args:
         settings: The settings of the gateway.
         keys: Its signing keys.
-        store: The open database.
+        store: The open database, which also contains the log unless other sinks are configured.
         notify: Sends an event to plugins.
 
     Raises:
@@ -48,7 +48,7 @@ async def audit_log(
 
     async with AsyncExitStack() as stack:
         sinks = []
-        for sink in _sinks(settings, chain_keys(section, keys), store):
+        for sink in _sinks(section, chain_keys(section, keys), store):
             stack.push_async_callback(sink.aclose)
             sinks.append(sink)
         is_required = section.mode == "required"
@@ -74,22 +74,21 @@ def chain_keys(section: AuditSettings, keys: KeyRing) -> ChainKeys:
     return ChainKeys(keys, (key.get_secret_value().encode() for key in section.former_keys))
 
 
-def _sinks(settings: Settings, keys: ChainKeys, store: Store) -> Iterator[Sink]:
-    for sink in settings.audit.sinks:
+def _sinks(section: AuditSettings, keys: ChainKeys, store: Store) -> Iterator[Sink]:
+    for sink in section.sinks:
         if isinstance(sink, FileSinkSettings):
             from sluicegate.audit.sinks.files.sink import FileSink
 
-            yield FileSink.open(sink, keys, settings.audit.retention)
+            yield FileSink.open(sink, keys, section.retention)
         elif not isinstance(sink, EventSinkSettings):
-            yield _database_sink(settings, keys, store)
+            yield _database_sink(keys, store)
 
 
-def _database_sink(settings: Settings, keys: ChainKeys, store: Store) -> Sink:
+def _database_sink(keys: ChainKeys, store: Store) -> Sink:
     from sluicegate.audit.sinks.database.sink import DatabaseSink
     from sluicegate.audit.sinks.database.transactions import Transactions
-    from sluicegate.database.urls import DatabaseUrl
 
-    database = DatabaseUrl.parse(settings.database.get_secret_value())
+    database = store.database
     transactions: Transactions
     if database.dialect == "sqlite":
         from sluicegate.audit.sinks.database.sqlite import SqliteTransactions

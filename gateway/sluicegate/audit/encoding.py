@@ -24,7 +24,7 @@ def encode(record: AuditRecord) -> bytes:
     records are changed as little as necessary: an unusual request must not escape the audit log.
     """
     try:
-        body = orjson.dumps(record)
+        body = orjson.dumps(values_of(record))
     except TypeError:  # half of a surrogate pair, a number of more than 64 bits, or another mapping
         body = orjson.dumps(_plain(values_of(record)))
     return body if len(body) <= MAX_BODY else _shortened(record)
@@ -54,7 +54,24 @@ def record_of(values: dict[str, Any]) -> AuditRecord:
 
 def values_of(record: AuditRecord) -> dict[str, Any]:
     """Return the values of a record, by name. Nested values aren't copied."""
-    return {name: getattr(record, name) for name in AuditRecord.__slots__}
+    # Each response waits for this. A loop over the names takes three times as long.
+    return {
+        "at": record.at,
+        "request_id": record.request_id,
+        "actor_kind": record.actor_kind,
+        "actor": record.actor,
+        "actor_id": record.actor_id,
+        "method": record.method,
+        "address": record.address,
+        "action": record.action,
+        "resource": record.resource,
+        "outcome": record.outcome,
+        "status": record.status,
+        "rule": record.rule,
+        "issued": record.issued,
+        "changes": record.changes,
+        "share": record.share,
+    }
 
 
 def _plain(value: Any) -> Any:

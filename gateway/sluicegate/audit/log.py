@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from sluicegate.audit.encoding import encode
-from sluicegate.audit.own_records import Entry
+from sluicegate.audit.own_records import LogEntry
 from sluicegate.audit.records import AuditRecord
 from sluicegate.audit.writers.best_effort import BestEffortWriter
 from sluicegate.audit.writers.required import RequiredWriter
@@ -44,13 +44,16 @@ class SinkAuditLog:
         Raises:
             Unavailable: It can't be stored, and the configuration requires it.
         """
-        entry = Entry(encode(record), record.at)
+        entry = LogEntry(encode(record), record.at)
         for unawaited in self._best_effort:
             unawaited.submit(entry)
         for writer in self._required:
             if not writer.has_space:
                 await writer.wait_for_space()
-        await _all_done([writer.submit(entry) for writer in self._required])
+        if len(self._required) == 1:
+            await self._required[0].submit(entry)
+        else:
+            await _all_done([writer.submit(entry) for writer in self._required])
         if self._publish is not None:
             self._publish(record)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from sluicegate.audit.actions import Actions
+    from sluicegate.audit.actions import RequestActions
     from sluicegate.audit.records import AuditLog
 
 
@@ -44,7 +44,7 @@ class AuditTrail:
         self,
         app: ASGIApp,
         log: AuditLog,
-        actions: Actions,
+        actions: RequestActions,
         refuse: Callable[[str, SluicegateError], Response],
         *,
         unrecorded: Collection[str] = (),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.audit.encoding import encode
@@ -15,8 +15,7 @@ REPAIRED = "auditFileRepaired"
 BROKEN = "auditChainBroken"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class LogEntry(NamedTuple):
     """An encoded record.
 
     Attributes:
@@ -28,12 +27,12 @@ class Entry:
     at: int
 
 
-def gap(count: int, since: int, until: int) -> Entry:
+def gap(count: int, since: int, until: int) -> LogEntry:
     """Records of decisions between two times were lost, because they could not be written."""
     return _entry(GAP, "failed", {"records": count, "since": since, "until": until})
 
 
-def deleted(count: int, through: str) -> Entry:
+def deleted(count: int, through: str) -> LogEntry:
     """Records were deleted because of their age, or of the number of files.
 
     Args:
@@ -43,13 +42,13 @@ def deleted(count: int, through: str) -> Entry:
     return _entry(DELETED, "allowed", {"records": count, "through": through})
 
 
-def repaired(file: str, offset: int, removed: bytes) -> Entry:
+def repaired(file: str, offset: int, removed: bytes) -> LogEntry:
     """The incomplete last line of a file was removed, which no request has waited for."""
     text = removed[:4096].decode(errors="backslashreplace")
     return _entry(REPAIRED, "allowed", {"file": file, "offset": offset, "removed": text})
 
 
-def broken(reason: str, found: str) -> Entry:
+def broken(reason: str, found: str) -> LogEntry:
     """The end of the chain was not what the gateway had written.
 
     Args:
@@ -61,7 +60,7 @@ def broken(reason: str, found: str) -> Entry:
 
 def _entry(
     action: str, outcome: Outcome, issued: Mapping[str, object], rule: str | None = None
-) -> Entry:
+) -> LogEntry:
     at = epoch_ms()
     record = AuditRecord(
         at=at,
@@ -78,4 +77,4 @@ def _entry(
         rule=rule,
         issued=issued,
     )
-    return Entry(encode(record), at)
+    return LogEntry(encode(record), at)

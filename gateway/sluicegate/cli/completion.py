@@ -79,11 +79,10 @@ async def _read_names(url: DatabaseUrl, kind: Literal["share", "recipient"]) -> 
     from sqlalchemy import select
 
     from sluicegate.database import Store
-    from sluicegate.database.connect import create_engine
     from sluicegate.database.tables import recipients, shares
 
     table = {"share": shares, "recipient": recipients}[kind]
-    store = Store(create_engine(url))
+    store = Store(url)
     try:
         async with asyncio.timeout(_TIMEOUT), store.read() as connection:
             query = select(table.c.name).order_by(table.c.key).limit(_MAX_NAMES)

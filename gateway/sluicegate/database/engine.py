@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from sluicegate.api.errors import ConfigurationError, Unavailable
-from sluicegate.database.async_engine import AsyncConnection, AsyncEngine
+from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.connect import create_engine, read_beside_writes, reason
 from sluicegate.database.locks import while_locked
 from sluicegate.database.loop_timeout import loop_timeout
@@ -32,11 +32,17 @@ class DatabaseUnavailable(Unavailable):
 class Store:
     """The gateway's database: `await Store.open(url)`, then transactions, then `await aclose()`.
 
+    Args:
+        database: Where it is. Its schema must be up to date, as it is after `open`.
+
     Attributes:
+        database: Where it is.
         writes: Number of ended transactions of `write`, by which caches notice changes of this process.
     """
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, database: DatabaseUrl) -> None:
+        engine = create_engine(database)
+        self.database = database
         self.writes = 0
         self._engine = engine
         self._writer = engine.execution_options(writes=True)
@@ -58,7 +64,7 @@ class Store:
         database = DatabaseUrl.parse(url)
         if database.dialect == "sqlite":
             keep_private(database.target)
-        store = cls(create_engine(database))
+        store = cls(database)
         try:
             await while_locked(store._make_ready)
         except (ConfigurationError, SQLAlchemyError, OSError) as error:

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 from sluicegate._util.lazy import Lazy
 from sluicegate._util.tasks import cancel_all
 from sluicegate.api.errors import ConfigurationError, SluicegateError
-from sluicegate.audit.actions import Actions, Operations, operations_of
+from sluicegate.audit.actions import Operations, RequestActions, operations_of
 from sluicegate.audit.assembly import audit_log
 from sluicegate.audit.middleware import AuditTrail
 from sluicegate.config import Settings
@@ -162,7 +162,7 @@ class Base:
             if self.settings.audit.mode == "off":
                 yield served
                 return
-            actions = Actions(app.routes, Lazy(_operations))
+            actions = RequestActions(app.routes, Lazy(_operations))
             unrecorded = HEALTH_PATHS | {_DOCUMENT}
             yield AuditTrail(served, audit, actions, responses.refused_early, unrecorded=unrecorded)
 

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp
 
 from sluicegate._util.lazy import Lazy
 from sluicegate.access.recipients.profile import ACTIVATION_PATH
-from sluicegate.audit.actions import Actions, Operations, operations_of
+from sluicegate.audit.actions import Operations, RequestActions, operations_of
 from sluicegate.audit.middleware import AuditTrail
 from sluicegate.audit.records import AuditLog
 from sluicegate.http.health import HEALTH_PATHS
@@ -60,4 +60,6 @@ def recorded(
         unrecorded: Paths that are not recorded, in addition to health checks, the OpenAPI document and
             style sheets: they reveal nothing about what is shared.
     """
-    return AuditTrail(app, log, Actions(routes, operations), refuse, unrecorded=_PUBLIC | unrecorded)
+    return AuditTrail(
+        app, log, RequestActions(routes, operations), refuse, unrecorded=_PUBLIC | unrecorded
+    )

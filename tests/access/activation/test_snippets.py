@@ -76,7 +76,7 @@ def test_python_code_is_valid(snippet: Snippet) -> None:
 
 
 def test_text_can_contain_code_and_labels() -> None:
-    parts = (Text("Run `a < b` in *File & Co*."), Steps(("Stop.",), source="nowhere"))
+    parts = (Text("Run `a < b` in *File & Co*."), Steps(("Stop.",)))
     text = snippets_html([Snippet("x", "X", "", parts)], VALUES)
     assert "<p>Run <code>a &lt; b</code> in <strong>File &amp; Co</strong>.</p>" in text
     assert "<ol><li>Stop.</li></ol>" in text

@@ -183,9 +183,9 @@ async def test_sources_that_do_not_exist_are_named(
         },
         {"eu.churn": [ModelVersion(1, "READY", "s3://lake/churn/1")]},
     )
-    lines = await check_sources(file, lambda _: catalog)
-    assert len(lines) == (0 if problem is None else 1)
-    assert problem is None or problem in lines[0]
+    found = await check_sources(file, lambda _: catalog)
+    assert len(found) == (0 if problem is None else 1)
+    assert problem is None or problem in found[0].message
 
 
 async def test_a_schema_of_a_catalog_shares_only_declared_assets(apply: Apply, store: Store) -> None:

@@ -150,9 +150,9 @@ async def test_apply_warns_of_kinds_that_the_catalog_does_not_have(
         {"eu": {"orders": CatalogTable("1", "delta", "s3://lake/orders")}},
         {("volume", "eu.manuals"): CatalogAsset("v", "s3://lake/manuals")},
     )
-    lines = await check_sources(read_shares_file(path, {"main"}), lambda _: catalog)
-    assert len(lines) == len(problems)
-    assert all(problem in line for problem, line in zip(problems, lines, strict=True))
+    found = await check_sources(read_shares_file(path, {"main"}), lambda _: catalog)
+    assert len(found) == len(problems)
+    assert all(problem in each.message for problem, each in zip(problems, found, strict=True))
 
 
 def test_the_default_is_documented() -> None:

@@ -15,7 +15,7 @@ import pytest
 from support.audit.records import numbered
 
 from sluicegate.audit.assembly import audit_log
-from sluicegate.audit.chain import Position
+from sluicegate.audit.chain import ChainPosition
 from sluicegate.cli.main import run
 from sluicegate.config.load import load_settings
 from sluicegate.database import Store
@@ -129,7 +129,7 @@ def test_verification_prints_the_heads_of_all_sinks(command: Command) -> None:
 
 
 def test_an_expected_head_that_is_missing_is_a_failure(command: Command) -> None:
-    code, _, errors = command("audit", "verify", "--expect", str(Position(5, bytes(32))))
+    code, _, errors = command("audit", "verify", "--expect", str(ChainPosition(5, bytes(32))))
     assert code == 1
     assert "no chain contains record 5" in errors
     code, _, errors = command("audit", "verify", "--expect", "5")

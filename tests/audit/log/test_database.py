@@ -19,7 +19,7 @@ from sluicegate.audit.reading.query import AuditQuery, StoredRecord, stored_reco
 from sluicegate.audit.reading.search import search
 from sluicegate.audit.sinks.database.sink import DatabaseSink
 from sluicegate.audit.verification.database import verify_database
-from sluicegate.audit.verification.findings import Finding
+from sluicegate.audit.verification.findings import ChainFinding
 from sluicegate.database import Store
 from sluicegate.database.tables import audit_blocks, audit_head
 from sluicegate.signing.keyring import KeyRing
@@ -33,7 +33,7 @@ async def _records(store: Store) -> list[StoredRecord]:
     return [stored_record(line) for block in blocks for line in unpack(block.records)]
 
 
-async def _finding(store: Store, keys: ChainKeys = KEYS) -> Finding | None:
+async def _finding(store: Store, keys: ChainKeys = KEYS) -> ChainFinding | None:
     return (await verify_database(store, keys)).finding
 
 
@@ -253,10 +253,10 @@ async def test_a_lost_key_is_recorded_and_does_not_stop_the_log(
     assert [each.record.action for each in await _records(store)][19:] == [BROKEN, "queryTable"]
 
 
-async def _sink(database_url: str, store: Store) -> DatabaseSink:
+async def _sink(store: Store) -> DatabaseSink:
     from sluicegate.audit.assembly import _database_sink
 
-    sink = _database_sink(settings(database_url), KEYS, store)
+    sink = _database_sink(KEYS, store)
     assert isinstance(sink, DatabaseSink)
     return sink
 
@@ -265,7 +265,7 @@ async def test_old_records_are_deleted_and_the_rest_is_verified(
     database_url: str, store: Store
 ) -> None:
     await _filled(database_url)
-    sink = await _sink(database_url, store)
+    sink = await _sink(store)
     try:
         await sink.delete_before(numbered(4).at)
         head = await read_head(store, KEYS)
@@ -290,7 +290,7 @@ async def test_processes_that_delete_at_the_same_time_keep_the_chain(
 ) -> None:
     monkeypatch.setattr("sluicegate.audit.sinks.database.sink._DELETED_AT_ONCE", 2)
     await _filled(database_url)
-    sinks = [await _sink(database_url, store) for _ in range(3)]
+    sinks = [await _sink(store) for _ in range(3)]
     try:
         await asyncio.gather(*(sink.delete_before(numbered(9).at) for sink in sinks))
     finally:

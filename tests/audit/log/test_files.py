@@ -16,7 +16,7 @@ from sluicegate.audit.own_records import BROKEN, DELETED, REPAIRED
 from sluicegate.audit.reading.query import StoredRecord, stored_record
 from sluicegate.audit.sinks.files.sink import FileSink
 from sluicegate.audit.verification.files import verify_path
-from sluicegate.audit.verification.findings import Verified
+from sluicegate.audit.verification.findings import VerifiedChain
 from sluicegate.config.audit.settings import FileSinkSettings
 from sluicegate.signing.keyring import KeyRing
 
@@ -64,7 +64,7 @@ def _records(folder: Path) -> list[StoredRecord]:
     return [stored_record(line) for each in lines for line in each]
 
 
-def _verified(folder: Path, keys: ChainKeys = KEYS) -> Verified:
+def _verified(folder: Path, keys: ChainKeys = KEYS) -> VerifiedChain:
     (result,) = verify_path(folder, keys)
     return result
 

@@ -18,7 +18,7 @@ from support.servers.postgres import running_postgres
 
 from sluicegate.api.errors import Unavailable
 from sluicegate.audit.blocks import unpack
-from sluicegate.audit.own_records import GAP, Entry
+from sluicegate.audit.own_records import GAP, LogEntry
 from sluicegate.audit.reading.database import blocks_from
 from sluicegate.audit.reading.query import StoredRecord, stored_record
 from sluicegate.audit.records import AuditLog
@@ -44,7 +44,7 @@ class Switch:
         self.gate.set()
         self.failed = asyncio.Event()
 
-    async def append(self, entries: Sequence[Entry]) -> None:
+    async def append(self, entries: Sequence[LogEntry]) -> None:
         await self.gate.wait()
         if not self.is_on:
             self.failed.set()
@@ -58,8 +58,8 @@ class Switch:
         raise NotImplementedError
 
 
-def _entry(number: int = 0) -> Entry:
-    return Entry(b'{"n":%d}' % number, number)
+def _entry(number: int = 0) -> LogEntry:
+    return LogEntry(b'{"n":%d}' % number, number)
 
 
 async def _refusal(log: AuditLog) -> str:

@@ -14,7 +14,7 @@ from support.clients.memory_log import MemoryLog
 from support.gateways.audited import AuditedSite
 
 from sluicegate._util.lazy import Lazy
-from sluicegate.audit.actions import Actions
+from sluicegate.audit.actions import RequestActions
 from sluicegate.audit.middleware import AuditTrail
 from sluicegate.http.application import Application
 from sluicegate.http.responses import error_response, ndjson_response
@@ -125,7 +125,7 @@ class _App:
         self.log = MemoryLog()
         operations: Lazy[Any] = Lazy(dict)
         refuse = lambda path, error: error_response(error)  # noqa: E731
-        self.app = RequestTelemetry(AuditTrail(inner, self.log, Actions((), operations), refuse))
+        self.app = RequestTelemetry(AuditTrail(inner, self.log, RequestActions((), operations), refuse))
 
 
 async def test_an_error_that_nothing_handles_is_recorded(site: AuditedSite) -> None:

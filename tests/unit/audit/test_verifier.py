@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.audit.records import KEY, KEYS, RING, numbered
 
-from sluicegate.audit.chain import START, ChainKeys, Head, Position, parse_line
+from sluicegate.audit.chain import START, ChainKeys, ChainPosition, Head, parse_line
 from sluicegate.audit.encoding import encode
 from sluicegate.audit.own_records import broken
-from sluicegate.audit.verification.findings import Verified
+from sluicegate.audit.verification.findings import VerifiedChain
 from sluicegate.audit.verification.verifier import ChainVerifier, check_expected
 from sluicegate.signing.keyring import KeyRing
 
@@ -20,14 +20,18 @@ _LENGTH = 12
 _OTHER = ChainKeys(KeyRing((b"another key, which is long enough, too",)))
 
 
-def _chain(keys: ChainKeys = KEYS, length: int = _LENGTH, after: Position = START) -> list[bytes]:
+def _chain(keys: ChainKeys = KEYS, length: int = _LENGTH, after: ChainPosition = START) -> list[bytes]:
     bodies = [encode(numbered(number)) for number in range(length)]
     return keys.sealing.seal(bodies, after)[0]
 
 
 def _verify(
-    lines: Sequence[bytes], keys: ChainKeys = KEYS, *, head: Head | None = None, after: Position = START
-) -> Verified:
+    lines: Sequence[bytes],
+    keys: ChainKeys = KEYS,
+    *,
+    head: Head | None = None,
+    after: ChainPosition = START,
+) -> VerifiedChain:
     verifier = ChainVerifier("test", keys, after)
     for line in lines:
         verifier.feed(line)
@@ -36,7 +40,7 @@ def _verify(
 
 def _found(lines: Sequence[bytes]) -> tuple[str, int] | None:
     end = parse_line(_chain()[-1])
-    finding = _verify(lines, head=Head(Position(end.seq, end.mac))).finding
+    finding = _verify(lines, head=Head(ChainPosition(end.seq, end.mac))).finding
     return None if finding is None else (finding.kind, finding.seq)
 
 
@@ -83,7 +87,7 @@ def test_a_copied_record_is_found(place: int, copied: int) -> None:
 def test_a_forged_record_is_found(seq: int) -> None:
     lines = _chain()
     previous = parse_line(lines[seq - 2]) if seq > 1 else None
-    after = START if previous is None else Position(previous.seq, previous.mac)
+    after = START if previous is None else ChainPosition(previous.seq, previous.mac)
     guessed = _OTHER.sealing.seal([encode(numbered(99))], after)[0][0]
     known = parse_line(lines[0]).key.encode()
     forged = guessed.replace(parse_line(guessed).key.encode(), known, 1)
@@ -102,7 +106,7 @@ def test_exchanged_records_are_found(places: list[int]) -> None:
 def test_a_record_of_an_unknown_key_is_named() -> None:
     lines = _chain(length=3)
     last = parse_line(lines[-1])
-    more = _OTHER.sealing.seal([encode(numbered(3))], Position(last.seq, last.mac))[0]
+    more = _OTHER.sealing.seal([encode(numbered(3))], ChainPosition(last.seq, last.mac))[0]
     finding = _verify([*lines, *more]).finding
     assert finding is not None
     assert (finding.kind, finding.seq) == ("unknown key", 4)
@@ -113,7 +117,7 @@ def test_a_chain_of_several_keys_is_verified_with_all_of_them() -> None:
     newer = KeyRing((b"the second key, which is long enough", KEY))
     lines = _chain(length=3)
     last = parse_line(lines[-1])
-    lines += ChainKeys(newer).sealing.seal([encode(numbered(3))], Position(last.seq, last.mac))[0]
+    lines += ChainKeys(newer).sealing.seal([encode(numbered(3))], ChainPosition(last.seq, last.mac))[0]
     assert _verify(lines, ChainKeys(newer)).finding is None
     assert _verify(lines, ChainKeys(KeyRing(newer.keys[:1]), former=[KEY])).finding is None
     missing = _verify(lines, ChainKeys(KeyRing(newer.keys[:1]))).finding
@@ -127,11 +131,11 @@ def test_a_former_key_does_not_seal() -> None:
 
 
 def test_the_end_of_a_chain_is_authenticated() -> None:
-    head = Head(Position(5, bytes(32)), START)
+    head = Head(ChainPosition(5, bytes(32)), START)
     seal = KEYS.sealing.head_seal("database", head)
     assert KEYS.accepts_head("database", head, seal)
     assert not KEYS.accepts_head("files 00", head, seal)
-    assert not KEYS.accepts_head("database", Head(Position(4, bytes(32)), START), seal)
+    assert not KEYS.accepts_head("database", Head(ChainPosition(4, bytes(32)), START), seal)
     assert not _OTHER.accepts_head("database", head, seal)
 
 
@@ -155,7 +159,7 @@ def test_a_break_that_the_gateway_has_recorded_is_found_and_the_rest_is_verified
 @given(st.integers(1, _LENGTH))
 def test_an_expected_head_is_matched_only_by_the_same_chain(seq: int) -> None:
     line = parse_line(_chain()[seq - 1])
-    expected = [Position(line.seq, line.mac)]
+    expected = [ChainPosition(line.seq, line.mac)]
 
     def findings(lines: Sequence[bytes], keys: ChainKeys = KEYS) -> int:
         verifier = ChainVerifier("test", keys, START, expected)
@@ -173,10 +177,10 @@ def test_an_expected_head_is_matched_only_by_the_same_chain(seq: int) -> None:
 )
 def test_a_position_that_was_not_printed_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"SEQ:MAC|hexadecimal"):
-        Position.parse(text)
+        ChainPosition.parse(text)
 
 
 def test_a_position_is_parsed_as_it_is_printed() -> None:
-    position = Position(7, bytes(range(32)))
-    assert Position.parse(str(position)) == position
+    position = ChainPosition(7, bytes(range(32)))
+    assert ChainPosition.parse(str(position)) == position
     assert RING.signing not in str(position).encode()

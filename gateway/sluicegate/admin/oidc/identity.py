@@ -14,7 +14,7 @@ from sluicegate.database.names import name_key
 
 
 @dataclass(frozen=True, slots=True)
-class OidcIdentity:
+class AdminIdentity:
     """What an issuer says about an administrator.
 
     Attributes:

@@ -9,7 +9,7 @@ from sluicegate.access.authentication.jwt import WebToken
 from sluicegate.access.authentication.oidc.claims import IssuerClaims
 from sluicegate.access.authentication.oidc.source import KeySource
 from sluicegate.admin.identity import Admin
-from sluicegate.admin.oidc.identity import OidcIdentity, mapped_values
+from sluicegate.admin.oidc.identity import AdminIdentity, mapped_values
 from sluicegate.api.errors import Unauthenticated
 from sluicegate.config.admin.settings import AdminIssuerSettings
 from sluicegate.config.model import LONGEST_TOKEN
@@ -47,7 +47,7 @@ class AdminIssuer:
         identity, expires_at = verified
         return identity.admin(self._settings, int(expires_at * 1000))
 
-    async def identify(self, token: WebToken) -> tuple[OidcIdentity, float] | None:
+    async def identify(self, token: WebToken) -> tuple[AdminIdentity, float] | None:
         """The identity in a token, and its expiry (seconds since the epoch); see `authenticate`.
 
         Raises:
@@ -67,7 +67,7 @@ class AdminIssuer:
         if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _LONGEST_NAME:
             raise Unauthenticated(f"the claim {self._settings.claim} of the access token is not a name")
         values = mapped_values(self._settings, claims.get(self._settings.role_claim))
-        return OidcIdentity(self._settings.issuer, name, values), expires_at
+        return AdminIdentity(self._settings.issuer, name, values), expires_at
 
     async def aclose(self) -> None:
         """Close the connections to the issuer."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, func, select
 
-from sluicegate.audit.chain import ChainKeys, Head, Position
+from sluicegate.audit.chain import ChainKeys, ChainPosition, Head
 from sluicegate.audit.sinks.database.transactions import CHAIN
 from sluicegate.database import Store
 from sluicegate.database.tables import audit_blocks, audit_head
@@ -42,7 +42,7 @@ async def read_head(store: Store, keys: ChainKeys) -> Head | None:
         has_blocks = (await connection.execute(newest)).one_or_none() is not None
     if row is None:
         return None
-    head = Head(Position(row.seq, row.mac), Position(row.checkpoint_seq, row.checkpoint_mac))
+    head = Head(ChainPosition(row.seq, row.mac), ChainPosition(row.checkpoint_seq, row.checkpoint_mac))
     if row.seal == b"" and head == Head() and not has_blocks:
         return head
     return head if keys.accepts_head(CHAIN, head, row.seal) else None
@@ -92,7 +92,7 @@ async def blocks_before(
         seq = page[-1].first_seq
 
 
-async def start_since(store: Store, since: int) -> tuple[int, Position | None] | None:
+async def start_since(store: Store, since: int) -> tuple[int, ChainPosition | None] | None:
     """Return where the records from a time on start.
 
     Args:
@@ -119,7 +119,7 @@ async def start_since(store: Store, since: int) -> tuple[int, Position | None] |
             .limit(1)
         )
         row = (await connection.execute(before)).one_or_none()
-    return first_seq, None if row is None else Position(row.first_seq + row.count - 1, row.mac)
+    return first_seq, None if row is None else ChainPosition(row.first_seq + row.count - 1, row.mac)
 
 
 async def _page(

@@ -11,7 +11,7 @@ import orjson
 
 from sluicegate._util.clock import iso_utc
 from sluicegate.audit.blocks import unpack
-from sluicegate.audit.chain import AFTER, START, Position, parse_line
+from sluicegate.audit.chain import AFTER, START, ChainPosition, parse_line
 from sluicegate.audit.encoding import values_of
 from sluicegate.audit.reading.database import blocks_from, start_since
 from sluicegate.audit.reading.query import StoredRecord, stored_record
@@ -25,7 +25,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 async def export_lines(
-    store: Store, after: Position, *, since: int | None, until: int | None
+    store: Store, after: ChainPosition, *, since: int | None, until: int | None
 ) -> AsyncIterator[bytes]:
     """The lines of the records between two times, without a gap, so that they can be verified.
 
@@ -56,7 +56,7 @@ async def export_lines(
         for line in unpack(block.records):
             if not has_started and since is not None and stored_record(line).record.at < since:
                 parsed = parse_line(line)
-                previous = Position(parsed.seq, parsed.mac)
+                previous = ChainPosition(parsed.seq, parsed.mac)
                 continue
             if not has_started and previous != START:
                 yield orjson.dumps({AFTER: str(previous)})

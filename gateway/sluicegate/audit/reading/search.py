@@ -18,7 +18,7 @@ from sluicegate.database import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RecordsPage:
     """A page of a search.
 
     Attributes:
@@ -46,7 +46,7 @@ async def search(
 
 async def search_page(
     store: Store, query: AuditQuery, *, limit: int, before: int | None, max_blocks: int
-) -> Page:
+) -> RecordsPage:
     """Return one page of a search.
 
     Args:
@@ -66,12 +66,12 @@ async def search_page(
             if before is not None and record.seq >= before:
                 continue
             if len(found) == limit:
-                return Page(found, found[-1].seq)
+                return RecordsPage(found, found[-1].seq)
             found.append(record)
         read += 1
         if read == max_blocks:
-            return Page(found, block.first_seq)
-    return Page(found, None)
+            return RecordsPage(found, block.first_seq)
+    return RecordsPage(found, None)
 
 
 def search_files(directory: Path, query: AuditQuery, *, limit: int) -> list[StoredRecord]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from sluicegate.audit.own_records import Entry
+from sluicegate.audit.own_records import LogEntry
 
 
 class Sink(Protocol):
@@ -15,7 +15,7 @@ class Sink(Protocol):
     def name(self) -> str:
         """Its name, for logs and metrics."""
 
-    async def append(self, entries: Sequence[Entry]) -> None:
+    async def append(self, entries: Sequence[LogEntry]) -> None:
         """Add records to the chain, and return when they are durable. All are stored, or none.
 
         If the sink does not respond in time, records can be stored although this raises.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from sluicegate.audit.blocks import unpack
-from sluicegate.audit.chain import START, ChainKeys, Head, Position
+from sluicegate.audit.chain import START, ChainKeys, ChainPosition, Head
 from sluicegate.audit.reading.database import blocks_from, read_head
 from sluicegate.audit.sinks.database.transactions import CHAIN
-from sluicegate.audit.verification.findings import Verified
+from sluicegate.audit.verification.findings import VerifiedChain
 from sluicegate.audit.verification.verifier import ChainVerifier
 from sluicegate.database import Store
 
@@ -17,8 +17,8 @@ _ATTEMPTS = 3
 
 
 async def verify_database(
-    store: Store, keys: ChainKeys, expected: Collection[Position] = ()
-) -> Verified:
+    store: Store, keys: ChainKeys, expected: Collection[ChainPosition] = ()
+) -> VerifiedChain:
     """Verify all records that the database contained at the start.
 
     Args:
@@ -40,8 +40,8 @@ async def verify_database(
 
 
 async def _verify(
-    store: Store, keys: ChainKeys, head: Head | None, expected: Collection[Position]
-) -> Verified:
+    store: Store, keys: ChainKeys, head: Head | None, expected: Collection[ChainPosition]
+) -> VerifiedChain:
     # If the head is missing, the first line is verified only if it is that of a new chain.
     after = head.checkpoint if head is not None else None
     verifier = ChainVerifier(CHAIN, keys, after, expected)

@@ -8,17 +8,19 @@ from pathlib import Path
 import orjson
 
 from sluicegate.api.errors import ConfigurationError
-from sluicegate.audit.chain import AFTER, START, ChainKeys, Head, Position
+from sluicegate.audit.chain import AFTER, START, ChainKeys, ChainPosition, Head
 from sluicegate.audit.sinks.files.directory import chain_name, lines, segments, slots
 from sluicegate.audit.sinks.files.head_file import read_head
-from sluicegate.audit.verification.findings import Finding, Verified
+from sluicegate.audit.verification.findings import ChainFinding, VerifiedChain
 from sluicegate.audit.verification.verifier import ChainVerifier
 
 # Attempts if the gateway deletes or writes a file meanwhile.
 _ATTEMPTS = 3
 
 
-def verify_path(path: Path, keys: ChainKeys, expected: Collection[Position] = ()) -> Iterator[Verified]:
+def verify_path(
+    path: Path, keys: ChainKeys, expected: Collection[ChainPosition] = ()
+) -> Iterator[VerifiedChain]:
     """Verify the chains in a directory of a file sink, or an export.
 
     Args:
@@ -43,8 +45,8 @@ def verify_path(path: Path, keys: ChainKeys, expected: Collection[Position] = ()
 
 
 def _verify_slot(
-    directory: Path, slot: int, keys: ChainKeys, expected: Collection[Position]
-) -> Verified:
+    directory: Path, slot: int, keys: ChainKeys, expected: Collection[ChainPosition]
+) -> VerifiedChain:
     for attempt in range(_ATTEMPTS):
         head = read_head(directory, slot, keys)
         try:
@@ -59,8 +61,8 @@ def _verify_slot(
 
 
 def _verify_segments(
-    directory: Path, slot: int, keys: ChainKeys, head: Head | None, expected: Collection[Position]
-) -> Verified:
+    directory: Path, slot: int, keys: ChainKeys, head: Head | None, expected: Collection[ChainPosition]
+) -> VerifiedChain:
     verifier: ChainVerifier | None = None
     checkpoint = START if head is None else head.checkpoint
     found = segments(directory, slot)
@@ -78,11 +80,11 @@ def _verify_segments(
     return verifier.finish(head)
 
 
-def _before(first_seq: int) -> Position | None:
+def _before(first_seq: int) -> ChainPosition | None:
     return START if first_seq == 1 else None
 
 
-def _verify_export(path: Path, keys: ChainKeys, expected: Collection[Position]) -> Verified:
+def _verify_export(path: Path, keys: ChainKeys, expected: Collection[ChainPosition]) -> VerifiedChain:
     verifier: ChainVerifier | None = None
     for _, raw in lines(path):
         line = raw.rstrip(b"\n")
@@ -94,14 +96,14 @@ def _verify_export(path: Path, keys: ChainKeys, expected: Collection[Position]) 
                 continue
         verifier.feed(line)
     if verifier is None:
-        empty = Finding("unreadable", 0, "the file is empty")
-        return Verified(path.name, 0, 0, START, empty)
+        empty = ChainFinding("unreadable", 0, "the file is empty")
+        return VerifiedChain(path.name, 0, 0, START, empty)
     return verifier.finish(None, has_head=False)
 
 
-def _stated_start(line: bytes) -> Position | None:
+def _stated_start(line: bytes) -> ChainPosition | None:
     try:
         stated = orjson.loads(line)
-        return Position.parse(stated[AFTER]) if [*stated] == [AFTER] else None
+        return ChainPosition.parse(stated[AFTER]) if [*stated] == [AFTER] else None
     except (ValueError, TypeError, AttributeError):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sluicegate.audit.chain import Position
+from sluicegate.audit.chain import ChainPosition
 
 FindingKind = Literal[
     "changed",
@@ -22,7 +22,7 @@ FindingKind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ChainFinding:
     """What is wrong with a chain.
 
     Attributes:
@@ -36,7 +36,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifiedChain:
     """The result for one chain.
 
     Attributes:
@@ -51,6 +51,6 @@ class Verified:
     chain: str
     records: int
     first: int
-    head: Position
-    finding: Finding | None
-    matched: frozenset[Position] = frozenset()
+    head: ChainPosition
+    finding: ChainFinding | None
+    matched: frozenset[ChainPosition] = frozenset()

@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sluicegate.audit.chain import START, ChainKeys, Head, Line, Position, parse_line
+from sluicegate.audit.chain import START, ChainKeys, ChainPosition, Head, Line, parse_line
 from sluicegate.audit.encoding import decode
 from sluicegate.audit.own_records import BROKEN
-from sluicegate.audit.verification.findings import Finding, Verified
+from sluicegate.audit.verification.findings import ChainFinding, VerifiedChain
 
 _BROKEN = re.compile(rb'"actor_kind":"gateway",.*"action":"%b"' % BROKEN.encode())
 
@@ -18,9 +18,9 @@ _BROKEN = re.compile(rb'"actor_kind":"gateway",.*"action":"%b"' % BROKEN.encode(
 class _Suspicion:
     """What a later line decides: if it has number `seq` (and is authentic), the finding is `other`."""
 
-    finding: Finding
+    finding: ChainFinding
     seq: int
-    other: Finding
+    other: ChainFinding
     needs_mac: bool
 
 
@@ -38,8 +38,8 @@ class ChainVerifier:
         self,
         chain: str,
         keys: ChainKeys,
-        after: Position | None,
-        expected: Collection[Position] = (),
+        after: ChainPosition | None,
+        expected: Collection[ChainPosition] = (),
     ) -> None:
         self._chain = chain
         self._keys = keys
@@ -48,12 +48,12 @@ class ChainVerifier:
         self._count = 0
         self._expected = {each.seq: each for each in expected}
         self._matched = {each for each in expected if each == after}
-        self._break: Finding | None = None
-        self._finding: Finding | None = None
+        self._break: ChainFinding | None = None
+        self._finding: ChainFinding | None = None
         self._suspicion: _Suspicion | None = None
 
     @property
-    def last(self) -> Position | None:
+    def last(self) -> ChainPosition | None:
         """The last line that was verified, or that is before the first one."""
         return self._last
 
@@ -71,7 +71,9 @@ class ChainVerifier:
         except ValueError:
             if self._suspicion is None:
                 seq = self._next_seq
-                self._finding = Finding("changed", seq, f"record {seq} was changed: it is not a record")
+                self._finding = ChainFinding(
+                    "changed", seq, f"record {seq} was changed: it is not a record"
+                )
             return
         if self._suspicion is not None:
             self._decide(self._suspicion, line)
@@ -84,9 +86,9 @@ class ChainVerifier:
         """Note that the next lines can't be read."""
         if self._finding is None and self._suspicion is None:
             seq = self._next_seq
-            self._finding = Finding("unreadable", seq, f"record {seq} can't be read: {reason}")
+            self._finding = ChainFinding("unreadable", seq, f"record {seq} can't be read: {reason}")
 
-    def finish(self, head: Head | None, *, has_head: bool = True) -> Verified:
+    def finish(self, head: Head | None, *, has_head: bool = True) -> VerifiedChain:
         """Return the result, after the last line.
 
         Args:
@@ -100,34 +102,38 @@ class ChainVerifier:
         if finding is None and has_head:
             finding = self._check_head(head)
         last = self._last or START
-        return Verified(self._chain, self._count, self._first, last, finding, frozenset(self._matched))
+        return VerifiedChain(
+            self._chain, self._count, self._first, last, finding, frozenset(self._matched)
+        )
 
     @property
     def _next_seq(self) -> int:
         return 1 if self._last is None else self._last.seq + 1
 
-    def _check(self, line: Line, last: Position) -> None:
+    def _check(self, line: Line, last: ChainPosition) -> None:
         seq = last.seq + 1
         if line.seq > seq:
             missing = f"{seq}" if line.seq == seq + 1 else f"{seq} to {line.seq - 1}"
-            removed = Finding("removed", seq, f"record {missing} was removed")
-            moved = Finding("reordered", seq, f"record {seq} is after record {line.seq}")
+            removed = ChainFinding("removed", seq, f"record {missing} was removed")
+            moved = ChainFinding("reordered", seq, f"record {seq} is after record {line.seq}")
             self._suspicion = _Suspicion(removed, seq, moved, needs_mac=False)
         elif line.seq < seq:
             text = f"a record {line.seq} was inserted after record {last.seq}"
-            self._finding = Finding("inserted", line.seq, text)
+            self._finding = ChainFinding("inserted", line.seq, text)
         elif not self._keys.knows(line.key):
             text = f"record {seq} was sealed with the key {line.key}, which is not configured"
-            self._finding = Finding("unknown key", seq, text)
+            self._finding = ChainFinding("unknown key", seq, text)
         elif not self._keys.verifies(line, last.mac):
-            changed = Finding("changed", seq, f"record {seq} was changed")
-            inserted = Finding("inserted", seq, f"a record {seq} was inserted before the original one")
+            changed = ChainFinding("changed", seq, f"record {seq} was changed")
+            inserted = ChainFinding(
+                "inserted", seq, f"a record {seq} was inserted before the original one"
+            )
             self._suspicion = _Suspicion(changed, seq, inserted, needs_mac=True)
         else:
             self._accept(line)
 
     def _accept(self, line: Line) -> None:
-        self._last = Position(line.seq, line.mac)
+        self._last = ChainPosition(line.seq, line.mac)
         self._first = self._first or line.seq
         self._count += 1
         expected = self._expected.get(line.seq)
@@ -136,7 +142,7 @@ class ChainVerifier:
         if self._break is None and _BROKEN.search(line.content):
             reason = decode(line.content + b"}").rule
             text = f"record {line.seq} says that the chain before it was not intact: {reason}"
-            self._break = Finding("broken", line.seq, text)
+            self._break = ChainFinding("broken", line.seq, text)
 
     def _decide(self, suspicion: _Suspicion, line: Line) -> None:
         """Decide by a later line. The next line decides whether one was inserted."""
@@ -152,22 +158,24 @@ class ChainVerifier:
             and self._keys.verifies(line, self._last.mac)
         )
 
-    def _check_head(self, head: Head | None) -> Finding | None:
+    def _check_head(self, head: Head | None) -> ChainFinding | None:
         last = self._last or START
         if head is None:
             text = "the end of the chain is missing, or no configured key has sealed it"
-            return Finding("head", last.seq, text)
+            return ChainFinding("head", last.seq, text)
         if last.seq < head.last.seq:
             lost = f"the records from {last.seq + 1} to {head.last.seq} at the end were removed"
-            return Finding("cut off", last.seq + 1, lost)
+            return ChainFinding("cut off", last.seq + 1, lost)
         return None
 
 
-def check_expected(results: Collection[Verified], expected: Collection[Position]) -> list[Finding]:
+def check_expected(
+    results: Collection[VerifiedChain], expected: Collection[ChainPosition]
+) -> list[ChainFinding]:
     """Return a finding for each position of an earlier verification that no chain contains."""
     matched = {each for result in results for each in result.matched}
     return [
-        Finding(
+        ChainFinding(
             "unexpected",
             each.seq,
             f"no chain contains record {each.seq} with the expected MAC: the log was replaced by an "

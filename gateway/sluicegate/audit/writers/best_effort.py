@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, suppress
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.api.errors import SluicegateError
-from sluicegate.audit.own_records import Entry, gap
+from sluicegate.audit.own_records import LogEntry, gap
 from sluicegate.audit.sinks.sink import Sink
 from sluicegate.audit.writers.queue import CAPACITY, EntryQueue
 from sluicegate.telemetry.metrics import measure_audit
@@ -43,7 +43,7 @@ class BestEffortWriter:
         self._lost = 0
         self._lost_since = 0
 
-    def submit(self, entry: Entry) -> None:
+    def submit(self, entry: LogEntry) -> None:
         """Add an entry to the next step, or count it as lost if there is no space."""
         if self._queue.is_full or self._closing.is_set():
             self._lost_since = self._lost_since or entry.at

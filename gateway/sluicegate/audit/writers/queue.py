@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Generic, TypeVar
 
-from sluicegate.audit.own_records import Entry
+from sluicegate.audit.own_records import LogEntry
 
 CAPACITY = 16_000_000
 """Bytes that can wait."""
@@ -27,7 +27,7 @@ class EntryQueue(Generic[_Ticket]):
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._waiting: deque[tuple[Entry, _Ticket]] = deque()
+        self._waiting: deque[tuple[LogEntry, _Ticket]] = deque()
         self._bytes = 0
 
     def __len__(self) -> int:
@@ -38,14 +38,14 @@ class EntryQueue(Generic[_Ticket]):
         """Whether it has no space."""
         return self._bytes >= self._capacity
 
-    def put(self, entry: Entry, ticket: _Ticket) -> None:
+    def put(self, entry: LogEntry, ticket: _Ticket) -> None:
         """Add an entry."""
         self._waiting.append((entry, ticket))
         self._bytes += len(entry.body) + _OVERHEAD
 
-    def take(self) -> list[tuple[Entry, _Ticket]]:
+    def take(self) -> list[tuple[LogEntry, _Ticket]]:
         """Remove and return as many entries as one step writes."""
-        taken: list[tuple[Entry, _Ticket]] = []
+        taken: list[tuple[LogEntry, _Ticket]] = []
         size, waiting = 0, self._waiting
         while waiting and len(taken) < _STEP_RECORDS and size < _STEP_BYTES:
             each = waiting.popleft()
@@ -54,12 +54,12 @@ class EntryQueue(Generic[_Ticket]):
         self._bytes -= size
         return taken
 
-    def put_back(self, taken: list[tuple[Entry, _Ticket]]) -> None:
+    def put_back(self, taken: list[tuple[LogEntry, _Ticket]]) -> None:
         """Return what `take` returned, also if it exceeds the capacity."""
         self._waiting.extendleft(reversed(taken))
         self._bytes += sum(len(entry.body) + _OVERHEAD for entry, _ in taken)
 
-    def take_all(self) -> list[tuple[Entry, _Ticket]]:
+    def take_all(self) -> list[tuple[LogEntry, _Ticket]]:
         """Remove and return all entries."""
         taken = list(self._waiting)
         self._waiting.clear()

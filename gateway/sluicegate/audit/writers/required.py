@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
 from sluicegate.api.errors import SluicegateError, Unavailable
-from sluicegate.audit.own_records import Entry
+from sluicegate.audit.own_records import LogEntry
 from sluicegate.audit.sinks.sink import Sink
 from sluicegate.audit.writers.queue import CAPACITY, EntryQueue
 from sluicegate.telemetry.metrics import measure_audit
@@ -50,7 +50,7 @@ class RequiredWriter:
             self._taken.clear()
             await self._taken.wait()
 
-    def submit(self, entry: Entry) -> Done:
+    def submit(self, entry: LogEntry) -> Done:
         """Add an entry to the next step.
 
         Returns:

@@ -107,13 +107,13 @@ def _instances(settings: Settings) -> Instances:
 
 def _links(settings: Settings) -> Callable[[str], LinkSigner]:
     """Signs links as the gateway does, but never creates its key."""
-    from sluicegate.app import link_maker
     from sluicegate.plugins.context import NoLinks
+    from sluicegate.protocols.file_links.links import link_maker
     from sluicegate.signing.load import load_keys, signing_key_path
 
     try:
         if settings.signing_key is None and not signing_key_path(settings).exists():
             return NoLinks
-        return link_maker(_running(settings), load_keys(settings))
+        return link_maker(_running(settings).public_url, load_keys(settings))
     except ConfigurationError:
         return NoLinks

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl, quote
 
+from sluicegate.api import LinkSigner
 from sluicegate.api.errors import PermissionDenied
 from sluicegate.api.models import Presigned
 from sluicegate.signing.keyring import KeyRing
@@ -25,6 +26,26 @@ _SHAPES = {
 }
 _UNQUOTED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/="
 _UNSAFE = re.compile(b"[^" + re.escape(_UNQUOTED) + b"]")
+
+
+def link_keys(keys: KeyRing) -> KeyRing:
+    """The keys of file links, derived from those of the gateway."""
+    return keys.derive("content links")
+
+
+def link_maker(public_url: str, keys: KeyRing) -> Callable[[str], LinkSigner]:
+    """Return a function that makes the signer of a storage's links, given its name.
+
+    Args:
+        public_url: The gateway's public URL.
+        keys: The gateway's keys.
+    """
+    secret = link_keys(keys).signing
+
+    def links(storage: str) -> LinkSigner:
+        return ContentLinks(secret, public_url, storage)
+
+    return links
 
 
 class ContentLinks:

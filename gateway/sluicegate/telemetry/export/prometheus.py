@@ -12,7 +12,7 @@ _OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
 
 class PrometheusMetrics:
-    """The metrics of this process, with the names of Prometheus (OpenTelemetry, "Prometheus").
+    """The metrics of this process, with the names that Prometheus expects.
 
     Attributes:
         reader: Passes the metrics of a `MeterProvider` on.

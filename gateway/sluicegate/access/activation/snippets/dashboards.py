@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from sluicegate.access.activation.snippets.model import Code, Snippet, Steps, Text
 
-_DATABRICKS = "the documentation of Databricks, which maintains the connector"
-_PARQUET_ONLY = (
-    "The connector cannot read tables with deletion vectors or column mapping. If the provider shares "
-    "such a table, read it with another program."
+_WITHOUT_OAUTH = (
+    "The profile must contain a token, not an OAuth client. If yours contains `clientId`, ask the "
+    "provider for a profile with a token."
 )
 
 POWER_BI = Snippet(
@@ -17,45 +16,47 @@ POWER_BI = Snippet(
     (
         Steps(
             (
-                "In Power BI Desktop, select *Get data*, search for *Delta Sharing*, and select "
-                "*Connect*.",
-                "In *Delta Sharing Server URL*, enter `{{endpoint}}`. It is the `endpoint` in "
-                "`{{profile}}`.",
-                "Optional: under *Advanced options*, change the row limit. The default is one "
-                "million rows for each table.",
-                "For *Authentication*, enter the value of `bearerToken` in `{{profile}}`, without "
+                "In Power BI Desktop, select *Get Data*, and search for *Delta Sharing*. In newer "
+                "versions, the connector is called *OpenSharing*. Select it, and then *Connect*.",
+                "As the server URL, enter `{{endpoint}}`. It is the `endpoint` in `{{profile}}`.",
+                "Optional: under *Advanced Options*, change the *Row Limit*. The default is one "
+                "million rows.",
+                "Select *OK*.",
+                "Under *Authentication*, enter the value of `bearerToken` in `{{profile}}`, without "
                 "quotation marks, and select *Connect*.",
-                "In the navigator, select the tables, and then *Load*.",
             ),
-            source=_DATABRICKS,
+            source="the documentation of Microsoft and Databricks",
         ),
         Text(
-            "The profile must contain a token, not an OAuth client. If yours contains "
-            f"`clientId`, ask the provider for a profile with a token. {_PARQUET_ONLY}"
+            "The rows must fit into the memory of your machine. The connector supports only tables in "
+            "Parquet format, so it cannot read tables with deletion vectors. "
+            f"{_WITHOUT_OAUTH}"
         ),
     ),
 )
 TABLEAU = Snippet(
     "tableau",
     "Tableau",
-    "Import tables with the Delta Sharing connector from Tableau Exchange.",
+    "Import tables with the connector of Databricks from Tableau Exchange.",
     (
+        Text("You need Tableau Desktop or Tableau Server 2024.1 or later."),
         Steps(
             (
-                "From Tableau Exchange, install the connector *Delta Sharing* by Databricks, and start "
-                "Tableau Desktop.",
-                "Under *Connect*, *To a Server*, select the connector.",
-                "Upload `{{profile}}`. Versions of the connector that have no upload ask for the "
-                "endpoint, `{{endpoint}}`, and for the value of `bearerToken` in `{{profile}}`.",
+                "From Tableau Exchange, install the *OpenSharing* connector of Databricks, which was "
+                "called *Delta Sharing* before.",
+                "Open Tableau Desktop. On the *Connectors* page, search for *OpenSharing by "
+                "Databricks*.",
+                "Select *Upload Share file*, and choose `{{profile}}`.",
                 "Select *Get Data*, and then a table.",
-                "Optional: enter a filter and a row limit. Data of a table must fit into memory.",
+                "Optional: add a filter or a row limit.",
                 "Select *Get Table Data*.",
             ),
-            source=_DATABRICKS,
+            source="the documentation of Databricks",
         ),
         Text(
-            "The profile must contain a token, not an OAuth client. The connector returns all "
-            f"columns as text: change their types in Tableau. {_PARQUET_ONLY}"
+            "The rows must fit into the memory of your machine. The connector returns all columns as "
+            "text: change their types in Tableau. It cannot read tables with deletion vectors or "
+            f"column mapping. {_WITHOUT_OAUTH}"
         ),
     ),
 )
@@ -65,8 +66,9 @@ EXCEL = Snippet(
     "Import a table from a CSV file that the Python client of Delta Sharing writes.",
     (
         Text(
-            "Excel has no connector for Delta Sharing. Install the Python client of Delta Sharing, and "
-            "write the first rows of a table to a CSV file:"
+            "Microsoft offers the Delta Sharing connector for Power BI and Fabric, but not for Excel. "
+            "Install the Python client of Delta Sharing, and write the first rows of a table to a CSV "
+            "file:"
         ),
         Code("console", "pip install delta-sharing"),
         Code(
@@ -88,7 +90,6 @@ print(f"{len(rows)} rows in {{table}}.csv")
                 "Select *Load*.",
                 "For newer rows, run the code again. Then select *Data*, *Refresh All*.",
             ),
-            source="the documentation of Excel",
         ),
         Text(
             "If your organization has Power BI, you can also import the tables there, and use "

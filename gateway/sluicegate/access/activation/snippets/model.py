@@ -58,11 +58,11 @@ class Steps:
     """What a person does in a program, in order.
 
     Attributes:
-        source: Where the steps come from, because no test can follow them.
+        source: The documentation that they were checked against, because no test can follow them.
     """
 
     steps: tuple[str, ...]
-    source: str
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

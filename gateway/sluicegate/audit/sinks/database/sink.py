@@ -9,12 +9,12 @@ from functools import partial
 from sqlalchemy import select
 
 from sluicegate.audit.blocks import pack
-from sluicegate.audit.chain import ChainKeys, Head, Position
-from sluicegate.audit.own_records import Entry, broken, deleted
+from sluicegate.audit.chain import ChainKeys, ChainPosition, Head
+from sluicegate.audit.own_records import LogEntry, broken, deleted
 from sluicegate.audit.sinks.database.transactions import (
     CHAIN,
     Block,
-    Change,
+    ChainChange,
     StoredHead,
     Transactions,
 )
@@ -43,7 +43,7 @@ class DatabaseSink:
         self._store = store
         self._keys = keys
 
-    async def append(self, entries: Sequence[Entry]) -> None:
+    async def append(self, entries: Sequence[LogEntry]) -> None:
         """Add records to the chain, in one block.
 
         Raises:
@@ -64,14 +64,17 @@ class DatabaseSink:
         """Close the connection."""
         await self._transactions.aclose()
 
-    def _without(self, through: Position, stored: StoredHead) -> Change | None:
+    def _without(self, through: ChainPosition, stored: StoredHead) -> ChainChange | None:
         """The change that deletes the oldest blocks, unless another process has deleted them."""
         count = through.seq - stored.head.checkpoint.seq
         return self._extended(stored, [deleted(count, str(through))], through) if count > 0 else None
 
     def _extended(
-        self, stored: StoredHead, entries: Sequence[Entry], deleted_through: Position | None = None
-    ) -> Change:
+        self,
+        stored: StoredHead,
+        entries: Sequence[LogEntry],
+        deleted_through: ChainPosition | None = None,
+    ) -> ChainChange:
         """The change that adds records."""
         head, notes = self._authenticated(stored)
         added = [*notes, *entries]
@@ -80,14 +83,14 @@ class DatabaseSink:
         extended = Head(last, deleted_through or head.checkpoint)
         times = [entry.at for entry in added]
         block = Block(head.last.seq + 1, len(lines), min(times), max(times), last.mac, pack(lines))
-        return Change(
+        return ChainChange(
             extended,
             sealer.head_seal(CHAIN, extended),
             block,
             None if deleted_through is None else deleted_through.seq,
         )
 
-    def _authenticated(self, stored: StoredHead) -> tuple[Head, Sequence[Entry]]:
+    def _authenticated(self, stored: StoredHead) -> tuple[Head, Sequence[LogEntry]]:
         """The head, and a record of what is wrong with it, if anything is.
 
         The gateway continues with a head that it did not write, because otherwise a lost key would stop
@@ -106,7 +109,7 @@ class DatabaseSink:
         log.error("the audit log in the database was changed, or its key was lost: %s", reason)
         return Head(last, head.checkpoint), (broken(reason, str(last)),)
 
-    async def _last_before(self, oldest: int) -> Position | None:
+    async def _last_before(self, oldest: int) -> ChainPosition | None:
         """The end of the first blocks, as far as they only contain records from before a time."""
         blocks = audit_blocks.c
         first = (
@@ -119,5 +122,5 @@ class DatabaseSink:
             for row in await connection.execute(first):
                 if row.last_at >= oldest:
                     break
-                last = Position(row.first_seq + row.count - 1, row.mac)
+                last = ChainPosition(row.first_seq + row.count - 1, row.mac)
         return last

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from sluicegate.audit.chain import START, Head, Position
+from sluicegate.audit.chain import START, ChainPosition, Head
 
 CHAIN = "database"
 """Name of the chain."""
@@ -27,7 +27,7 @@ class StoredHead:
 
     head: Head
     seal: bytes
-    newest: Position
+    newest: ChainPosition
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChainChange:
     """What a transaction writes.
 
     Attributes:
@@ -59,7 +59,7 @@ class Change:
     delete_through: int | None = None
 
 
-Changing = Callable[[StoredHead], Change | None]
+Changing = Callable[[StoredHead], ChainChange | None]
 """Returns what to write, or `None` for nothing."""
 
 
@@ -95,12 +95,12 @@ SELECT_HEAD = (
 def stored_head(row: tuple[int, bytes, int, bytes, bytes, int | None, bytes | None]) -> StoredHead:
     """The head in a row of `SELECT_HEAD`."""
     seq, mac, checkpoint_seq, checkpoint_mac, seal, newest_seq, newest_mac = row
-    newest = START if newest_seq is None else Position(newest_seq, bytes(newest_mac or b""))
-    head = Head(Position(seq, bytes(mac)), Position(checkpoint_seq, bytes(checkpoint_mac)))
+    newest = START if newest_seq is None else ChainPosition(newest_seq, bytes(newest_mac or b""))
+    head = Head(ChainPosition(seq, bytes(mac)), ChainPosition(checkpoint_seq, bytes(checkpoint_mac)))
     return StoredHead(head, bytes(seal), newest)
 
 
-def head_values(change: Change) -> tuple[int, bytes, int, bytes, bytes]:
+def head_values(change: ChainChange) -> tuple[int, bytes, int, bytes, bytes]:
     """The values of the head, in the order of the columns."""
     last, checkpoint = change.head.last, change.head.checkpoint
     return last.seq, last.mac, checkpoint.seq, checkpoint.mac, change.seal

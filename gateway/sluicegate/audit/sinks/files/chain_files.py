@@ -8,9 +8,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from sluicegate.audit.chain import GENESIS, ChainKeys, Head, Position, parse_line
+from sluicegate.audit.chain import GENESIS, ChainKeys, ChainPosition, Head, parse_line
 from sluicegate.audit.encoding import decode
-from sluicegate.audit.own_records import Entry, deleted
+from sluicegate.audit.own_records import LogEntry, deleted
 from sluicegate.audit.sinks.files.directory import (
     Segment,
     last_line,
@@ -58,7 +58,7 @@ class ChainFiles:
         """Number of files with lines."""
         return len(self._segments)
 
-    def append(self, entries: Sequence[Entry], *, max_size: int) -> None:
+    def append(self, entries: Sequence[LogEntry], *, max_size: int) -> None:
         """Add records, all or none, and return when they are durable.
 
         Args:
@@ -195,13 +195,13 @@ class ChainFiles:
             log.warning("the head of the audit log can't be written: %s", error.strerror)
 
 
-def _end(segment: Segment, following: Segment) -> Position:
+def _end(segment: Segment, following: Segment) -> ChainPosition:
     """The last line of a file, before another one."""
     try:
         line = parse_line(last_line(segment.path))
     except ValueError:  # It was changed, which verification will report for the first line that stays.
-        return Position(following.first_seq - 1, GENESIS)
-    return Position(line.seq, line.mac)
+        return ChainPosition(following.first_seq - 1, GENESIS)
+    return ChainPosition(line.seq, line.mac)
 
 
 def _modified(path: Path) -> int:

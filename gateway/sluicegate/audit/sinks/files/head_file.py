@@ -6,7 +6,7 @@ import fcntl
 import os
 from pathlib import Path
 
-from sluicegate.audit.chain import ChainKeys, Head, Position
+from sluicegate.audit.chain import ChainKeys, ChainPosition, Head
 from sluicegate.audit.sinks.files.directory import chain_name, head_path
 
 # The head fits into one sector of a disk, so that it is never written in part.
@@ -86,7 +86,7 @@ def parse_head(content: bytes, chain: str, keys: ChainKeys) -> Head | None:
     """The head in the content of a file, or `None` if it is not authentic."""
     try:
         last, checkpoint, seal = content.decode("ascii").split()
-        head = Head(Position.parse(last), Position.parse(checkpoint))
+        head = Head(ChainPosition.parse(last), ChainPosition.parse(checkpoint))
         return head if keys.accepts_head(chain, head, bytes.fromhex(seal)) else None
     except ValueError:
         return None

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sluicegate.audit.chain import START, ChainKeys, Head, Position, parse_line
-from sluicegate.audit.own_records import Entry, broken, repaired
+from sluicegate.audit.chain import START, ChainKeys, ChainPosition, Head, parse_line
+from sluicegate.audit.own_records import LogEntry, broken, repaired
 from sluicegate.audit.sinks.files.directory import Segment, is_complete, lines
 
 
@@ -22,7 +22,7 @@ class Recovered:
     """
 
     head: Head
-    notes: list[Entry] = field(default_factory=list)
+    notes: list[LogEntry] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
@@ -66,7 +66,7 @@ def _with_head(stored: Head, segments: Sequence[Segment], keys: ChainKeys) -> Re
                 found = found or line.mac == stored.last.mac
             elif line.seq > stored.last.seq:
                 if line.seq == last.seq + 1 and keys.knows(line.key) and keys.verifies(line, last.mac):
-                    last = Position(line.seq, line.mac)
+                    last = ChainPosition(line.seq, line.mac)
                 else:
                     problems.append(f"record {line.seq} after the end was not written by the gateway")
     if not found:
@@ -84,7 +84,7 @@ def _without_head(segments: Sequence[Segment], *, is_new: bool) -> Recovered:
                 line = parse_line(raw.rstrip(b"\n"))
             except ValueError:
                 continue
-            last = Position(line.seq, line.mac)
+            last = ChainPosition(line.seq, line.mac)
     reason = "the head is missing" if is_new else "no configured key has sealed the head of the chain"
     return Recovered(Head(last), problems=[reason])
 
@@ -95,7 +95,7 @@ def _from(seq: int, segments: Sequence[Segment]) -> Sequence[Segment]:
     return segments[max(earlier - 1, 0) :]
 
 
-def _cut_incomplete_line(path: Path) -> Entry | None:
+def _cut_incomplete_line(path: Path) -> LogEntry | None:
     """Remove what follows the last line break of a file, and return a record with it."""
     if is_complete(path):
         return None

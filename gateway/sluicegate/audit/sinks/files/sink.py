@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sluicegate.api.errors import ConfigurationError, Unavailable
 from sluicegate.audit.chain import ChainKeys
-from sluicegate.audit.own_records import Entry
+from sluicegate.audit.own_records import LogEntry
 from sluicegate.audit.sinks.files.chain_files import ChainFiles
 from sluicegate.audit.sinks.files.directory import slots
 from sluicegate.audit.sinks.files.head_file import HeadFile
@@ -74,7 +74,7 @@ class FileSink:
             f"{_MOST_CHAINS} processes write to {directory}; use another directory"
         )
 
-    async def append(self, entries: Sequence[Entry]) -> None:
+    async def append(self, entries: Sequence[LogEntry]) -> None:
         """Add records to the files.
 
         Raises:
@@ -115,7 +115,7 @@ class FileSink:
             detail=f"{self._directory}: {reason}",
         )
 
-    def _append(self, entries: Sequence[Entry]) -> None:
+    def _append(self, entries: Sequence[LogEntry]) -> None:
         self._chain.append(entries, max_size=self._max_size)
         if self._chain.count > self._keep:
             self._chain.delete_first(self._chain.count - self._keep, max_size=self._max_size)

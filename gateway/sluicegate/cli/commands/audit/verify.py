@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sluicegate.audit.chain import Position
+from sluicegate.audit.chain import ChainPosition
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
 from sluicegate.cli.output import json_option, print_json
@@ -16,20 +16,20 @@ from sluicegate.cli.terminal import report
 
 if TYPE_CHECKING:
     from sluicegate.audit.chain import ChainKeys
-    from sluicegate.audit.verification.findings import Finding, Verified
+    from sluicegate.audit.verification.findings import ChainFinding, VerifiedChain
     from sluicegate.config import Settings
 
 
-class _PositionType(click.ParamType[Position]):
+class _PositionType(click.ParamType[ChainPosition]):
     name = "position"
 
     def convert(
-        self, value: str | Position, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Position:
-        if isinstance(value, Position):
+        self, value: str | ChainPosition, param: click.Parameter | None, ctx: click.Context | None
+    ) -> ChainPosition:
+        if isinstance(value, ChainPosition):
             return value
         try:
-            return Position.parse(value)
+            return ChainPosition.parse(value)
         except ValueError as error:
             self.fail(f"{value!r} is not a head: {error}", param)
 
@@ -54,7 +54,7 @@ class _PositionType(click.ParamType[Position]):
 @json_option
 @click.pass_context
 def verify(
-    ctx: click.Context, paths: Sequence[Path], expected: Sequence[Position], as_json: bool
+    ctx: click.Context, paths: Sequence[Path], expected: Sequence[ChainPosition], as_json: bool
 ) -> None:
     """Verify the hash chains of the audit log, and print their heads.
 
@@ -85,8 +85,8 @@ def verify(
 
 
 def _verify(
-    settings: Settings, paths: Sequence[Path], expected: Sequence[Position]
-) -> Iterator[Verified]:
+    settings: Settings, paths: Sequence[Path], expected: Sequence[ChainPosition]
+) -> Iterator[VerifiedChain]:
     from sluicegate.audit.assembly import chain_keys
     from sluicegate.audit.verification.files import verify_path
     from sluicegate.signing.load import load_keys
@@ -100,15 +100,15 @@ def _verify(
 
 
 async def _verify_database(
-    settings: Settings, keys: ChainKeys, expected: Sequence[Position]
-) -> Verified:
+    settings: Settings, keys: ChainKeys, expected: Sequence[ChainPosition]
+) -> VerifiedChain:
     from sluicegate.audit.verification.database import verify_database
 
     async with open_store(settings) as store:
         return await verify_database(store, keys, expected)
 
 
-def _print(results: Sequence[Verified], findings: Sequence[Finding]) -> None:
+def _print(results: Sequence[VerifiedChain], findings: Sequence[ChainFinding]) -> None:
     for each in results:
         if each.records:
             click.echo(f"{each.chain}: verified records {each.first} to {each.head.seq}")
@@ -121,7 +121,7 @@ def _print(results: Sequence[Verified], findings: Sequence[Finding]) -> None:
         report("error", finding.message)
 
 
-def _as_json(result: Verified) -> dict[str, Any]:
+def _as_json(result: VerifiedChain) -> dict[str, Any]:
     return {
         "chain": result.chain,
         "records": result.records,
@@ -131,5 +131,5 @@ def _as_json(result: Verified) -> dict[str, Any]:
     }
 
 
-def _finding_as_json(finding: Finding) -> dict[str, Any]:
+def _finding_as_json(finding: ChainFinding) -> dict[str, Any]:
     return {"kind": finding.kind, "seq": finding.seq, "message": finding.message}

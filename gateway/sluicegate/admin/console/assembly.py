@@ -1,0 +1,185 @@
+"""Assembles the console of a gateway."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from sluicegate._util.lazy import Lazy
+from sluicegate.access.explain.lookups import Lookups
+from sluicegate.access.grants import Grants
+from sluicegate.admin.assembly import AdminApi
+from sluicegate.admin.console.endpoint import Guard, PageGroup, starlette_routes
+from sluicegate.admin.console.inspector import Inspector
+from sluicegate.admin.console.login.oidc import OidcLogin
+from sluicegate.admin.console.login.pages import LoginPages
+from sluicegate.admin.console.messages import Messages
+from sluicegate.admin.console.pages.audit import AuditPages
+from sluicegate.admin.console.pages.overview import OverviewPage
+from sluicegate.admin.console.pages.recipient import RecipientPage
+from sluicegate.admin.console.pages.recipient_access import RecipientAccessForms
+from sluicegate.admin.console.pages.recipient_forms import RecipientForms
+from sluicegate.admin.console.pages.recipients import RecipientsPage
+from sluicegate.admin.console.pages.shares import SharePages
+from sluicegate.admin.console.pages.table import SharedTablePage
+from sluicegate.admin.console.pages.tasks import TasksPages
+from sluicegate.admin.console.pages.usage import UsagePage
+from sluicegate.admin.console.rendering import PREFIX, Addresses, Templates
+from sluicegate.admin.console.responses import Pages
+from sluicegate.admin.console.sessions.cookies import Cookies
+from sluicegate.admin.console.sessions.forms import FormTokens
+from sluicegate.admin.console.sessions.service import Sessions
+from sluicegate.admin.console.static_files import StaticFiles
+from sluicegate.admin.console.wizard.choosing import ChoosingPages
+from sluicegate.admin.console.wizard.steps import SharingSteps
+from sluicegate.config import Settings
+from sluicegate.config.admin.console import ConsoleSettings
+from sluicegate.config.admin.settings import AdminSettings
+from sluicegate.database import Store
+from sluicegate.http.responses import as_sluicegate_error
+from sluicegate.plugins import Instances
+from sluicegate.protocols.common.resolver import Resolver
+from sluicegate.protocols.delta_sharing.assets.resolver import AssetResolver
+from sluicegate.signing.keyring import KeyRing
+
+if TYPE_CHECKING:
+    from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
+    from sluicegate.protocols.explain.explainer import Explainer
+    from sluicegate.protocols.explain.who_can import WhoCan
+
+
+class ConsoleParts(Protocol):
+    """The parts of a gateway that pages show."""
+
+    @property
+    def settings(self) -> Settings:
+        """Its settings."""
+
+    @property
+    def keys(self) -> KeyRing:
+        """Its signing keys."""
+
+    @property
+    def store(self) -> Store:
+        """Its open database."""
+
+    @property
+    def grants(self) -> Grants:
+        """What recipients are granted."""
+
+    @property
+    def instances(self) -> Instances:
+        """Its catalogs and storage."""
+
+    @property
+    def resolver(self) -> Resolver:
+        """Finds shared tables."""
+
+    @property
+    def pipeline(self) -> Lazy[QueryPipeline]:
+        """Reads tables."""
+
+    def explanations(self) -> tuple[Explainer, WhoCan]:
+        """The services that explain the access of recipients."""
+
+
+class Console:
+    """The routes of the console.
+
+    Args:
+        gateway: The parts of the gateway.
+        admin: Its Admin API, whose services the pages use.
+        section: The section `admin`.
+        console: The section `console`.
+    """
+
+    def __init__(
+        self,
+        gateway: ConsoleParts,
+        admin: AdminApi,
+        section: AdminSettings,
+        console: ConsoleSettings,
+    ) -> None:
+        self._gateway = gateway
+        self._admin = admin
+        self._section = section
+        self._console = console
+        self._public_url = gateway.settings.public_url
+        self._files = StaticFiles()
+        keys = gateway.keys
+        addresses = Addresses(self._public_url)
+        self._pages = Pages(
+            addresses,
+            Templates(addresses, self._files),
+            Cookies(self._public_url),
+            FormTokens(keys.derive("console forms")),
+            Messages(keys.derive("console messages")),
+        )
+        self._guard = Guard(
+            admin.authentication,
+            Sessions(gateway.store, section, console),
+            self._pages,
+            self._public_url,
+        )
+
+    def groups(self) -> Sequence[PageGroup]:
+        """The pages, grouped by what they show."""
+        settings, store = self._gateway.settings, self._gateway.store
+        warn_before = settings.recipients.warn_before
+        inspector = self._inspector()
+        return (
+            OverviewPage(self._admin, warn_before),
+            SharePages(self._admin, inspector),
+            SharedTablePage(self._admin, store, inspector, *self._gateway.explanations()),
+            RecipientsPage(self._admin, warn_before),
+            RecipientForms(self._admin),
+            RecipientAccessForms(self._admin, settings),
+            RecipientPage(self._admin, store, settings),
+            UsagePage(self._admin),
+            TasksPages(self._admin),
+            AuditPages(store, settings),
+            ChoosingPages(self._admin),
+            SharingSteps(self._admin, settings),
+        )
+
+    def routes(self) -> list[BaseRoute]:
+        """The routes of an application."""
+        label = "" if self._console.oidc is None else self._console.oidc.label
+        pages = [route for group in self.groups() for route in group.routes()]
+        return [
+            Route(f"{PREFIX}/static/{{hash}}/{{file}}", self._static, methods=["GET"]),
+            *LoginPages(self._guard, self._oidc(), label).routes(),
+            *starlette_routes(pages, self._guard),
+        ]
+
+    def _inspector(self) -> Inspector:
+        gateway = self._gateway
+        return Inspector(
+            Lookups(gateway.store),
+            gateway.resolver,
+            AssetResolver(gateway.grants, gateway.resolver, gateway.instances),
+            gateway.pipeline,
+            gateway.settings.authentication,
+        )
+
+    def _oidc(self) -> OidcLogin | None:
+        client = self._console.oidc
+        if client is None:
+            return None
+        return OidcLogin(
+            client,
+            next(each for each in self._section.oidc if each.issuer == client.issuer),
+            self._admin.authentication,
+            self._gateway.keys.derive("console logins"),
+            f"{self._public_url.rstrip('/')}{PREFIX}/login/callback",
+        )
+
+    async def _static(self, request: Request) -> Response:
+        try:
+            return await self._files.serve(request)
+        except Exception as error:
+            return self._pages.refusal(request, as_sluicegate_error(error), None)

@@ -1,0 +1,134 @@
+"""Searches the audit log, shows its records, and downloads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING, Any, get_args
+
+import orjson
+from starlette.responses import Response, StreamingResponse
+
+from sluicegate._util.clock import iso_utc
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.endpoint import ConsoleRoute
+from sluicegate.admin.console.responses import HEADERS
+from sluicegate.admin.services.audit import AUDIT_FILTERS, audit_query
+from sluicegate.api.errors import NotFound
+from sluicegate.audit.records import Outcome
+from sluicegate.config import Settings
+from sluicegate.config.audit.settings import DatabaseSinkSettings
+from sluicegate.database import Store
+
+if TYPE_CHECKING:
+    from sluicegate.audit.reading.query import AuditQuery, StoredRecord
+
+_PAGE = 50
+_MOST_DOWNLOADED = 100_000
+# Blocks that are read for one page: a rare record must not occupy the gateway for long.
+_MAX_BLOCKS = 1_000
+_LARGEST = 2**62
+_LINES = "application/x-ndjson"
+# What browsers send for a field of the type `datetime-local`.
+_LOCAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?")
+
+
+class AuditPages:
+    """Shows the audit log in the database.
+
+    Args:
+        store: The open database.
+        settings: The settings of the gateway.
+    """
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self._store = store
+        section = settings.audit
+        self._mode = section.mode
+        self._in_database = any(isinstance(sink, DatabaseSinkSettings) for sink in section.sinks)
+
+    def routes(self) -> list[ConsoleRoute]:
+        """The routes."""
+        return [
+            ConsoleRoute("GET", "/audit", self._list, "admin"),
+            ConsoleRoute("GET", "/audit/records.ndjson", self._download, "admin"),
+            ConsoleRoute("GET", "/audit/{seq:int}", self._show, "admin"),
+        ]
+
+    async def _list(self, call: ConsoleCall) -> Response:
+        if self._mode == "off" or not self._in_database:
+            return call.page("audit-off.html", off=self._mode == "off")
+        from sluicegate.audit.reading.search import search_page
+
+        given, query = _wanted(call)
+        page = await search_page(
+            self._store, query, limit=_PAGE, before=_before(call), max_blocks=_MAX_BLOCKS
+        )
+        wanted = {name: value for name, value in given.items() if value}
+        following = None
+        if page.before is not None:
+            following = call.url("audit", **wanted, before=page.before)
+        return call.page(
+            "audit.html",
+            records=[_shown(each) for each in page.records],
+            given=given,
+            outcomes=get_args(Outcome),
+            following=following,
+            first=call.url("audit", **wanted) if call.query("before") else None,
+            download=call.url("audit", "records.ndjson", **wanted),
+            most=_MOST_DOWNLOADED,
+        )
+
+    async def _show(self, call: ConsoleCall) -> Response:
+        from sluicegate.audit.reading.search import search_page
+
+        # Larger numbers than those of the database find nothing.
+        seq = min(int(call.request.path_params["seq"]), _LARGEST)
+        page = await search_page(
+            self._store, audit_query(call.admin, {}), limit=1, before=seq + 1, max_blocks=2
+        )
+        found = next((each for each in page.records if each.seq == seq), None)
+        if found is None:
+            raise NotFound("there is no such record, or it is not about one of your shares")
+        return call.page("audit-record.html", record=_shown(found), mac=found.mac)
+
+    async def _download(self, call: ConsoleCall) -> Response:
+        _, query = _wanted(call)
+        attachment = {"Content-Disposition": 'attachment; filename="audit.ndjson"'}
+        return StreamingResponse(self._lines(query), 200, {**HEADERS, **attachment}, _LINES)
+
+    async def _lines(self, query: AuditQuery) -> AsyncIterator[bytes]:
+        from sluicegate.audit.encoding import values_of
+        from sluicegate.audit.reading.search import search
+
+        number = 0
+        async for each in search(self._store, query):
+            values = {"seq": each.seq, **values_of(each.record), "mac": each.mac}
+            yield orjson.dumps(values | {"at": iso_utc(each.record.at)}) + b"\n"
+            number += 1
+            if number == _MOST_DOWNLOADED:
+                return
+
+
+def _wanted(call: ConsoleCall) -> tuple[Mapping[str, str], AuditQuery]:
+    """The filters as they were entered, and their query. Times without an offset are in UTC."""
+    given = {name: call.query(name) for name in AUDIT_FILTERS}
+    wanted = {
+        name: f"{value}Z" if name in ("since", "until") and _LOCAL.fullmatch(value) else value
+        for name, value in given.items()
+        if value
+    }
+    return given, audit_query(call.admin, wanted)
+
+
+def _before(call: ConsoleCall) -> int | None:
+    number = call.query("before")
+    return int(number) if number.isascii() and number.isdecimal() and len(number) <= 18 else None
+
+
+def _shown(stored: StoredRecord) -> Mapping[str, Any]:
+    from sluicegate.audit.encoding import values_of
+
+    values = values_of(stored.record)
+    issued = [(str(name), str(value)) for name, value in stored.record.issued.items()]
+    return {**values, "seq": stored.seq, "issued": issued}

@@ -1,0 +1,91 @@
+"""The page of a recipient: its grants, limits and credentials, without secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from starlette.responses import Response
+
+from sluicegate._util.clock import epoch_ms
+from sluicegate.access.limits.listing import RecipientUse, recipient_use
+from sluicegate.access.recipients.details import oidc_identities
+from sluicegate.admin.assembly import AdminApi
+from sluicegate.admin.conditions import entity_tag
+from sluicegate.admin.console.call import ConsoleCall
+from sluicegate.admin.console.endpoint import ConsoleRoute
+from sluicegate.admin.console.pages.recipient_forms import grantable_shares
+from sluicegate.admin.places import RecipientPlace
+from sluicegate.admin.recipient_access import RecipientState
+from sluicegate.config import Settings
+from sluicegate.database import Store
+
+_DAY = 86_400_000
+_MOST_CREDENTIALS = 50
+
+
+class RecipientPage:
+    """Shows a recipient.
+
+    Args:
+        admin: The services of the Admin API.
+        store: The open database.
+        settings: The settings of the gateway.
+        now: Epoch milliseconds.
+    """
+
+    def __init__(
+        self, admin: AdminApi, store: Store, settings: Settings, *, now: Callable[[], int] = epoch_ms
+    ) -> None:
+        self._admin = admin
+        self._store = store
+        self._settings = settings
+        self._now = now
+
+    def routes(self) -> list[ConsoleRoute]:
+        """The route."""
+        return [ConsoleRoute("GET", "/recipients/{recipient}", self._show)]
+
+    async def _show(self, call: ConsoleCall) -> Response:
+        place = RecipientPlace(call.name("recipient"))
+        content = await self._admin.editor.read(call.admin, place)
+        state = await self._admin.recipient_access.state(call.admin, place.recipient)
+        async with self._store.read() as connection:
+            use = await recipient_use(
+                connection, place.recipient, self._settings.limits.recipient, self._now() // _DAY
+            )
+        can_change = call.admin.has_role("admin")
+        granted = set(state.details.shares)
+        offered = await grantable_shares(self._admin, call.admin) if can_change else []
+        return call.page(
+            "recipient.html",
+            recipient=state.details,
+            credentials=state.details.credentials[:_MOST_CREDENTIALS],
+            more=max(0, len(state.details.credentials) - _MOST_CREDENTIALS),
+            link=state.link,
+            use=use,
+            concurrent=self._concurrent(use),
+            identities=oidc_identities(self._settings.authentication.oidc, state.details.name),
+            grace=self._settings.recipients.rotation_grace,
+            lifetime=state.details.token_lifetime or self._settings.recipients.token_lifetime,
+            link_lifetime=self._settings.recipients.activation_lifetime,
+            can_change=can_change,
+            offered=[share for share in offered if share not in granted],
+            revision=entity_tag(content),
+            access_revision=access_revision(state),
+        )
+
+    def _concurrent(self, use: RecipientUse) -> int:
+        return use.limits.concurrent_requests or self._settings.server.max_requests_per_recipient
+
+
+def access_revision(state: RecipientState) -> str:
+    """An entity tag of the credentials of a recipient and of its newest link."""
+    details, link = state.details, state.link
+    seen: dict[str, Any] = {
+        "id": details.id,
+        "revoked_at": details.revoked_at,
+        "credentials": [[each.id, each.state, each.expires_at] for each in details.credentials],
+        "link": None if link is None else [link.state, link.expires_at, link.used_at],
+    }
+    return entity_tag(seen)
