@@ -56,8 +56,9 @@ def applied(commands: Commands) -> Commands:
     return commands
 
 
-def test_apply_records_each_change_and_nothing_else(applied: Commands) -> None:
-    [record] = applied.records()
+def test_apply_is_recorded_before_and_with_each_change(applied: Commands) -> None:
+    announced, record = applied.records()
+    assert (announced["action"], announced["changes"]) == ("applySharesFile", [])
     assert record["actor_kind"] == "command"
     assert record["actor"] == getpass.getuser()
     assert (record["action"], record["outcome"], record["status"]) == (
@@ -72,10 +73,14 @@ def test_apply_records_each_change_and_nothing_else(applied: Commands) -> None:
         "+ recipient acme",
         "+ grant sales to acme",
     ]
-    assert applied.run("apply", str(applied.folder / "shares.yaml"), "--offline").exit_code == 0
     assert applied.run("apply", str(applied.folder / "shares.yaml"), "--dry-run").exit_code == 0
     assert applied.run("recipient", "list").exit_code == 0
-    assert len(applied.records()) == 1
+    assert len(applied.records()) == 2
+
+
+def test_apply_without_changes_is_recorded_without_changes(applied: Commands) -> None:
+    assert applied.run("apply", str(applied.folder / "shares.yaml"), "--offline").exit_code == 0
+    assert [record["changes"] for record in applied.records()[2:]] == [[], []]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +90,7 @@ def test_apply_records_each_change_and_nothing_else(applied: Commands) -> None:
             ["recipient", "create", "new", "--profile", "-"],
             "createRecipient",
             "new",
-            ["+ recipient new", "+ credential of recipient new"],
+            ["+ recipient new", "+ profile of recipient new"],
         ),
         (
             ["recipient", "create", "new", "--activation"],
@@ -97,16 +102,21 @@ def test_apply_records_each_change_and_nothing_else(applied: Commands) -> None:
             ["recipient", "rotate", "acme", "--profile", "-"],
             "issueCredential",
             "acme",
-            ["+ credential of recipient acme", "~ older credentials of recipient acme end"],
+            ["+ profile of recipient acme", "~ older credentials of recipient acme end"],
         ),
         (
             ["recipient", "revoke", "acme", "--yes"],
             "revokeRecipient",
             "acme",
-            ["~ recipient acme: revoked"],
+            ["~ recipient acme: revoked; 0 credentials ended"],
         ),
         (["recipient", "restore", "acme"], "restoreRecipient", "acme", ["~ recipient acme: restored"]),
-        (["recipient", "delete", "acme", "--yes"], "deleteRecipient", "acme", ["- recipient acme"]),
+        (
+            ["recipient", "delete", "acme", "--yes"],
+            "deleteRecipient",
+            "acme",
+            ["- recipient acme", "- grant sales to acme"],
+        ),
         (
             ["admin", "create", "ada", "--role", "viewer", "--share", "sales"],
             "createAdmin",
