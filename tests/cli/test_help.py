@@ -56,6 +56,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SLUICEGATE_CONFIG", raising=False)
     (tmp_path / "task.json").write_text("{}")
+    (tmp_path / "audit.ndjson").touch()
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
@@ -92,6 +93,7 @@ def test_every_example_is_accepted_by_the_command_that_shows_it(
 
 # Commands whose output programs do not read, or that print JSON always.
 WITHOUT_JSON = {
+    "audit export": "prints JSON lines, or CSV with --format",
     "completion": "prints a script",
     "config schema": "prints a JSON Schema",
     "delegation serve": "runs until a signal",

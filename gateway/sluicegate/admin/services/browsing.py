@@ -60,7 +60,7 @@ class CatalogBrowser:
 
     def names(self) -> list[str]:
         """The names of the catalogs, sorted."""
-        return sorted(self._catalogs())
+        return sorted(self._types)
 
     def type_of(self, name: str) -> str:
         """The name of a catalog's plugin."""

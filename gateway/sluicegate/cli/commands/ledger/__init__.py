@@ -63,7 +63,7 @@ def ledger(ctx: click.Context, /, active: bool, as_json: bool, **wanted: Any) ->
       sluicegate ledger --recipient acme --since 24h
       sluicegate ledger --table sales.eu.orders --active --json
     """
-    times = {name: wanted[name] and iso_utc(wanted[name]) for name in ("since", "until")}
+    times = {name: iso_utc(at) for name in ("since", "until") if (at := wanted[name]) is not None}
     query = [*given(**{**wanted, **times, "limit": None}), *flags(active=active)]
     entries = manage(ctx, lambda target: items(target, "/ledger", query, limit=wanted["limit"]))
     if as_json:
