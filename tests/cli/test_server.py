@@ -74,6 +74,8 @@ COMMANDS: Sequence[tuple[str, ...]] = (
     ("ledger",),
     ("ledger", "--share", "sales", "--since", "24h", "--active", "--json"),
     ("ledger", "--table", "a.b.c.d"),
+    ("usage", "--since", "2026-11-01", "--until", "2026-11-03"),
+    ("usage", "--by", "table", "--share", "sales", "--json"),
     ("tables",),
     ("tables", "raw", "--json"),
     ("tables", "rwa"),

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from sluicegate.api.errors import ConfigurationError, Unavailable
-from sluicegate.cli.recorded import CommandChange, recorded
 
 if TYPE_CHECKING:
     from sluicegate.config import Settings
@@ -15,12 +14,8 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def open_store(settings: Settings, change: CommandChange | None = None) -> AsyncIterator[Store]:
+async def open_store(settings: Settings) -> AsyncIterator[Store]:
     """Open the configured database. Errors contain the details that recipients never see.
-
-    Args:
-        settings: The configuration.
-        change: What the block will change, which is recorded in the audit log before.
 
     Raises:
         ConfigurationError: The database cannot be opened, or fails during use.
@@ -29,8 +24,7 @@ async def open_store(settings: Settings, change: CommandChange | None = None) ->
 
     store = await Store.open(settings.database.get_secret_value())
     try:
-        async with recorded(settings, store, change):
-            yield store
+        yield store
     except Unavailable as error:
         raise ConfigurationError(f"the database failed: {error.detail or error.message}") from error
     finally:
