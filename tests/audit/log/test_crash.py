@@ -74,7 +74,9 @@ async def test_files_contain_what_was_acknowledged(tmp_path: Path) -> None:
         except ValueError:
             continue  # the last line of a process that was killed while it wrote
     assert requests >= acknowledged
-    assert [each.finding for each in verify_path(folder, KEYS)] == [None, None]
+    # Two processes at once write two chains. One that starts after the other ended continues its chain.
+    findings = [each.finding for each in verify_path(folder, KEYS)]
+    assert findings in ([None], [None, None])
 
 
 @pytest.mark.parametrize("mode", ["required", "best_effort"])
