@@ -12,7 +12,7 @@ from sluicegate.audit.assembly import audit_log
 from sluicegate.audit.described import described
 from sluicegate.audit.records import AuditLog
 from sluicegate.audit.trail import Trail, announce, in_trail
-from sluicegate.cli.recorded import system_user
+from sluicegate.cli.management.direct_changes import system_user
 from sluicegate.config import Settings
 from sluicegate.database import Store
 from sluicegate.signing.load import load_keys

@@ -13,7 +13,7 @@ from sluicegate.access.shares_file.diff import Difference
 from sluicegate.access.shares_file.read import check_shares_file
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.database import open_store
-from sluicegate.cli.recorded import CommandChange, recorded
+from sluicegate.cli.management.direct_changes import CommandChange, recorded
 from sluicegate.cli.reference_server.files import yaml_text
 from sluicegate.cli.reference_server.translate import Names, Translation
 from sluicegate.config.yaml import parse_document

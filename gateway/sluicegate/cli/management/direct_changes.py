@@ -1,4 +1,4 @@
-"""Records what commands change in the audit log, before they change it."""
+"""Records what commands change in the database directly, before they change it."""
 
 from __future__ import annotations
 
