@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sluicegate.config.yaml import Document
 
 
-class Application:
+class FileApplication:
     """A shares file that a command applies.
 
     Args:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sluicegate.api.errors import InvalidRequest
-from sluicegate.cli.applying import Application
+from sluicegate.cli.applying import FileApplication
 from sluicegate.cli.confirmation import can_prompt, confirm, yes_option
 from sluicegate.cli.differences import (
     describe_counts,
@@ -76,7 +76,7 @@ def apply(
       sluicegate apply -
     """
     document = _read(file)
-    application = Application(ctx, document, prune=prune)
+    application = FileApplication(ctx, document, prune=prune)
     check = not offline
     shown = None
     if dry_run or (can_prompt() and not yes):
