@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -175,7 +176,7 @@ def test_a_page_token_survives_a_new_signing_key_while_the_old_one_is_listed(
     lake: S3Lake, until_logged: Wait
 ) -> None:
     folder = lake.gateway.folder
-    keys = [f"{number}" * 64 for number in range(2)]
+    keys = [token_hex(32) for _ in range(2)]
     for number, key in enumerate(keys):
         write_private(folder / f"key-{number}", key)
         keep_secret(key)

@@ -170,7 +170,9 @@ def _parsed(content: bytes) -> Any:
     try:
         return orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        raise InvalidRequest(f"the payload is not JSON: {error}") from None
+        raise InvalidRequest(
+            f"the payload is not JSON, from line {error.lineno}, column {error.colno} on"
+        ) from None
 
 
 def _print_task(task: Content, text: str, *, as_json: bool) -> None:
