@@ -228,7 +228,7 @@ class Gateway:
         """
         await warm_up(
             self.settings,
-            pipelines=(self.pipeline, self.files, *([self.operations] if self.audit else [])),
+            pipelines=(*([self.operations] if self.audit else []), self.pipeline, self.files),
             access=self.access,
             instances=self.instances,
             grants=self.grants,

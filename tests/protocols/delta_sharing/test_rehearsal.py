@@ -21,6 +21,9 @@ from sluicegate.protocols.delta_sharing.rehearsal.table import FOLDER, LATEST, r
 from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.telemetry import metrics
 
+# It opens its database and becomes ready, which are no parts of a query.
+OF_THE_GATEWAY = {"db.client.connection.count", "sluicegate.ready", "sluicegate.step.duration"}
+
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
@@ -52,7 +55,14 @@ async def test_a_warm_up_is_recorded_nowhere(settings: Settings) -> None:
                 assert counted.scalar_one() == 0
     finally:
         metrics.disable()
-    assert reader.get_metrics_data() is None
+    data = reader.get_metrics_data()
+    assert data is not None
+    [resource] = data.resource_metrics
+    [scope] = resource.scope_metrics
+    found = {metric.name: metric.data.data_points for metric in scope.metrics}
+    assert found.keys() <= OF_THE_GATEWAY
+    steps = [(point.attributes or {})["step"] for point in found.get("sluicegate.step.duration", ())]
+    assert all(str(step).startswith("db.") for step in steps)
 
 
 async def test_each_query_returns_the_files_of_its_version(
