@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.clients.hadoop_tokens import IDENTIFIER, made_up_token
+from support.clients.hadoop_tokens import IDENTIFIER, NOW, made_up_token
 
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.api.hadoop_tokens import (
@@ -140,6 +140,17 @@ def test_an_identifier_that_is_cut_anywhere_is_malformed(layout: Layout) -> None
     for end in range(len(content)):
         with pytest.raises(MalformedToken):
             decode_identifier(content[:end])
+
+
+@pytest.mark.parametrize("layout", Layout)
+@pytest.mark.parametrize("key_length", [1, 13, 20, 64])
+def test_what_hadoop_issues_is_read_in_its_own_layout_at_each_time(
+    layout: Layout, key_length: int
+) -> None:
+    secret = replace(IDENTIFIER.credentials, access_key="A" * key_length, session_token="a session")
+    for created in range(NOW, NOW + 256):  # without our guard, as Java writes it
+        identifier = replace(IDENTIFIER, created=created, credentials=secret)
+        assert decode_identifier(encode_identifier(identifier, layout)) == (identifier, layout)
 
 
 @given(st.binary(max_size=200), st.sampled_from(["", "48445453", "4844545300", "4844545301"]))

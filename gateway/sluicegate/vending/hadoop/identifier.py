@@ -23,6 +23,7 @@ _VERSION = b"\x00"
 _ENCRYPTION_SERIAL = 1208329045511296375
 _LONGEST_FIELD = 8192
 _LONGEST_ENCRYPTION = 2048
+_CREATED = range(946_684_800_000, 7_258_118_400_000)  # from the year 2000 until 2200
 
 
 class Layout(Enum):
@@ -100,18 +101,24 @@ def encode_identifier(identifier: S3ATokenIdentifier, layout: Layout) -> bytes:
 
 
 def decode_identifier(data: bytes) -> tuple[S3ATokenIdentifier, Layout]:
-    """Decode an identifier, and return it with the only layout in which all of its bytes are valid.
+    """Decode an identifier, and return it with the layout in which all of its bytes are valid.
+
+    Hadoop does not guard `created`: one of its tokens in 256 is valid in both layouts. The wrong layout
+    then moves `created` by a byte, so the time of creation tells which is the right one.
 
     Raises:
         MalformedToken: The bytes are not valid in either layout.
     """
+    readings: list[tuple[S3ATokenIdentifier, Layout]] = []
     problems: list[str] = []
     for layout in Layout:
         try:
-            return _decode(Input(data, _WHAT), layout), layout
+            readings.append((_decode(Input(data, _WHAT), layout), layout))
         except MalformedToken as error:
             problems.append(error.message)
-    raise MalformedToken(f"{_WHAT} fits neither layout: {'; '.join(dict.fromkeys(problems))}")
+    if not readings:
+        raise MalformedToken(f"{_WHAT} fits neither layout: {'; '.join(dict.fromkeys(problems))}")
+    return max(readings, key=lambda reading: abs(reading[0].created) in _CREATED)
 
 
 def _field(value: str, name: str) -> bytes:
