@@ -18,17 +18,25 @@ _LINE_BREAK = b"\n"
 _LONGEST = 64_000_000
 
 
-def pack(lines: Sequence[bytes]) -> bytes:
-    """Return lines as one value, which is compressed if that saves space."""
-    plain = _LINE_BREAK.join(lines)
-    return plain if len(plain) < _SHORTEST else zstd.compress(plain, _LEVEL)
+class Packer:
+    """Makes blocks, one after the other. It keeps a compressor: a new one takes longer than a block."""
+
+    def __init__(self) -> None:
+        self._compressor = zstd.ZstdCompressor(_LEVEL)
+
+    def pack(self, lines: Sequence[bytes]) -> bytes:
+        """Return lines as one value, which is compressed if that saves space."""
+        plain = _LINE_BREAK.join(lines)
+        if len(plain) < _SHORTEST:
+            return plain
+        return self._compressor.compress(plain, zstd.ZstdCompressor.FLUSH_FRAME)
 
 
 def unpack(packed: bytes) -> list[bytes]:
     """Return the lines of a value.
 
     Raises:
-        ValueError: `pack` did not return this value.
+        ValueError: `Packer` did not return this value.
     """
     if packed.startswith(b"{"):
         return packed.split(_LINE_BREAK)

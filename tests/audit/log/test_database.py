@@ -11,7 +11,7 @@ from support.audit.records import KEY, KEYS, RING, ignore, numbered, opened, set
 from support.audit.writer import start_writer
 
 from sluicegate.audit.assembly import audit_log
-from sluicegate.audit.blocks import pack, unpack
+from sluicegate.audit.blocks import Packer, unpack
 from sluicegate.audit.chain import ChainKeys, Head
 from sluicegate.audit.own_records import BROKEN, DELETED
 from sluicegate.audit.reading.database import blocks_from, read_head
@@ -112,7 +112,7 @@ async def test_what_waits_is_written_when_the_gateway_ends(database_url: str, st
 
 async def _replace_lines(store: Store, first_seq: int, lines: Sequence[bytes]) -> None:
     async with store.append() as connection:
-        values = {"records": pack(lines), "count": len(lines)}
+        values = {"records": Packer().pack(lines), "count": len(lines)}
         chosen = update(audit_blocks).where(audit_blocks.c.first_seq == first_seq)
         await connection.execute(chosen.values(values))
 

@@ -25,6 +25,7 @@ from sluicegate.audit.records import AuditLog
 from sluicegate.audit.sinks.database.sqlite import SqliteTransactions
 from sluicegate.audit.verification.database import verify_database
 from sluicegate.audit.verification.files import verify_path
+from sluicegate.audit.writers import required
 from sluicegate.audit.writers.best_effort import BestEffortWriter
 from sluicegate.audit.writers.required import RequiredWriter
 from sluicegate.database import Store
@@ -94,6 +95,43 @@ async def test_requests_that_wait_during_an_outage_are_refused_after_one_attempt
         sink.is_on = True
         await writer.submit(_entry(3))
     assert sink.written == [[b'{"n":3}']]
+
+
+async def test_records_of_concurrent_requests_share_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(required, "_JOIN_SECONDS", 0)
+    sink = Switch()
+    writer = RequiredWriter(sink)
+    async with writer.writing():
+        submitted = []
+        for number in range(6):  # the event loop starts one request after the other
+            submitted.append(writer.submit(_entry(number)))
+            await asyncio.sleep(0)
+        await asyncio.gather(*submitted)
+    assert [len(each) for each in sink.written] == [6]
+
+
+async def test_a_step_does_not_wait_for_records_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(required, "_JOIN_SECONDS", 0)
+    sink = Switch()
+    writer = RequiredWriter(sink)
+    async with writer.writing():
+        submitted = []
+        while not sink.written:
+            submitted.append(writer.submit(_entry()))
+            await asyncio.sleep(0)
+        await asyncio.gather(*submitted)
+    assert len(sink.written[0]) < 20
+
+
+async def test_the_only_client_does_not_wait_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = Switch()
+    writer = RequiredWriter(sink)
+    async with writer.writing():
+        await writer.submit(_entry(1))
+        monkeypatch.setattr(required, "_JOIN_SECONDS", 3600)
+        for number in (2, 3):
+            await asyncio.wait_for(writer.submit(_entry(number)), 60)
+    assert [len(each) for each in sink.written] == [1, 1, 1]
 
 
 async def test_an_unexpected_error_refuses_requests_and_is_logged_with_its_traceback(

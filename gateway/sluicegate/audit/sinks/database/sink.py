@@ -8,7 +8,7 @@ from functools import partial
 
 from sqlalchemy import select
 
-from sluicegate.audit.blocks import pack
+from sluicegate.audit.blocks import Packer
 from sluicegate.audit.chain import ChainKeys, ChainPosition, Head
 from sluicegate.audit.own_records import LogEntry, broken, deleted
 from sluicegate.audit.sinks.database.transactions import (
@@ -42,6 +42,7 @@ class DatabaseSink:
         self._transactions = transactions
         self._store = store
         self._keys = keys
+        self._packer = Packer()
 
     async def append(self, entries: Sequence[LogEntry]) -> None:
         """Add records to the chain, in one block.
@@ -82,7 +83,9 @@ class DatabaseSink:
         lines, last = sealer.seal([entry.body for entry in added], head.last)
         extended = Head(last, deleted_through or head.checkpoint)
         times = [entry.at for entry in added]
-        block = Block(head.last.seq + 1, len(lines), min(times), max(times), last.mac, pack(lines))
+        block = Block(
+            head.last.seq + 1, len(lines), min(times), max(times), last.mac, self._packer.pack(lines)
+        )
         return ChainChange(
             extended,
             sealer.head_seal(CHAIN, extended),
