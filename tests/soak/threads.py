@@ -17,8 +17,9 @@ _CORES = os.cpu_count() or 1
 # Arrow starts threads of its pools when it first needs them. They have the name of the thread that
 # starts them.
 _ARROW = _CORES + 8
-
-
+# Of anyio: 40, five with limits of their own in each of two gateways, and three for each log that a
+# client lets it read.
+_ANYIO = 40 + 2 * 5 + 3 * 64
 # As many as one request can use at a time.
 _OF_ONE_REQUEST = 8
 
@@ -41,7 +42,7 @@ class Pool:
 POOLS: Mapping[str, Pool] = {
     "sluicegate": Pool("main thread, and Arrow's", 1 + _ARROW),
     "uvloop": Pool("`asyncio.to_thread`", _CORES + 4),
-    "AnyIO worker th": Pool("`anyio.to_thread`, and Arrow's", 40 + _ARROW, _OF_ONE_REQUEST),
+    "AnyIO worker th": Pool("`anyio.to_thread`, and Arrow's", _ANYIO + _ARROW, _OF_ONE_REQUEST),
     "tokio-rt-worker": Pool("obstore", _CORES + 512, _CORES + _OF_ONE_REQUEST),
     "libuv-worker": Pool("uvloop: names of hosts", 4),
     "jemalloc_bg_thd": Pool("Arrow: unused memory", 4),
