@@ -10,14 +10,27 @@ from typing import Any
 
 import httpx
 import pytest
+from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
+from sluicegate.admin.tokens import AdminTokens
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.config import Settings
 from sluicegate.server.generation import Generation, Generations
+from sluicegate.testing.secrets import keep_secret
 
 
 def settings(folder: Path, **server: Any) -> Settings:
-    return Settings.model_validate({"database": f"sqlite:///{folder}/x.db", "server": server})
+    """The configuration of a gateway with tables in a folder."""
+    return Settings.model_validate(
+        {
+            "database": f"sqlite:///{folder}/x.db",
+            "server": server,
+            "signing_key": "k" * 32,
+            "catalogs": {"raw": {"type": "paths"}},
+            "storage": [{"type": "file", "prefix": f"file://{folder}/"}],
+            "admin": {},
+        }
+    )
 
 
 class Held:
@@ -77,6 +90,49 @@ async def test_nothing_remains_of_a_closed_gateway(tmp_path: Path) -> None:
         last = await Generation.open(settings(tmp_path))
         closing = generations.current._task
         generations.switch_to(last)
+        await closing
+        del closing
+        await asyncio.sleep(0.01)
+        assert remaining() is None
+
+
+async def query(generations: Generations, folder: Path) -> int:
+    """The status of a query, for which a new administrator shares a table with a new recipient."""
+    table = {"catalog": "raw", "table": f"file://{folder}/notes"}
+    store = generations.current.gateway.store
+    token = (await AdminTokens(store, token_lifetime=1000).create("ada", "owner")).token
+    keep_secret(token)
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(generations), base_url="http://gateway"
+    ) as http:
+        admin = {"Authorization": f"Bearer {token}"}
+        for path, body in {
+            "shares/lake": {"schemas": {"eu": {"tables": {"notes": table}}}},
+            "recipients/acme": {"shares": ["lake"]},
+        }.items():
+            answer = await http.put(f"/admin/v1/{path}", json=body, headers=admin)
+            assert answer.is_success, answer.text
+        issued = await http.post(
+            "/admin/v1/recipients/acme/tokens", json={"deliver": "profile"}, headers=admin
+        )
+        bearer = issued.json()["profile"]["bearerToken"]
+        keep_secret(bearer)
+        path = "/delta-sharing/shares/lake/schemas/eu/tables/notes/query"
+        recipient = {
+            "Authorization": f"Bearer {bearer}",
+            "delta-sharing-capabilities": "asyncquery=true",
+        }
+        return (await http.post(path, json={"idempotencyKey": "a"}, headers=recipient)).status_code
+
+
+async def test_a_query_does_not_keep_a_closed_gateway(tmp_path: Path) -> None:
+    DeltaFolder(tmp_path / "notes").commit(0, protocol(), metadata("t", []), add("a.parquet"))
+    async with aclosing(Generations(await Generation.open(settings(tmp_path)))) as generations:
+        remaining = weakref.ref(generations.current.gateway.vending)
+        # In a task, as for each request of a server: this one would keep the context of the request.
+        assert await asyncio.create_task(query(generations, tmp_path)) == 200
+        closing = generations.current._task
+        generations.switch_to(await Generation.open(settings(tmp_path)))
         await closing
         del closing
         await asyncio.sleep(0.01)

@@ -42,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.database,
         options.processes,
     )
+    commit = _commit()  # before anybody changes something during the run
     with ExitStack() as stack:
         folder = options.folder or Path(
             stack.enter_context(TemporaryDirectory(prefix="sluicegate-soak-"))
@@ -49,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         begin_register(folder / "secrets")
         result = asyncio.run(soak(folder / "run", plan))
-    report = markdown(result, machine=_machine(), commit=_commit())
+    report = markdown(result, machine=_machine(), commit=commit)
     if options.report is None:
         print(report)
     else:

@@ -57,33 +57,52 @@ def _lines(result: Result, machine: str, commit: str) -> Iterator[str]:
     yield from _answers(result)
     yield from _faults(result)
     yield from _memory(result)
+    yield from _threads(result)
     yield from _violations(result)
 
 
 def _growths(result: Result) -> Iterator[str]:
     yield f"After a warm-up of {result.plan.warm_up:.0f} s, by the medians of tenths of the time:"
     yield ""
-    yield "| figure | first | highest | change |"
-    yield "|---|---|---|---|"
-    for each in result.growths:
-        shown = [each.first, each.highest]
-        if each.name == "memory":
-            texts = [f"{value / _MB:.0f} MB" for value in shown]
-        else:
-            texts = [f"{value:.0f}" for value in shown]
-        yield f"| {each.name} | {texts[0]} | {texts[1]} | {each.percent:+.1f} % |"
+    yield "| process | figure | first | highest | change |"
+    yield "|---|---|---|---|---|"
+    for watch in result.watches:
+        for each in watch.growths(result.plan.warm_up):
+            shown = [each.first, each.highest]
+            if each.name == "memory":
+                texts = [f"{value / _MB:.0f} MB" for value in shown]
+            else:
+                texts = [f"{value:.0f}" for value in shown]
+            yield f"| {watch.name} | {each.name} | {texts[0]} | {texts[1]} | {each.percent:+.1f} % |"
     yield ""
     seconds = result.liveness.seconds or [0.0]
     stalls = result.record.stalls
     yield (
         f"`/livez` was requested {len(seconds):,} times: {len(result.liveness.failures)} failures, "
         f"slowest response {max(seconds):.2f} s. "
-        f"The log has {result.log.lines:,} lines; lines that show a defect: {result.log.faulty}. "
+        f"The logs have {sum(log.lines for log in result.logs):,} lines; "
+        f"lines that show a defect: {sum(log.faulty for log in result.logs)}. "
         f"The machine stopped the test for more than a second {len(stalls)} times, for "
         f"{sum(end - begin for begin, end in stalls):.0f} s in total. "
         f"The last 503 because of an outage was sent for a request "
         f"{result.record.longest_recovery:.0f} s after its end."
     )
+    yield ""
+
+
+def _threads(result: Result) -> Iterator[str]:
+    yield "### Threads"
+    yield ""
+    yield "The most at any time, and how many were left when almost all work had ended, with limits."
+    yield ""
+    yield "| process | pool | most | limit | at the end | limit |"
+    yield "|---|---|---|---|---|---|"
+    for watch in result.watches:
+        for each in watch.pool_uses():
+            yield (
+                f"| {watch.name} | `{each.name}`: {each.pool.of} | {each.most} | {each.limit} "
+                f"| {each.rested} | {each.rested_limit} |"
+            )
     yield ""
 
 
@@ -120,14 +139,15 @@ def _faults(result: Result) -> Iterator[str]:
 def _memory(result: Result) -> Iterator[str]:
     yield "### Memory"
     yield ""
-    yield "| minute | memory | descriptors | threads | database connections |"
-    yield "|---|---|---|---|---|"
-    samples = result.watch.samples
-    for each in samples[:: max(1, len(samples) // _ROWS_OF_MEMORY)]:
-        yield (
-            f"| {each.at / 60:.1f} | {each.memory / _MB:.0f} MB | {each.descriptors} | {each.threads} "
-            f"| {each.database} |"
-        )
+    yield "| minute | process | memory | descriptors | threads | database connections |"
+    yield "|---|---|---|---|---|---|"
+    for watch in result.watches:
+        for each in watch.samples[:: max(1, len(watch.samples) // _ROWS_OF_MEMORY)]:
+            connections = each.database if watch.database else "-"
+            yield (
+                f"| {each.at / 60:.1f} | {watch.name} | {each.memory / _MB:.0f} MB "
+                f"| {each.descriptors} | {each.threads} | {connections} |"
+            )
     yield ""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import socket
 import subprocess
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,19 +15,22 @@ from random import Random
 from urllib.parse import urlsplit
 
 import httpx
-import psutil
 from soak.doors.all import OPERATIONS
 from soak.liveness import Liveness, watched
 from soak.logs import LogFindings, read_log
 from soak.record import Record, Stopped
 from soak.schedule import Fault, Pace, Schedule
 from soak.site import READERS, TARGETS, Site, running_site
-from soak.visitor import PATIENCE_SECONDS, Operation, Visitor
-from soak.watch import Growth, Watch
+from soak.stopping import left_by
+from soak.threads import POOLS, SQLITE_POOLS
+from soak.visitor import PATIENCE_SECONDS, Operation, Visitor, sharing
+from soak.watch import Watch
+from support.gateways.gateway import sluicegate
 
 from sluicegate.testing.secrets import registered, search
 
-_SHUTDOWN_SECONDS = 40.0
+_REST_SECONDS = 12.0
+_VERIFY_SECONDS = 600.0
 _BEAT_SECONDS = 0.2
 # What the proxies delay by that much can exceed the timeouts of the gateway.
 _STALL_SECONDS = 1.0
@@ -88,10 +90,9 @@ class Result:
     record: Record
     operations: Counter[str]
     injected: dict[str, Counter[Fault]]
-    watch: Watch
-    growths: Sequence[Growth]
+    watches: Sequence[Watch]
     liveness: Liveness
-    log: LogFindings
+    logs: Sequence[LogFindings]
     commits: int
     reloads: int
 
@@ -118,8 +119,13 @@ async def soak(folder: Path, plan: Plan) -> Result:
 class _Run:
     def __init__(self, plan: Plan, site: Site, record: Record) -> None:
         self._plan, self._site, self.record = plan, site, record
+        pools = POOLS if plan.database == "postgresql" else {**POOLS, **SQLITE_POOLS}
         name = urlsplit(_database_of(site)).path.removeprefix("/")
-        self._watch = Watch(site.gateway.process.pid, name if plan.database == "postgresql" else "")
+        database = name if plan.database == "postgresql" else ""
+        self._watches = (
+            Watch("gateway", site.gateway.process.pid, database, pools),
+            Watch("delegation service", site.delegation.process.pid, "", pools),
+        )
         self._operations: Counter[str] = Counter()
         self._commits = self._reloads = 0
 
@@ -141,60 +147,57 @@ class _Run:
                 await task
 
     async def everything_works_again(self) -> None:
-        """No server fails any more: from a while later on, every operation must succeed."""
+        """No server fails any more: from a while later on, every operation must succeed.
+
+        Threads without work end after ten seconds; one request then lets those of anyio end.
+        """
         await asyncio.sleep(self.record.schedule.recovery)
         async with httpx.AsyncClient(timeout=PATIENCE_SECONDS) as http:
             visitor = self._visitor(http, 0)
             for operation in OPERATIONS * self._plan.rounds_after:
                 await self._perform(visitor, operation)
+            await asyncio.sleep(_REST_SECONDS)
+            await visitor.get("rested", sharing(self._site.table("local"), "/metadata"))
+        for watch in self._watches:
+            await asyncio.to_thread(watch.look_rested, self.record.now)
 
     def stop(self) -> None:
-        """Stop the gateway, which must leave nothing."""
-        process = self._site.gateway.process
-        if process.poll() is not None:
-            self.record.violation(f"the gateway has ended by itself with {process.returncode}")
-            return
-        descendants = psutil.Process(process.pid).children(recursive=True)
-        process.terminate()
+        """Stop both services, which must leave nothing, and verify their audit records."""
+        gateway, delegation = self._site.gateway, self._site.delegation
+        for name, process, address in (
+            ("delegation service", delegation.process, delegation.address),
+            ("gateway", gateway.process, gateway.address),
+        ):
+            for what in left_by(process, address):
+                self.record.violation(f"the {name} {what}")
         try:
-            code = process.wait(_SHUTDOWN_SECONDS)
-        except subprocess.TimeoutExpired:
-            code = None
-        if code != 0:
-            self.record.violation(f"the gateway ended with {code} after SIGTERM")
-        if left := [each.pid for each in descendants if each.is_running()]:
-            self.record.violation(f"processes are left after SIGTERM: {left}")
-        address = urlsplit(self._site.gateway.address)
-        with socket.socket() as probe:
-            if probe.connect_ex((address.hostname, address.port)) == 0:
-                self.record.violation("the port is still open after SIGTERM")
+            sluicegate(gateway.folder, "audit", "verify", seconds=_VERIFY_SECONDS)
+        except (AssertionError, subprocess.TimeoutExpired) as error:
+            self.record.violation(f"the audit log: {error}")
 
     def result(self, injected: dict[str, Counter[Fault]], liveness: Liveness) -> Result:
-        """What was found, with what the samples and the log show."""
-        growths = self._watch.growths(self._plan.warm_up)
-        for each in growths:
-            if not each.is_flat:
-                self.record.violation(
-                    f"{each.name}: {each.highest:,.0f} after {each.first:,.0f} ({each.percent:+.1f} %)"
-                )
+        """What was found, with what the samples and the logs show."""
+        for watch in self._watches:
+            for what in watch.excesses(self._plan.warm_up):
+                self.record.violation(what)
         self.record.settle()
         stalled = sum(end - begin for begin, end in self.record.stalls)
         if stalled > _MOST_STALLED * self._plan.seconds:
             self.record.violation(f"the machine was too busy: it did not run for {stalled:.0f} seconds")
-        log = read_log(self._site.gateway.log_file)
-        for line in log.faults:
+        site = self._site
+        logs = [read_log(each.log_file) for each in (site.gateway, site.delegation)]
+        for line in (line for log in logs for line in log.faults):
             self.record.violation(f"log: {line}")
-        for leak in search([self._site.gateway.folder], registered()).leaks:
+        for leak in search([site.gateway.folder], registered()).leaks:
             self.record.violation(f"a secret was written: {leak}")
         return Result(
             self._plan,
             self.record,
             self._operations,
             injected,
-            self._watch,
-            growths,
+            self._watches,
             liveness,
-            log,
+            logs,
             self._commits,
             self._reloads,
         )
@@ -252,7 +255,8 @@ class _Run:
         self._reloads += 1
 
     async def _look(self) -> None:
-        await asyncio.to_thread(self._watch.look, self.record.now)
+        for watch in self._watches:
+            await asyncio.to_thread(watch.look, self.record.now)
 
 
 def _database_of(site: Site) -> str:

@@ -1,4 +1,4 @@
-"""The servers of a run: a store, three catalogs, a gateway with all of its features, and its shares."""
+"""The servers of a run: a store, catalogs, the delegation service, and a gateway with all features."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from typing import Any
 
 import httpx
 from pyiceberg.catalog.rest import RestCatalog
+from soak.assets import ASSETS, assets_share, write_assets
+from soak.delegation import Delegation, running_delegation
 from soak.faults import FaultyProxy
 from soak.scanning import Scans
 from soak.schedule import Fault
 from soak.tables import ChangingTable, DeltaWritten, IcebergWritten
+from soak.threads import NAMED_THREADS
 from support.gateways.features import collector, everything
 from support.gateways.gateway import RunningGateway, running_gateway, sluicegate, write_configuration
 from support.servers.postgres import running_postgres
@@ -47,6 +50,7 @@ class Site:
         store: The object store, whose addresses in URLs never fail.
         metrics_port: Where Prometheus reads metrics, if this version has that.
         scans: Scans of PyIceberg.
+        delegation: The delegation service with its worker.
     """
 
     gateway: RunningGateway
@@ -57,6 +61,7 @@ class Site:
     store: SeaweedFS
     metrics_port: int | None
     scans: Scans
+    delegation: Delegation
 
     def table(self, schema: str) -> ChangingTable:
         """The table in a schema of the share."""
@@ -110,17 +115,21 @@ async def running_site(
             (folder / "policies.cedar").write_text(_POLICIES)
             features = everything("policies.cedar", stack.enter_context(collector()), metrics_port)
             settings = _settings(folder, store, running, url, features)
-            write_configuration(folder, settings, _shares(tables))
+            write_assets(store, unity)
+            write_configuration(folder, settings, _shares(tables, store))
             sluicegate(folder, "admin", "create", "soak", "--role", "owner", "--output", "soak.token")
-            env = {"PYTHONWARNINGS": "default::ResourceWarning"}
+            env = {"PYTHONWARNINGS": "default::ResourceWarning", "PYTHONPATH": NAMED_THREADS}
             gateway = stack.enter_context(running_gateway(folder, processes=processes, env=env))
+            delegation = stack.enter_context(
+                running_delegation(folder / "delegation", _common(settings), env)
+            )
             token = (folder / "soak.token").read_text().strip()
             keep_secret(token)
             profiles = {name: _profile(gateway, token, name, "bearer") for name in READERS}
             profiles[OAUTH_READER] = _profile(gateway, token, OAUTH_READER, "oauth")
             scans = stack.enter_context(Scans.start())
             metrics = metrics_port if "prometheus" in features["telemetry"] else None
-            yield Site(gateway, tables, profiles, token, running, store, metrics, scans)
+            yield Site(gateway, tables, profiles, token, running, store, metrics, scans, delegation)
 
 
 def _profile(gateway: RunningGateway, token: str, recipient: str, kind: str) -> Mapping[str, Any]:
@@ -212,6 +221,13 @@ def _settings(
     }
 
 
+def _common(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The sections that the delegation service has in common with the gateway."""
+    telemetry = {name: each for name, each in settings["telemetry"].items() if name != "prometheus"}
+    same = {name: settings[name] for name in ("database", "signing_key", "audit")}
+    return {**same, "telemetry": telemetry}
+
+
 def _s3(store: SeaweedFS, bucket: str, endpoint: str) -> dict[str, Any]:
     """A bucket that the gateway reads through a proxy, and recipients without it."""
     return {
@@ -226,7 +242,7 @@ def _s3(store: SeaweedFS, bucket: str, endpoint: str) -> dict[str, Any]:
     }
 
 
-def _shares(tables: Sequence[ChangingTable]) -> dict[str, Any]:
+def _shares(tables: Sequence[ChangingTable], store: SeaweedFS) -> dict[str, Any]:
     paths, _, _, local = tables
     both: dict[str, Any] = {"history": True, "access_modes": ["url", "dir"]}
     written = {table.path[1]: table.written for table in (paths, local)}
@@ -251,13 +267,14 @@ def _shares(tables: Sequence[ChangingTable]) -> dict[str, Any]:
         "unity": {"catalog": "unity", "schema": "eu"},
         "iceberg": {"catalog": "ice", "schema": "eu"},
     }
-    readers: dict[str, Any] = {name: {"shares": [SHARE, WHOLE]} for name in (*READERS, OAUTH_READER)}
+    shared = {"shares": [SHARE, WHOLE, ASSETS]}
     return {
         "shares": {
             SHARE: {"schemas": {name: {"tables": each} for name, each in schemas.items()}},
             WHOLE: {"schemas": {name: {"from": each} for name, each in whole.items()}},
+            ASSETS: assets_share(store),
         },
-        "recipients": readers,
+        "recipients": dict.fromkeys((*READERS, OAUTH_READER), shared),
     }
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+from soak.threads import POOLS, Pool, PoolUse, pool_uses, thread_names
 
 _PARTS = 10
-_WORKERS = 40  # threads that anyio starts for busy moments, and ends when they have been idle
-# The pools of two gateways, of which one ends after a reload.
-_CONNECTIONS = 16
+# The pools of two gateways, of which one ends after a reload, and of the delegation service.
+_CONNECTIONS = 3 * 8
 
 
 @dataclass(frozen=True)
@@ -22,17 +23,24 @@ class Sample:
 
     Attributes:
         at: Seconds of the run.
-        memory: Bytes, of which those that processes share count once.
+        memory: Bytes that are no part of files. Those that its processes share count once.
         descriptors: Open files and connections.
-        threads: Of all processes.
+        pools: Threads by name.
         database: Connections to the database's server; 0 for SQLite.
+        processes: How many there are.
     """
 
     at: float
     memory: int
     descriptors: int
-    threads: int
+    pools: Mapping[str, int]
     database: int
+    processes: int = 1
+
+    @property
+    def threads(self) -> int:
+        """All threads."""
+        return sum(self.pools.values())
 
 
 @dataclass(frozen=True)
@@ -63,29 +71,42 @@ class Growth:
 
 @dataclass
 class Watch:
-    """Samples of a gateway.
+    """Samples of a gateway, or of another service.
 
     Args:
-        pid: The gateway's first process.
-        database: The name of its PostgreSQL database, or an empty text.
+        name: Of the service.
+        pid: Its first process.
+        database: The name of its PostgreSQL database, to count connections, or an empty text.
+        pools: Of the threads that it can have.
     """
 
+    name: str
     pid: int
-    database: str
+    database: str = ""
+    pools: Mapping[str, Pool] = field(default_factory=lambda: POOLS)
     samples: list[Sample] = field(default_factory=list)
+    rested: Sample | None = None
 
     def look(self, at: float) -> None:
         """Take a sample."""
+        self.samples.append(self._sample(at))
+
+    def look_rested(self, at: float) -> None:
+        """Take a sample when almost all work has ended."""
+        self.rested = self._sample(at)
+
+    def _sample(self, at: float) -> Sample:
         processes = [psutil.Process(self.pid)]
         processes += processes[0].children(recursive=True)
-        memory = descriptors = threads = 0
+        memory = descriptors = 0
+        pools: Counter[str] = Counter()
         for each in processes:
             with suppress(psutil.NoSuchProcess, FileNotFoundError):
-                memory += _proportional_bytes(each.pid)
+                memory += _own_bytes(each.pid)
                 descriptors += each.num_fds()
-                threads += each.num_threads()
+                pools += thread_names(each.pid)
         connections = self._connections() if self.database else 0
-        self.samples.append(Sample(at, memory, descriptors, threads, connections))
+        return Sample(at, memory, descriptors, pools, connections, len(processes))
 
     def _connections(self) -> int:
         """PostgreSQL has a process for each connection, and its title names the database."""
@@ -100,12 +121,33 @@ class Watch:
         pool opens connections to the database for busy moments, and closes them again.
         """
         later = [each for each in self.samples if each.at >= warm_up]
-        return [
+        found = [
             growth("memory", [each.memory for each in later], lambda first: first * 1.1),
             growth("open descriptors", [each.descriptors for each in later], _some_room(60)),
-            growth("threads", [each.threads for each in later], _some_room(_WORKERS)),
-            growth("database connections", [each.database for each in later], lambda _: _CONNECTIONS),
         ]
+        if self.database:
+            connections = [each.database for each in later]
+            found.append(growth("database connections", connections, lambda _: _CONNECTIONS))
+        return found
+
+    def excesses(self, warm_up: float) -> Iterator[str]:
+        """What has grown, or is more than it can be."""
+        for each in self.growths(warm_up):
+            if not each.is_flat:
+                change = f"{each.highest:,.0f} after {each.first:,.0f} ({each.percent:+.1f} %)"
+                yield f"{self.name}, {each.name}: {change}"
+        for use in self.pool_uses():
+            if not use.is_right:
+                limits = f"at most {use.limit}, and {use.rested_limit} at the end"
+                found = f"{use.most}, and {use.rested} at the end"
+                yield f"{self.name}, threads '{use.name}' ({use.pool.of}): {found}, instead of {limits}"
+
+    def pool_uses(self) -> list[PoolUse]:
+        """The threads of each pool."""
+        samples = [each.pools for each in self.samples]
+        processes = max((each.processes for each in self.samples), default=1)
+        rested = self.rested.pools if self.rested else {}
+        return pool_uses(samples, rested, self.pools, processes)
 
 
 def growth(name: str, values: Sequence[float], allowed: Callable[[float], float]) -> Growth:
@@ -120,9 +162,12 @@ def _some_room(more: int) -> Callable[[float], float]:
     return lambda first: first * 1.1 + more
 
 
-def _proportional_bytes(pid: int) -> int:
-    """The proportional set size: pages that processes share are divided between them."""
-    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) * 1024
-    return 0
+def _own_bytes(pid: int) -> int:
+    """The proportional set size of what is no file: processes that share pages divide them.
+
+    Pages of libraries are also divided with other processes of the machine, and would seem to
+    grow when one of those ends.
+    """
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    own = ("Pss_Anon:", "Pss_Shmem:")
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(own))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 from typing import Any, cast
 
 from starlette.types import Receive, Scope, Send
 
+from sluicegate._util.garbage_collection import collect_all
 from sluicegate._util.tasks import cancel_all
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
@@ -114,4 +114,4 @@ class Generations:
         self._closing.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("the previous gateway was not closed completely: %s", type(error).__name__)
-        gc.collect()  # its parts refer to each other, and the collector might not look for hours
+        collect_all()  # its parts refer to each other, and the first one's are never scanned

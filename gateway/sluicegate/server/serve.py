@@ -75,11 +75,11 @@ async def serve_on(
     server = settings.server
     tls = None if server.tls is None else Tls(**server.tls.model_dump(), optional=True).context()
     host, port = listener.getsockname()[:2]
-    first = await Generation.open(served_at(settings, host, port))
-    async with aclosing(Generations(first)) as generations:
-        start = _Start(first.gateway, on_ready, stop or asyncio.Event())
+    opened = Generations(await Generation.open(served_at(settings, host, port)))
+    async with aclosing(opened) as generations:
+        start = _Start(generations.current.gateway, on_ready, stop or asyncio.Event())
         if share is not None:
-            await first.gateway.warm_up()  # the other processes serve meanwhile
+            await generations.current.gateway.warm_up()  # the other processes serve meanwhile
         with nullcontext() if share is not None else announced(settings, host, port):
             reloader = load and Reloader(load, settings, (host, port), generations, tls)
             config_applied()
@@ -140,7 +140,7 @@ class _Start:
     def __init__(self, gateway: Gateway, on_ready: Callable[[str], None], stop: asyncio.Event) -> None:
         self.stop = stop
         self.ready = asyncio.Event()
-        self._gateway = gateway
+        self._gateway: Gateway | None = gateway  # until it is ready: a reload closes and frees it
         self._on_ready = on_ready
         self._task: asyncio.Task[None] | None = None
         gateway.readiness.begin()
@@ -164,7 +164,9 @@ class _Start:
 
     async def _run(self, on_ready: Callable[[], None]) -> None:
         try:
+            assert self._gateway is not None  # noqa: S101 # it begins once
             await self._gateway.warm_up()
+            self._gateway = None
             on_ready()
             self.ready.set()
         except Exception:

@@ -1,18 +1,16 @@
-"""OAuth clients, activation links, and administrators who share with recipients and end it again."""
+"""OAuth clients, activation links, and recipients whose access administrators start and end."""
 
 from __future__ import annotations
 
 import asyncio
 import uuid
-from typing import Any
 
-import httpx
+from soak.doors.admin import Admin
 from soak.site import OAUTH_READER, SHARE
 from soak.visitor import Operation, Visitor, sharing
 
 from sluicegate.testing.secrets import keep_secret
 
-_ADMIN = "/admin/v1"
 _SECONDS_OF_CHANGE = 1.5
 
 
@@ -43,7 +41,7 @@ async def unauthenticated(visitor: Visitor) -> None:
 async def lifecycle(visitor: Visitor) -> None:
     """A share and a recipient, from their creation to their removal; a revoked one gets nothing."""
     name = f"guest-{uuid.uuid4().hex[:12]}"
-    admin = _Admin(visitor)
+    admin = Admin(visitor)
     notes = visitor.site.table("local")
     entry = {"catalog": "raw", "table": f"file://{visitor.site.gateway.folder}/local/notes"}
     await admin.ask("PUT", f"/shares/{name}", {"schemas": {"eu": {"tables": {"notes": entry}}}})
@@ -75,7 +73,7 @@ async def lifecycle(visitor: Visitor) -> None:
 _PROFILE = {"deliver": "profile", "grace": "1d"}
 
 
-async def _activated(visitor: Visitor, admin: _Admin, name: str) -> str:
+async def _activated(visitor: Visitor, admin: Admin, name: str) -> str:
     """The token of a profile that is downloaded by an activation link, which works once."""
     door = "activation links"
     issued = await admin.ask("POST", f"/recipients/{name}/tokens", {})
@@ -89,41 +87,8 @@ async def _activated(visitor: Visitor, admin: _Admin, name: str) -> str:
     return token
 
 
-async def administration(visitor: Visitor) -> None:
-    """What administrators read."""
-    admin = _Admin(visitor)
-    share = (await admin.ask("GET", f"/shares/{SHARE}")).json()
-    wrong = None if len(share["schemas"]) == 4 else f"the share is {share}"
-    visitor.wrong("admin API", wrong)
-    for path in ("/shares", "/recipients", "/ledger?maxResults=20", f"/shares/{SHARE}/grants"):
-        await admin.ask("GET", path)
-    catalog, target = visitor.random.choice([("unity", "unity catalog"), ("ice", "iceberg catalog")])
-    await admin.ask("GET", f"/catalogs/{catalog}/schemas", needs={target})
-
-
-class _Admin:
-    """Asks as an owner."""
-
-    def __init__(self, visitor: Visitor) -> None:
-        self._visitor = visitor
-
-    async def ask(self, method: str, path: str, body: Any = None, **options: Any) -> httpx.Response:
-        expected = options.pop("expected", {200, 201, 204})
-        if body is not None:
-            options["json"] = body
-        return await self._visitor.send(
-            "admin API",
-            method,
-            f"{_ADMIN}{path}",
-            expected=expected,
-            token=self._visitor.site.admin_token,
-            **options,
-        )
-
-
 OPERATIONS = (
     Operation("OAuth", 2, oauth),
     Operation("unauthenticated", 1, unauthenticated),
     Operation("life of a recipient", 2, lifecycle),
-    Operation("administration", 2, administration),
 )

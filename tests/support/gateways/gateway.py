@@ -67,14 +67,24 @@ class RunningGateway:
         return path
 
 
-def sluicegate(folder: Path, *arguments: str) -> str:
+def sluicegate(folder: Path, *arguments: str, seconds: float = 60) -> str:
     """Run a command in a folder that holds `gateway.yaml`; its output.
+
+    Args:
+        folder: The folder.
+        arguments: Of the command.
+        seconds: How long it may take.
 
     Raises:
         AssertionError: It failed; the message holds what it said.
     """
     done = subprocess.run(
-        [script(), *arguments], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+        [script(), *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+        check=False,
     )
     assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
     return done.stdout

@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
+from sluicegate._util.timers import call_later
+
 if TYPE_CHECKING:
     from sluicegate.tables.snapshot import Snapshot
 
@@ -35,8 +37,7 @@ class Lingering:
     def put(self, key: Hashable, snapshot: Snapshot) -> None:
         """Keep a snapshot, and drop the least recently used one if there are too many."""
         self.drop(key)
-        timer = asyncio.get_running_loop().call_later(_SECONDS, self.drop, key)
-        self._kept[key] = snapshot, timer
+        self._kept[key] = snapshot, call_later(_SECONDS, self.drop, key)
         while len(self._kept) > _AT_ONCE:
             self.drop(next(iter(self._kept)))
 

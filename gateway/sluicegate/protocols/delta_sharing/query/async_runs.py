@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections.abc import Callable, Coroutine, Hashable
 from typing import Any, Generic, TypeVar
 
 from sluicegate._util.background_jobs import BackgroundJobs
+from sluicegate._util.timers import call_later
 
 _T = TypeVar("_T")
 
@@ -60,8 +62,8 @@ class AsyncRuns(Generic[_T]):
     def _ended(self, key: Hashable, task: asyncio.Task[_T]) -> None:
         if not task.cancelled():
             task.exception()  # retrieve it even if no request waits for it
-        task.get_loop().call_later(_KEPT_SECONDS, self._forget, key, task)
+        call_later(_KEPT_SECONDS, self._forget, key, weakref.ref(task))
 
-    def _forget(self, key: Hashable, task: asyncio.Task[_T]) -> None:
-        if self._tasks.get(key) is task:
+    def _forget(self, key: Hashable, task: weakref.ref[asyncio.Task[_T]]) -> None:
+        if (ended := task()) is not None and self._tasks.get(key) is ended:
             del self._tasks[key]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate._util.lru import LRU
+from sluicegate._util.timers import call_later
 from sluicegate.http.compression.encoded_body import BodyEnd
 from sluicegate.protocols.delta_sharing.query.response_cache.key import (
     KeyMaker,
@@ -149,8 +150,7 @@ class ResponseCache:
     def _schedule_sweep(self) -> None:
         """Release the memory of responses that can no longer be used, even if no request arrives."""
         if self._sweep is None:
-            loop = asyncio.get_running_loop()
-            self._sweep = loop.call_later(LONGEST_REUSE / 1000, self._discard_unusable)
+            self._sweep = call_later(LONGEST_REUSE / 1000, self._discard_unusable)
 
     def _discard_unusable(self) -> None:
         self._sweep = None
