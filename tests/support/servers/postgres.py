@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import subprocess
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
+
+import psutil
 
 from sluicegate.testing.secrets import keep_written
 
@@ -60,12 +63,37 @@ class PostgresServer:
         """Start it after a crash; it recovers what was committed."""
         self._handle.ensure_postgres_running()
 
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Let the server accept connections but process nothing until the block ends."""
+        self._signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._signal(signal.SIGCONT)
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Crash the server, and start it again when the block ends."""
+        self.crash()
+        try:
+            yield
+        finally:
+            self.start_again()
+
     def stop(self) -> None:
         """Stop the server; a second stop does nothing."""
         if not self._is_stopped:
             keep_written("postgres", self._rows())
             self._is_stopped = True
         self._handle.cleanup()
+
+    def _signal(self, number: signal.Signals) -> None:
+        postmaster = psutil.Process(self._handle.get_pid())
+        # The postmaster first: it can't start a process that would be missed.
+        for process in (postmaster, *postmaster.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
 
     def _rows(self) -> bytes:
         """All rows of all databases, as text."""
