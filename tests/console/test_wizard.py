@@ -108,6 +108,7 @@ async def test_a_table_is_shared_with_a_new_recipient(site: Site) -> None:
         "Add grant of sales",
     ]
     assert "+ table sales.eu.t7" in page.text
+    assert "is not in the file" not in page.text  # it is not about other shares and recipients
     page = await browser.submit("Make these changes")
     assert page.heading == "The table is shared"
     (link,) = page.document.xpath("//code[@class='secret']/text()")

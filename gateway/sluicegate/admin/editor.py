@@ -214,7 +214,8 @@ class Editor:
                 file = check_shares_file(JsonDocument(make(StoredShares(entries))), self._catalogs)
                 declared = declared_entries(file.declaration)
                 _check_grants(admin, entries, declared)
-                _, difference = await compare_with_stored(connection, file)
+                _, compared = await compare_with_stored(connection, file)
+            difference = Difference(compared.changes, ())  # nothing else could be removed
             touched = [change.entry for change in difference.changes]
             check_changes(admin, entries, entries | declared, touched)
             tag = entity_tag(list(describe(difference)))
