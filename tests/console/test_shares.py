@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from console.conftest import Site
+from support.clients.asgi import Request, exchange
 
 from sluicegate.access.recipients.credentials import IssuedCredential
 from sluicegate.admin.recipient_access import NewCredential
@@ -25,6 +26,30 @@ async def test_the_overview_lists_profiles_that_end_soon(site: Site) -> None:
     page = await browser.open("/console")
     assert "whose last valid credential ends within 14d" in page.text
     assert "https://share.example/console/recipients/acme" in page.links
+
+
+async def test_the_overview_lists_requests_that_were_refused(site: Site) -> None:
+    for number in range(15):
+        await exchange(site.app, Request("GET", f"/delta-sharing/shares/refused-{number}/schemas"))
+    browser = await site.logged_in("admin")
+    (table,) = browser.page.document.xpath("//table[caption='The newest requests that were refused']")
+    resources = [each.text_content() for each in table.xpath(".//tbody/tr/td[3]")]
+    assert resources == [f"refused-{number}" for number in range(14, 4, -1)]
+    assert {each.text_content() for each in table.xpath(".//tbody/tr/td[4]")} == {"authentication"}
+    page = await browser.open(table.xpath(".//tbody//a/@href")[0])
+    assert "refused-14" in page.text
+    page = await browser.open("/console")
+    assert "https://share.example/console/audit?outcome=refused" in page.links
+
+
+async def test_administrators_see_refused_requests_only_of_their_shares_and_role(site: Site) -> None:
+    for share in ("sales", "returns"):
+        await exchange(site.app, Request("GET", f"/delta-sharing/shares/{share}/schemas"))
+    browser = await site.logged_in("admin", "returns")
+    (table,) = browser.page.document.xpath("//table[caption='The newest requests that were refused']")
+    assert [each.text_content() for each in table.xpath(".//tbody/tr/td[3]")] == ["returns"]
+    browser = await site.logged_in("viewer")
+    assert "refused" not in browser.page.text.lower()
 
 
 async def test_the_tree_shows_shares_with_their_recipients_and_content(site: Site) -> None:
@@ -56,6 +81,18 @@ async def test_a_long_share_has_several_pages(site: Site) -> None:
     assert ("t0200" in page.text, "t0199" in page.text, "t0400" in page.text) == (True, False, False)
     page = await browser.open("/console/shares/long?page=99&filter=t04")
     assert ("t0449" in page.text, "Page" in page.text) == (True, False)
+
+
+async def test_the_tree_continues_on_the_page_of_a_long_share(site: Site) -> None:
+    tables = {f"t{n:02}": {"catalog": "raw", "table": f"file:///srv/t{n}"} for n in range(45)}
+    await site.apply({"shares": {"long": {"schemas": {"a": {"tables": tables}, "b": {}}}}})
+    browser = await site.logged_in("viewer")
+    page = await browser.open("/console/shares?filter=long")
+    assert "long (2 schemas, 45 declared tables and other assets, 0 recipients)" in page.text
+    assert ("t29" in page.text, "t30" in page.text) == (True, False)
+    assert "16 more in long" in page.text
+    page = await browser.open("/console/shares/long?filter=long")
+    assert ("t44" in page.text, "The schema is empty." in page.text) == (True, True)
 
 
 async def test_a_table_is_described(site: Site) -> None:

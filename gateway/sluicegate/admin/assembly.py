@@ -30,6 +30,7 @@ from sluicegate.admin.resources.stored import StoredResource
 from sluicegate.admin.resources.tasks import TasksResource
 from sluicegate.admin.resources.usage import UsageResource
 from sluicegate.admin.services.browsing import CatalogBrowser
+from sluicegate.admin.services.contents import SharedContents
 from sluicegate.admin.services.tasks import Tasks
 from sluicegate.admin.services.usage import UsageReports
 from sluicegate.admin.tokens import AdminTokens
@@ -124,6 +125,11 @@ class AdminApi:
     def recipient_access(self) -> RecipientAccess:
         """Reads and changes the credentials of recipients."""
         return RecipientAccess(self.editor, self._services.store, self._settings.recipients)
+
+    @cached_property
+    def contents(self) -> SharedContents:
+        """Reads the content of shares in parts."""
+        return SharedContents(self._services.store)
 
     @cached_property
     def pages(self) -> TokenSigner:

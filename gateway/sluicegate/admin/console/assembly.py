@@ -23,6 +23,7 @@ from sluicegate.admin.console.pages.overview import OverviewPage
 from sluicegate.admin.console.pages.recipient import RecipientPage
 from sluicegate.admin.console.pages.recipient_access import RecipientAccessForms
 from sluicegate.admin.console.pages.recipient_forms import RecipientForms
+from sluicegate.admin.console.pages.recipient_states import RecipientStates
 from sluicegate.admin.console.pages.recipients import RecipientsPage
 from sluicegate.admin.console.pages.shares import SharePages
 from sluicegate.admin.console.pages.table import SharedTablePage
@@ -129,19 +130,20 @@ class Console:
     def groups(self) -> Sequence[PageGroup]:
         """The pages, grouped by what they show."""
         settings, store = self._gateway.settings, self._gateway.store
-        warn_before = settings.recipients.warn_before
+        recipients = RecipientStates(self._admin.recipient_access, settings.recipients.warn_before)
+        audit = AuditPages(store, settings)
         inspector = self._inspector()
         return (
-            OverviewPage(self._admin, warn_before),
+            OverviewPage(self._admin.contents, recipients, audit),
             SharePages(self._admin, inspector),
             SharedTablePage(self._admin, store, inspector, *self._gateway.explanations()),
-            RecipientsPage(self._admin, warn_before),
+            RecipientsPage(recipients),
             RecipientForms(self._admin),
             RecipientAccessForms(self._admin, settings),
             RecipientPage(self._admin, store, settings),
             UsagePage(self._admin),
             TasksPages(self._admin),
-            AuditPages(store, settings),
+            audit,
             ChoosingPages(self._admin),
             SharingSteps(self._admin, settings),
         )

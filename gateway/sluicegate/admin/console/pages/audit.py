@@ -13,6 +13,7 @@ from sluicegate._util.clock import iso_utc
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.console.responses import HEADERS
+from sluicegate.admin.identity import Admin
 from sluicegate.admin.services.audit import AUDIT_FILTERS, audit_query
 from sluicegate.api.errors import NotFound
 from sluicegate.audit.records import Outcome
@@ -27,6 +28,8 @@ _PAGE = 50
 _MOST_DOWNLOADED = 100_000
 # Blocks that are read for one page: a rare record must not occupy the gateway for long.
 _MAX_BLOCKS = 1_000
+# Of a page that shows the newest records only.
+_MAX_NEWEST_BLOCKS = 100
 _LARGEST = 2**62
 _LINES = "application/x-ndjson"
 # What browsers send for a field of the type `datetime-local`.
@@ -39,13 +42,18 @@ class AuditPages:
     Args:
         store: The open database.
         settings: The settings of the gateway.
+
+    Attributes:
+        searchable: Whether there is an audit log in the database.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         section = settings.audit
         self._mode = section.mode
-        self._in_database = any(isinstance(sink, DatabaseSinkSettings) for sink in section.sinks)
+        self.searchable = section.mode != "off" and any(
+            isinstance(sink, DatabaseSinkSettings) for sink in section.sinks
+        )
 
     def routes(self) -> list[ConsoleRoute]:
         """The routes."""
@@ -55,8 +63,18 @@ class AuditPages:
             ConsoleRoute("GET", "/audit/{seq:int}", self._show, "admin"),
         ]
 
+    async def refused(self, admin: Admin, most: int) -> list[Mapping[str, Any]]:
+        """The newest refused requests about the shares of an administrator, the newest first."""
+        from sluicegate.audit.reading.search import search_page
+
+        query = audit_query(admin, {"outcome": "refused"})
+        page = await search_page(
+            self._store, query, limit=most, before=None, max_blocks=_MAX_NEWEST_BLOCKS
+        )
+        return [_shown(each) for each in page.records]
+
     async def _list(self, call: ConsoleCall) -> Response:
-        if self._mode == "off" or not self._in_database:
+        if not self.searchable:
             return call.page("audit-off.html", off=self._mode == "off")
         from sluicegate.audit.reading.search import search_page
 

@@ -1,84 +1,62 @@
-"""The overview: what is shared with whom, and which profiles end soon."""
+"""The overview: what is shared, which profiles end soon, and what was refused recently."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from starlette.responses import Response
 
-from sluicegate._util.clock import epoch_ms
-from sluicegate.access.recipients.ending import ending
-from sluicegate.access.shares_file.export import StoredShares
-from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
-from sluicegate.admin.identity import Admin
-from sluicegate.api import ASSET_KINDS
+from sluicegate.admin.console.pages.audit import AuditPages
+from sluicegate.admin.console.pages.recipient_states import RecipientStates
+from sluicegate.admin.console.sections import Section, section
+from sluicegate.admin.services.contents import SharedContents
 
 _MOST = 20
-
-
-@dataclass(frozen=True, slots=True)
-class SharedCounts:
-    """How much the shares of an administrator contain.
-
-    Attributes:
-        open_ended: Shares and schemas whose content a catalog decides at each request.
-    """
-
-    shares: int
-    schemas: int
-    tables: int
-    assets: int
-    grants: int
-    open_ended: int
-
-
-def count_shared(stored: StoredShares, admin: Admin) -> SharedCounts:
-    """Count what the shares of an administrator declare."""
-    shares = [share for share in stored.shares if admin.manages(share.names[0])]
-    schemas = [each for share in shares for each in stored.within("schema", share.key[1])]
-    return SharedCounts(
-        shares=len(shares),
-        schemas=len(schemas),
-        tables=sum(len(stored.within("table", each.key[1])) for each in schemas),
-        assets=sum(len(stored.within(kind, each.key[1])) for each in schemas for kind in ASSET_KINDS),
-        grants=sum(len(stored.recipients_of(share)) for share in shares),
-        open_ended=sum(each.values["source"] is not None for each in (*shares, *schemas)),
-    )
+_MOST_REFUSALS = 10
 
 
 class OverviewPage:
     """The start page.
 
     Args:
-        admin: The services of the Admin API.
-        warn_before: Seconds before its expiry from which a profile is shown as ending.
-        now: Epoch milliseconds.
+        contents: Counts what is shared.
+        recipients: Reads recipients with their states.
+        audit: Reads the audit log.
     """
 
-    def __init__(self, admin: AdminApi, warn_before: int, *, now: Callable[[], int] = epoch_ms) -> None:
-        self._admin = admin
-        self._warn_before = warn_before
-        self._now = now
+    def __init__(
+        self, contents: SharedContents, recipients: RecipientStates, audit: AuditPages
+    ) -> None:
+        self._contents = contents
+        self._recipients = recipients
+        self._audit = audit
 
     def routes(self) -> list[ConsoleRoute]:
         """The route."""
         return [ConsoleRoute("GET", "", self._show)]
 
     async def _show(self, call: ConsoleCall) -> Response:
-        counts = count_shared(await self._admin.editor.stored(), call.admin)
-        recipients = await self._admin.recipient_access.summaries(call.admin)
-        soon = ending(recipients, self._now() + self._warn_before * 1000)
-        active = [each for each in recipients if each.revoked_at is None]
+        recipients = await self._recipients.read(call.admin)
+        ending = [each for each, state in recipients if state == "ending"]
+        ending.sort(key=lambda each: each.expires_at or 0)
+        without = [each for each, state in recipients if state == "no credential"]
         return call.page(
             "overview.html",
-            counts=counts,
+            counts=await self._contents.count(call.admin),
             recipients=len(recipients),
-            revoked=len(recipients) - len(active),
-            without_access=[each for each in active if not each.tokens][:_MOST],
-            ending=soon[:_MOST],
-            more_ending=max(0, len(soon) - _MOST),
-            warn_before=self._warn_before,
+            revoked=sum(state == "revoked" for _, state in recipients),
+            without_access=without[:_MOST],
+            ending=ending[:_MOST],
+            more_ending=max(0, len(ending) - _MOST),
+            warn_before=self._recipients.warn_before,
+            refusals=await self._refusals(call),
         )
+
+    async def _refusals(self, call: ConsoleCall) -> Section[Sequence[Mapping[str, Any]]] | None:
+        """The newest refused requests; `None` if the administrator cannot search the audit log."""
+        if not self._audit.searchable or not call.admin.has_role("admin"):
+            return None
+        return await section(self._audit.refused(call.admin, _MOST_REFUSALS))

@@ -14,7 +14,6 @@ from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.conditions import entity_tag
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
-from sluicegate.admin.console.pages.recipient_forms import grantable_shares
 from sluicegate.admin.places import RecipientPlace
 from sluicegate.admin.recipient_access import RecipientState
 from sluicegate.config import Settings
@@ -56,7 +55,7 @@ class RecipientPage:
             )
         can_change = call.admin.has_role("admin")
         granted = set(state.details.shares)
-        offered = await grantable_shares(self._admin, call.admin) if can_change else []
+        offered = await self._admin.contents.names(call.admin) if can_change else []
         return call.page(
             "recipient.html",
             recipient=state.details,

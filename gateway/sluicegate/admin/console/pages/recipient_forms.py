@@ -8,7 +8,6 @@ from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.conditions import Conditions, entity_tag
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
-from sluicegate.admin.identity import Admin
 from sluicegate.admin.places import Content, GrantPlace, RecipientPlace
 from sluicegate.admin.recipient_changes import delete_recipient, regrant
 from sluicegate.api.errors import InvalidRequest, NotFound
@@ -43,7 +42,7 @@ class RecipientForms:
         ]
 
     async def _new(self, call: ConsoleCall) -> Response:
-        shares = await grantable_shares(self._admin, call.admin)
+        shares = await self._admin.contents.names(call.admin)
         return call.page("new-recipient.html", shares=shares)
 
     async def _create(self, call: ConsoleCall) -> Response:
@@ -157,12 +156,6 @@ class RecipientForms:
 
     def _shown(self, call: ConsoleCall, message: str) -> Response:
         return call.redirect("recipients", call.name("recipient"), message=message)
-
-
-async def grantable_shares(admin_api: AdminApi, admin: Admin) -> list[str]:
-    """Names of the shares that an administrator can grant, sorted."""
-    stored = await admin_api.editor.stored()
-    return [share.names[0] for share in stored.shares if admin.manages(share.names[0])]
 
 
 def _lines(properties: dict[str, str]) -> str | None:

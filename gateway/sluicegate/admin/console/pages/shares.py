@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import groupby
-
 from starlette.responses import Response
 
 from sluicegate.admin.assembly import AdminApi
@@ -13,7 +9,7 @@ from sluicegate.admin.conditions import Conditions
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.console.inspector import Inspector
-from sluicegate.admin.console.pages.tree import Leaf, SchemaNode, ShareNode, leaf_rows, share_node
+from sluicegate.admin.console.pages.tree import schema_nodes, share_nodes
 from sluicegate.admin.console.paging import listing
 from sluicegate.admin.console.sections import section
 from sluicegate.admin.places import GrantPlace
@@ -22,6 +18,7 @@ from sluicegate.api.errors import InvalidRequest
 from sluicegate.database.names import name_key
 
 _SHARES, _ROWS, _MEMBERS = 25, 200, 200
+_RECIPIENTS = 200
 # In the tree of all shares, longer lists continue on the page of the share.
 _IN_TREE = 30
 _SHARE = "/shares/{share}"
@@ -37,6 +34,7 @@ class SharePages:
 
     def __init__(self, admin: AdminApi, inspector: Inspector) -> None:
         self._admin = admin
+        self._contents = admin.contents
         self._inspector = inspector
 
     def routes(self) -> list[ConsoleRoute]:
@@ -49,45 +47,39 @@ class SharePages:
         ]
 
     async def _tree(self, call: ConsoleCall) -> Response:
-        stored = await self._admin.editor.stored()
         wanted = call.query("filter")
-        nodes = [
-            node
-            for share in stored.shares
-            if call.admin.manages(share.names[0])
-            and (node := share_node(stored, share, name_key(wanted))) is not None
-        ]
-        return call.page(
-            "shares.html",
-            listing=listing(call, nodes, _SHARES, "shares"),
-            filter=wanted,
-            most=_IN_TREE,
+        names = await self._contents.names(call.admin, wanted)
+        page = listing(call, names, _SHARES, "shares")
+        nodes = await share_nodes(
+            self._contents, page.items, wanted, rows=_IN_TREE, recipients=_IN_TREE
         )
+        return call.page("shares.html", listing=page, nodes=nodes, filter=wanted)
 
     async def _share(self, call: ConsoleCall) -> Response:
         name = call.name("share")
         call.admin.check_share(name)
-        stored = await self._admin.editor.stored()
-        share = stored.find(name)
+        share = await self._contents.share(name)
         wanted = call.query("filter")
-        node = share_node(stored, share, name_key(wanted))
-        whole = node or ShareNode(share.names[0], share.values["comment"], None, (), ())
-        rows = listing(call, list(leaf_rows(whole)), _ROWS, "shares", name)
+        size = (await self._contents.sizes([share], wanted))[share.id]
+        page = listing(call, range(size.rows), _ROWS, "shares", name)
+        first = page.items[0] if page.items else 0
+        rows = await self._contents.rows([share], wanted, first=first, most=_ROWS)
+        granted = await self._contents.recipients([share], _RECIPIENTS)
         live = None
-        if share.values["source"] is not None:
+        if share.source is not None:
             live = await section(self._inspector.schemas(name))
         managed = await self._admin.recipient_access.summaries(call.admin)
         return call.page(
             "share.html",
             share=share,
-            node=replace(whole, recipients=stored.recipients_of(share)),
-            grouped=_grouped(rows.items),
-            listing=rows,
+            granted=granted[share.id],
+            schemas=schema_nodes(rows[share.id]),
+            listing=page,
             filter=wanted,
             live=live,
             managed={each.name for each in managed},
             can_change=call.admin.has_role("admin"),
-            suggestions=[each.name for each in managed if share.names[0] not in each.shares],
+            suggestions=[each.name for each in managed if share.name not in each.shares],
         )
 
     async def _grant(self, call: ConsoleCall) -> Response:
@@ -112,11 +104,3 @@ class SharePages:
             listing=listing(call, members, _MEMBERS, "shares", share, "schemas", name),
             filter=call.query("filter"),
         )
-
-
-def _grouped(
-    rows: Sequence[tuple[SchemaNode, Leaf | None]],
-) -> list[tuple[SchemaNode, list[Leaf]]]:
-    """The rows of a page by schema."""
-    found = groupby(rows, key=lambda row: row[0])
-    return [(schema, [leaf for _, leaf in inner if leaf]) for schema, inner in found]

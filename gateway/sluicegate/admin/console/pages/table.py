@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _READS = 10
 _MOST_READERS = 100
+# Recipients that can be selected.
+_MOST_GRANTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +78,11 @@ class SharedTablePage:
         path = AssetPath(call.name("share"), call.name("schema"), call.name("name"))
         call.admin.check_share(path.share)
         kind = _kind(call.name("kind"))
-        stored = await self._admin.editor.stored()
-        granted = stored.recipients_of(stored.find(path.share))
+        share = await self._admin.contents.share(path.share)
+        granted = (await self._admin.contents.recipients([share], _MOST_GRANTED))[share.id]
         mine = await self._admin.recipient_access.summaries(call.admin)
         managed = {name_key(each.name): each.name for each in mine}
-        choices = [name for name in granted if name_key(name) in managed]
+        choices = [name for name in granted.names if name_key(name) in managed]
         wanted = call.query("recipient") or next(iter(choices), "")
         recipient = managed.get(name_key(wanted))
         found, explanation, readers, reads = await asyncio.gather(
@@ -90,7 +92,7 @@ class SharedTablePage:
             section(self._reads(path)),
         )
         # Catalogs that vend credentials do so for recipients only.
-        reader = next(iter(filter(None, (recipient, *granted))), None)
+        reader = next(iter(filter(None, (recipient, *granted.names))), None)
         snapshot = await section(self._snapshot(call, kind, found.value, reader))
         facts, files = await self._content(snapshot, found.value, recipient)
         return call.page(
@@ -102,7 +104,7 @@ class SharedTablePage:
             files=files,
             explanation=explanation,
             readers=_shown_to(readers, managed.keys()),
-            more_readers=max(0, len(granted) - _MOST_READERS),
+            more_readers=max(0, granted.total - _MOST_READERS),
             reads=reads,
             choices=choices,
             recipient=recipient or "",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
-from sluicegate.access.shares_file.entries import Entry
-from sluicegate.access.shares_file.export import StoredShares
-from sluicegate.admin.console.inspector import KINDS
-from sluicegate.database.names import name_key
+from sluicegate.admin.services.contents import (
+    ContentRow,
+    ContentSize,
+    GrantedTo,
+    SharedContents,
+    StoredShare,
+)
 from sluicegate.protocols.explain.models import NamedKind
 
 
@@ -23,91 +27,85 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class SchemaNode:
-    """A schema.
+    """A schema, or a part of it.
 
     Attributes:
         source: The schema of a catalog that is shared entirely, such as `lake.orders`, or `None`.
-        leaves: Its tables and other assets, as far as they are declared.
+        size: Number of its declared tables and other assets.
+        leaves: Those of them that are shown.
     """
 
     name: str
     source: str | None
+    size: int
     leaves: Sequence[Leaf]
 
 
 @dataclass(frozen=True, slots=True)
 class ShareNode:
-    """A share.
+    """A share, with a part of its content.
 
     Attributes:
         source: The catalog that is shared entirely, or `None`.
-        recipients: Names of all recipients that are granted the share.
+        granted: The recipients that are granted the share.
+        size: How much of the share matches the search.
+        schemas: The part that is shown.
+        more: Number of rows that are not shown.
     """
 
-    name: str
-    comment: str | None
+    share: StoredShare
     source: str | None
-    recipients: Sequence[str]
+    granted: GrantedTo
+    size: ContentSize
     schemas: Sequence[SchemaNode]
-
-    @property
-    def size(self) -> int:
-        """The number of declared tables and other assets."""
-        return sum(len(schema.leaves) for schema in self.schemas)
+    more: int
 
 
-def share_node(stored: StoredShares, share: Entry, wanted: str = "") -> ShareNode | None:
-    """A share with what matches a filter; `None` if nothing does.
-
-    A share or schema whose name matches is complete.
+async def share_nodes(
+    contents: SharedContents, names: Sequence[str], text: str, *, rows: int, recipients: int
+) -> list[ShareNode]:
+    """Some shares with what matches a text.
 
     Args:
-        stored: The shares of the database.
-        share: The share.
-        wanted: The casefolded text that names contain.
+        contents: Reads it.
+        names: The names of the shares.
+        text: The text that names contain.
+        rows: Maximum number of rows of each share.
+        recipients: Maximum number of recipients of each share.
     """
-    name = share.names[0]
-    complete = wanted in name_key(name)
-    inner = "" if complete else wanted
-    schemas = [
-        node
-        for entry in stored.within("schema", share.key[1])
-        if (node := _schema_node(stored, entry, inner)) is not None
+    found = await contents.shares(names)
+    sizes = await contents.sizes(found, text)
+    granted = await contents.recipients(found, recipients)
+    shown = await contents.rows(found, text, first=0, most=rows)
+    return [
+        ShareNode(
+            share,
+            source_name(share.source),
+            granted[share.id],
+            sizes[share.id],
+            schema_nodes(shown[share.id]),
+            max(0, sizes[share.id].rows - len(shown[share.id])),
+        )
+        for share in found
     ]
-    if not complete and not schemas:
-        return None
-    return ShareNode(
-        name,
-        share.values["comment"],
-        _source(share.values["source"]),
-        stored.recipients_of(share),
-        schemas,
-    )
 
 
-def leaf_rows(node: ShareNode) -> Iterator[tuple[SchemaNode, Leaf | None]]:
-    """The schemas of a share with each of their leaves; with `None` if they have none."""
-    for schema in node.schemas:
-        if not schema.leaves:
-            yield schema, None
-        for leaf in schema.leaves:
-            yield schema, leaf
-
-
-def _schema_node(stored: StoredShares, schema: Entry, wanted: str) -> SchemaNode | None:
-    complete = wanted in name_key(schema.names[-1])
-    leaves = [
-        Leaf(kind, entry.names[-1])
-        for kind in KINDS
-        for entry in stored.within(kind, schema.key[1])
-        if complete or wanted in name_key(entry.names[-1])
+def schema_nodes(rows: Sequence[ContentRow]) -> list[SchemaNode]:
+    """Rows by schema."""
+    return [
+        SchemaNode(
+            name,
+            source_name(parts[0].source),
+            parts[0].size,
+            [Leaf(each.kind, each.name) for each in parts if each.kind and each.name],
+        )
+        for name, group in groupby(rows, key=lambda row: row.schema)
+        if (parts := list(group))
     ]
-    if not complete and not leaves:
-        return None
-    return SchemaNode(schema.names[-1], _source(schema.values["source"]), leaves)
 
 
-def _source(source: dict[str, Any] | None) -> str | None:
+def source_name(source: Mapping[str, Any] | None) -> str | None:
+    """What is shared entirely: a catalog, or a schema of a catalog."""
     if source is None:
         return None
     return ".".join(filter(None, (source["catalog"], source.get("schema"))))

@@ -96,16 +96,13 @@ class SharingSteps:
         return await self._review(call, draft, proposal, again=confirmed is not None)
 
     async def _options(self, call: ConsoleCall, draft: Draft, problems: Problems) -> Response:
-        stored = await self._admin.editor.stored()
-        mine = [share for share in stored.shares if call.admin.manages(share.names[0])]
-        schemas = {each.names[1] for share in mine for each in stored.within("schema", share.key[1])}
         return self._page(
             call,
             "wizard-options.html",
             draft,
             problems,
-            shares=[share.names[0] for share in mine][:_MOST_NAMES],
-            schemas=sorted(schemas)[:_MOST_NAMES],
+            shares=(await self._admin.contents.names(call.admin))[:_MOST_NAMES],
+            schemas=await self._admin.contents.schema_names(call.admin, _MOST_NAMES),
         )
 
     async def _recipients(self, call: ConsoleCall, draft: Draft, problems: Problems) -> Response:
