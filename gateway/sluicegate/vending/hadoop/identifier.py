@@ -104,7 +104,7 @@ def decode_identifier(data: bytes) -> tuple[S3ATokenIdentifier, Layout]:
     """Decode an identifier, and return it with the layout in which all of its bytes are valid.
 
     Hadoop does not guard `created`: one of its tokens in 256 is valid in both layouts. The wrong layout
-    then moves `created` by a byte, so the time of creation tells which is the right one.
+    then moves `created` by a byte, so the time of creation identifies the right one.
 
     Raises:
         MalformedToken: The bytes are not valid in either layout.
