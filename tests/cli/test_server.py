@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +202,38 @@ def test_commands_print_the_same_with_a_server(
             differences.append((arguments, expected, shown))
     assert not differences, "\n".join(map(str, differences))
     assert _profiles(places["local"]) == _profiles(places["remote"])
+
+
+@pytest.mark.parametrize(
+    ("filters", "has_records"),
+    [
+        ((), True),
+        (("--outcome", "refused"), True),
+        (("--admin", "ADA", "--action", "applySharesFile", "--json"), True),
+        (("--since", "1d", "--limit", "2", "--json"), True),
+        (("--share", "sales", "--resource", "SALES.eu"), True),
+        (("--rule", "role", "--address", "127.0.0.1"), True),
+        (("--request-id", "none"), False),
+        (("--recipient", "acme"), False),
+    ],
+)
+def test_audit_records_are_found_at_a_gateway(
+    places: dict[str, Place],
+    command: Callable[..., Outcome],
+    filters: tuple[str, ...],
+    has_records: bool,
+) -> None:
+    place = places["remote"]
+    command(place, "apply", "shares.yaml", "--offline")
+    for table in ("sales.eu.orders", "a.b.c"):
+        command(place, "access", "who-can", table)
+    # Each search is a record, too, which the next one must not find.
+    wanted = ("--until", datetime.now(UTC).isoformat(), *filters)
+    found = command(place, "audit", "search", *wanted)
+    here = Place(place.folder, ("--config", "other.yaml"))
+    assert command(here, "audit", "search", *wanted) == found
+    assert found[0] == 0
+    assert bool(found[1]) == has_records
 
 
 def _profiles(place: Place) -> dict[str, set[str]]:

@@ -178,6 +178,9 @@ def test_the_token_is_in_a_private_file_or_a_variable(
         (("database", "migrate", "--server", "https://x.example"), "database migrate works on this"),
         (("--server", "https://x.example", "doctor"), "doctor works on this machine"),
         (("import", "old.yaml", "--token-file", "x"), "import works on this machine"),
+        (("audit", "verify", "--server", "https://x.example"), "audit verify works on this machine"),
+        (("--server", "https://x.example", "audit", "export"), "audit export works on this machine"),
+        (("audit", "search", "--server", "https://x.example", "--file", "."), "exclude each other"),
         (("share", "list", "--token-file", "x"), "--token-file needs --server"),
         (("share", "list", "--server", "https://x.example", "--config", "x"), "exclude each other"),
     ],
@@ -194,9 +197,10 @@ def test_the_server_of_the_environment_is_not_ignored_silently(
     answers: Answers, command: Callable[..., Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLUICEGATE_SERVER", answers.url)
-    code, _, errors = command("import", "old.yaml")
-    assert code == 2
-    assert "unset SLUICEGATE_SERVER, or add --config" in errors
+    for arguments in (("import", "old.yaml"), ("audit", "verify")):
+        code, _, errors = command(*arguments)
+        assert code == 2
+        assert "unset SLUICEGATE_SERVER, or add --config" in errors
     (tmp_path / "gateway.yaml").write_text("catalogs: {raw: {type: paths}}")
     assert command("share", "list", "--config", "gateway.yaml")[0] == 0
     assert command("config", "check")[0] == 0

@@ -43,12 +43,26 @@ MODULES = (
 )
 
 MANAGING = frozenset(
-    ("access", "admin", "apply", "ledger", "limits", "recipient", "share", "tables", "tasks", "usage")
+    (
+        "access",
+        "admin",
+        "apply",
+        "audit",
+        "ledger",
+        "limits",
+        "recipient",
+        "share",
+        "tables",
+        "tasks",
+        "usage",
+    )
 )
 """Commands that can also manage a gateway over its Admin API, with `--server`."""
 
 # These use the configured database, although the user may expect the gateway of $SLUICEGATE_SERVER.
-_CHANGING = frozenset(("audit", "import"))
+_DECEIVING = frozenset(("import",))
+# Subcommands of `MANAGING` that use the configured database.
+_LOCAL = frozenset(("audit export", "audit verify"))
 
 # Commands whose name isn't that of their module in `commands`.
 _PACKAGES = {
@@ -90,7 +104,7 @@ class CommandGroup(click.Group):
         """The command of these arguments, which must be one that accepts `--server` if it is given."""
         name, command, rest = super().resolve_command(ctx, args)
         if name is not None and name not in MANAGING and not ctx.resilient_parsing:
-            refuse_server(ctx, name, also_variable=name in _CHANGING)
+            refuse_server(ctx, name, also_variable=name in _DECEIVING)
         return name, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -110,7 +124,7 @@ class CommandGroup(click.Group):
         if name not in self.commands:
             own = f"sluicegate.cli.commands.{name.replace('-', '_')}"
             import_module(_PACKAGES.get(name, own)).register(self)
-            _take_options(self.commands[name], manages=name in MANAGING)
+            _take_options(self.commands[name], name, manages=name in MANAGING)
 
     def _add_plugin_commands(self, ctx: click.Context) -> None:
         if not config_path(ctx).exists():
@@ -127,11 +141,13 @@ class CommandGroup(click.Group):
         self.commands.update(own)
 
 
-def _take_options(command: click.Command, *, manages: bool) -> None:
+def _take_options(command: click.Command, path: str, *, manages: bool) -> None:
     """Add the options of all commands to a command and its subcommands."""
     known = {parameter.name for parameter in command.params}
-    added = [config_option(), *(server_options() if manages else refused_options())]
+    is_local = path in _LOCAL
+    refused = refused_options(also_variable=is_local)
+    added = [config_option(), *(server_options() if manages and not is_local else refused)]
     command.params += [option for option in added if option.name not in known]
     if isinstance(command, click.Group):
-        for below in command.commands.values():
-            _take_options(below, manages=manages)
+        for name, below in command.commands.items():
+            _take_options(below, f"{path} {name}", manages=manages)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -64,16 +65,21 @@ def server_options() -> list[click.Option]:
     ]
 
 
-def refused_options() -> list[click.Option]:
-    """The same options for commands that work with files and processes of this machine."""
+def refused_options(*, also_variable: bool) -> list[click.Option]:
+    """The same options for commands that work with files and processes of this machine.
+
+    Args:
+        also_variable: See `refuse_server`.
+    """
+    refuse = partial(_refuse, also_variable=also_variable)
     return [
-        click.Option([name], expose_value=False, hidden=True, callback=_refuse)
+        click.Option([name], expose_value=False, hidden=True, callback=refuse)
         for name in ("--server", "--token-file")
     ]
 
 
 def refuse_server(ctx: click.Context, command: str, *, also_variable: bool) -> None:
-    """Reject `--server` before the name of a command that cannot manage a gateway.
+    """Reject a `--server` that was given before the name of a command that cannot manage a gateway.
 
     Args:
         ctx: The context of all commands.
@@ -190,9 +196,13 @@ def _remember_token(ctx: click.Context, _: click.Parameter, value: Path | None) 
         ctx.meta[_TOKEN_KEY] = value
 
 
-def _refuse(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
+def _refuse(ctx: click.Context, _: click.Parameter, value: str | None, *, also_variable: bool) -> None:
+    if ctx.resilient_parsing:
+        return
+    command = ctx.command_path.partition(" ")[2]
     if value is not None:
-        raise click.UsageError(_only_local(ctx.command_path.partition(" ")[2]))
+        raise click.UsageError(_only_local(command))
+    refuse_server(ctx, command, also_variable=also_variable)
 
 
 def _only_local(command: str) -> str:

@@ -14,7 +14,7 @@ import click
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
-from sluicegate.cli.moments import MOMENT
+from sluicegate.cli.management.filters import time_options
 from sluicegate.cli.terminal import report
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ _Write = Callable[[bytes], object]
 
 
 @click.command()
-@click.option("--since", type=MOMENT, metavar="TIME", help="Made at or after this time (7d: ago).")
-@click.option("--until", type=MOMENT, metavar="TIME", help="Made before this time.")
+@time_options("Made")
 @click.option(
     "--format",
     "form",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -10,10 +10,12 @@ import click
 
 from sluicegate._util.clock import iso_utc
 from sluicegate.audit.records import Outcome
-from sluicegate.cli.completion import complete_names
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
-from sluicegate.cli.moments import MOMENT
+from sluicegate.cli.management.filters import limit_option, name_option, time_options
+from sluicegate.cli.management.run import manage
+from sluicegate.cli.management.server import is_remote
+from sluicegate.cli.management.target import Content, given, items
 from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.tabular import columns
 
@@ -36,23 +38,12 @@ _HEADER = (
 
 
 @click.command()
-@click.option("--since", type=MOMENT, metavar="TIME", help="Made at or after this time (7d: ago).")
-@click.option("--until", type=MOMENT, metavar="TIME", help="Made before this time.")
-@click.option(
-    "--recipient",
-    metavar="NAME",
-    shell_complete=complete_names("recipient"),
-    help="Only requests of this recipient.",
-)
+@time_options("Made")
+@name_option("recipient", "Only requests of this recipient.")
 @click.option(
     "--admin", metavar="NAME", help="Only changes of this administrator, or user of commands."
 )
-@click.option(
-    "--share",
-    metavar="NAME",
-    shell_complete=complete_names("share"),
-    help="Only records about this share.",
-)
+@name_option("share", "Only records about this share.")
 @click.option(
     "--resource", metavar="NAME", help="Only records about this resource, or what it contains."
 )
@@ -61,13 +52,7 @@ _HEADER = (
 @click.option("--rule", metavar="TEXT", help="Only decisions by a rule that begins with this text.")
 @click.option("--address", metavar="IP", help="Only requests from this address.")
 @click.option("--request-id", metavar="ID", help="Only this request.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 100_000),
-    default=1000,
-    show_default=True,
-    help="Maximum number of records.",
-)
+@limit_option("records", 100_000)
 @click.option(
     "--file",
     "directory",
@@ -83,18 +68,19 @@ def search(
     """List the records of the audit log, newest first.
 
     Without --file, the command searches in the database, or in the files if only they are configured.
+    With --server, it searches in the database of the gateway.
 
     \b
     Examples:
       sluicegate audit search --since 7d --outcome refused
       sluicegate audit search --recipient acme --resource sales.eu --json
     """
-    from sluicegate.audit.reading.query import AuditQuery
-
-    query = AuditQuery(**wanted)
-    found = _find(load_settings(ctx), query, limit, directory)
+    if directory is not None and is_remote(ctx):
+        raise click.UsageError("--file and --server exclude each other", ctx)
+    find = _find_at_gateway if is_remote(ctx) else _find_here
+    found = find(ctx, wanted, limit, directory)
     if as_json:
-        print_json([_as_json(each) for each in found])
+        print_json(found)
         return
     if not found:
         click.echo("no records found", err=True)
@@ -103,18 +89,29 @@ def search(
         click.echo(line)
 
 
-def _find(
-    settings: Settings, query: AuditQuery, limit: int, directory: Path | None
-) -> Sequence[StoredRecord]:
+def _find_at_gateway(
+    ctx: click.Context, wanted: Mapping[str, Any], limit: int, _: Path | None
+) -> list[Content]:
+    times = {name: iso_utc(at) for name in ("since", "until") if (at := wanted[name]) is not None}
+    names = {"requestId" if name == "request_id" else name: value for name, value in wanted.items()}
+    query = given(**{**names, **times})
+    return manage(ctx, lambda target: items(target, "/audit", query, limit=limit))
+
+
+def _find_here(
+    ctx: click.Context, wanted: Mapping[str, Any], limit: int, directory: Path | None
+) -> list[Content]:
+    from sluicegate.audit.reading.query import AuditQuery
     from sluicegate.audit.reading.search import search_files
 
+    settings, query = load_settings(ctx), AuditQuery(**wanted)
     sinks = settings.audit.sinks
     paths = [sink.path for sink in sinks if sink.type == "file"]
     if directory is None and paths and not any(sink.type == "database" for sink in sinks):
         directory = Path(paths[0])
     if directory is not None:
-        return search_files(directory, query, limit=limit)
-    return run_async(_find_in_database(settings, query, limit))
+        return [_values(each) for each in search_files(directory, query, limit=limit)]
+    return [_values(each) for each in run_async(_find_in_database(settings, query, limit))]
 
 
 async def _find_in_database(
@@ -131,24 +128,24 @@ async def _find_in_database(
     return found
 
 
-def _as_json(stored: StoredRecord) -> dict[str, Any]:
+def _values(stored: StoredRecord) -> Content:
+    """A record as the Admin API returns it."""
     from sluicegate.audit.encoding import values_of
 
     shown = values_of(stored.record) | {"at": iso_utc(stored.record.at)}
     return {"seq": stored.seq, **shown, "mac": stored.mac}
 
 
-def _row(stored: StoredRecord) -> tuple[str, ...]:
-    record = stored.record
+def _row(record: Content) -> tuple[str, ...]:
     return (
-        str(stored.seq),
-        iso_utc(record.at),
-        record.outcome,
-        str(record.status or "-"),
-        record.actor or record.actor_kind,
-        record.action,
-        record.resource or "-",
-        record.rule or "-",
-        record.address or "-",
-        record.request_id or "-",
+        str(record["seq"]),
+        record["at"],
+        record["outcome"],
+        str(record["status"] or "-"),
+        record["actor"] or record["actor_kind"],
+        record["action"],
+        record["resource"] or "-",
+        record["rule"] or "-",
+        record["address"] or "-",
+        record["request_id"] or "-",
     )
