@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from sluicegate.api.errors import NotFound
-from sluicegate.cli.completion import complete_names
+from sluicegate.cli.management.filters import name_option
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import given, items
 from sluicegate.cli.output import json_option, print_json
@@ -23,12 +23,7 @@ def register(cli: click.Group) -> None:
 
 
 @click.command()
-@click.option(
-    "--recipient",
-    metavar="NAME",
-    shell_complete=complete_names("recipient"),
-    help="Only this recipient.",
-)
+@name_option("recipient", "Only this recipient.")
 @click.option(
     "--day",
     type=click.DateTime(["%Y-%m-%d"]),

@@ -7,10 +7,14 @@ from typing import Any
 import click
 
 from sluicegate._util.clock import iso_utc
-from sluicegate.cli.completion import complete_names
+from sluicegate.cli.management.filters import (
+    limit_option,
+    name_option,
+    table_option,
+    time_options,
+)
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import flags, given, items
-from sluicegate.cli.moments import MOMENT
 from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.tabular import columns
 
@@ -23,36 +27,17 @@ def register(cli: click.Group) -> None:
 
 
 @click.command()
-@click.option(
-    "--recipient",
-    metavar="NAME",
-    shell_complete=complete_names("recipient"),
-    help="Only entries of this recipient.",
-)
-@click.option(
-    "--share",
-    metavar="NAME",
-    shell_complete=complete_names("share"),
-    help="Only entries of this share.",
-)
-@click.option(
-    "--table", metavar="NAME", help="Only entries of TABLE, SCHEMA.TABLE or SHARE.SCHEMA.TABLE."
-)
+@name_option("recipient", "Only entries of this recipient.")
+@name_option("share", "Only entries of this share.")
+@table_option("Only entries of")
 @click.option(
     "--kind",
     type=click.Choice(["credentials", "urls", "hadoop-token", "iceberg-config"]),
     help="Only entries of this kind.",
 )
-@click.option("--since", type=MOMENT, metavar="TIME", help="Vended at or after this time (24h: ago).")
-@click.option("--until", type=MOMENT, metavar="TIME", help="Vended before this time.")
+@time_options("Vended")
 @click.option("--active", is_flag=True, help="Only entries that have not expired.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1),
-    default=1000,
-    show_default=True,
-    help="Maximum number of entries.",
-)
+@limit_option("entries")
 @json_option
 @click.pass_context
 def ledger(ctx: click.Context, /, active: bool, as_json: bool, **wanted: Any) -> None:

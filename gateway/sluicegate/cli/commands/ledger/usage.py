@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sluicegate._util.clock import epoch_ms
-from sluicegate.cli.completion import complete_names
+from sluicegate.cli.management.filters import limit_option, name_option, table_option
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, get, given
 from sluicegate.cli.moments import MOMENT
@@ -38,23 +38,10 @@ def register(cli: click.Group) -> None:
     help=f"From the day of this time (7d: ago).  [default: the last {_DAYS} days]",
 )
 @click.option("--until", type=MOMENT, metavar="TIME", help="Up to and including the day of this time.")
-@click.option(
-    "--recipient",
-    metavar="NAME",
-    shell_complete=complete_names("recipient"),
-    help="Only of this recipient.",
-)
-@click.option(
-    "--share", metavar="NAME", shell_complete=complete_names("share"), help="Only of this share."
-)
-@click.option("--table", metavar="NAME", help="Only of TABLE, SCHEMA.TABLE or SHARE.SCHEMA.TABLE.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1, 10_000),
-    default=1000,
-    show_default=True,
-    help="Maximum number of rows.",
-)
+@name_option("recipient", "Only of this recipient.")
+@name_option("share", "Only of this share.")
+@table_option("Only of")
+@limit_option("rows", 10_000)
 @json_option
 @click.pass_context
 def usage(
