@@ -154,6 +154,19 @@ def note_rule(rule: str) -> None:
         _add_rule(trail, rule)
 
 
+def note_decision(facts: Trail) -> None:
+    """Contribute what allowed a step that several requests of a recipient share, and what it found."""
+    trail = _current.get()
+    if trail is None:
+        return
+    if facts.grant is not None:
+        trail.grant = facts.grant
+    if facts.resource is not None:
+        trail.resource = facts.resource
+    for rule in facts.rules or ():
+        _add_rule(trail, rule)
+
+
 def note_issued(kind: str, entry: str | None = None, **facts: object) -> None:
     """Contribute what the response issues. Later facts replace earlier ones with the same name.
 

@@ -23,7 +23,7 @@ import orjson
 from sluicegate._util.background_jobs import BackgroundJobs
 from sluicegate.api import Principal, SharedTable
 from sluicegate.api.errors import InvalidRequest, NotFound, SluicegateError
-from sluicegate.audit.trail import note_rule, note_table
+from sluicegate.audit.trail import note_rule
 from sluicegate.database.names import name_key
 from sluicegate.http.responses import log_error
 from sluicegate.protocols.delta_sharing import capabilities
@@ -174,7 +174,6 @@ class AsyncQueries:
     async def _now(
         self, address: Address, shared: SharedTable, request: QueryRequest, form: ResponseOptions
     ) -> SharingResponse:
-        note_table(shared)  # another request can have found it
         return await (await self._table_queries()).query(address.principal, shared, request, form)
 
     def _today(self) -> int:
