@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 from sluicegate._util.clock import epoch_ms, ms_of, parse_time
-from sluicegate.cli.durations import DURATION
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, Target, get, path_of
 from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.tabular import columns
 from sluicegate.cli.terminal import report
+from sluicegate.cli.times import DURATION
 
 
 def register(cli: click.Group) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from sluicegate.api.errors import NotFound
-from sluicegate.cli.management.filters import name_option
+from sluicegate.cli.filters import name_option
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import given, items
 from sluicegate.cli.output import json_option, print_json

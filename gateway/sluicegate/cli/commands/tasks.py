@@ -7,11 +7,11 @@ from typing import IO, Any
 import click
 
 from sluicegate.api.errors import InvalidRequest
-from sluicegate.cli.durations import DURATION
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, get, given, items, path_of
 from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.tabular import columns
+from sluicegate.cli.times import DURATION
 
 _HEADER = ("ID", "OPERATION", "REALM", "STATUS", "ATTEMPTS", "PROGRESS", "TABLE", "RECEIVED", "SUMMARY")
 _LEASED = ("ACQUIRING_RESOURCES", "RUNNING")

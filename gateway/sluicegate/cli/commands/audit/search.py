@@ -12,7 +12,7 @@ from sluicegate._util.clock import iso_utc
 from sluicegate.audit.records import Outcome
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.database import open_store
-from sluicegate.cli.management.filters import limit_option, name_option, time_options
+from sluicegate.cli.filters import limit_option, name_option, time_options
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.server import is_remote
 from sluicegate.cli.management.target import Content, given, items

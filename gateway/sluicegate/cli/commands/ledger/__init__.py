@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sluicegate._util.clock import iso_utc
-from sluicegate.cli.management.filters import (
+from sluicegate.cli.filters import (
     limit_option,
     name_option,
     table_option,

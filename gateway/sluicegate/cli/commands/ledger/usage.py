@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from sluicegate._util.clock import epoch_ms
-from sluicegate.cli.management.filters import limit_option, name_option, table_option
+from sluicegate.cli.filters import limit_option, name_option, table_option
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, get, given
-from sluicegate.cli.moments import MOMENT
 from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.tabular import columns
+from sluicegate.cli.times import MOMENT
 
 _AMOUNTS = ("RESPONSES", "CREDENTIALS", "FILES", "BYTES")
 _DAYS = 30

@@ -9,11 +9,11 @@ import click
 from sluicegate._util.printable import printable
 from sluicegate._util.units import format_duration
 from sluicegate.cli.completion import complete_names
-from sluicegate.cli.durations import DURATION
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, get, given, items, path_of
 from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.tabular import columns
+from sluicegate.cli.times import DURATION
 
 _CREDENTIAL_HEADER = ("CREDENTIAL", "KIND", "STATE", "CREATED", "EXPIRES")
 

@@ -13,10 +13,10 @@ import click
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.cli.commands.recipient.activation import print_link
 from sluicegate.cli.completion import complete_names
-from sluicegate.cli.durations import DURATION
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, path_of
 from sluicegate.cli.output import json_option, print_json
+from sluicegate.cli.times import DURATION
 
 _STANDARD_OUTPUT = "-"
 

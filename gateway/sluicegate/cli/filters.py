@@ -8,7 +8,7 @@ from typing import Any, Literal
 import click
 
 from sluicegate.cli.completion import complete_names
-from sluicegate.cli.moments import MOMENT
+from sluicegate.cli.times import MOMENT
 
 Function = Callable[..., Any]
 Option = Callable[[Function], Function]

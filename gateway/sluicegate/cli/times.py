@@ -1,4 +1,4 @@
-"""The type of options that are times, or durations before now."""
+"""The types of command-line options that take a duration or a time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,23 @@ import click
 
 from sluicegate._util.clock import epoch_ms, ms_of, parse_time
 from sluicegate._util.units import parse_duration
+
+
+class DurationType(click.ParamType[int]):
+    """The type of options such as `90d` or `24h`; their value is in seconds."""
+
+    name = "duration"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Parse a duration into seconds."""
+        try:
+            return parse_duration(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+DURATION = DurationType()
+"""Durations in seconds."""
 
 
 class MomentType(click.ParamType[int]):
