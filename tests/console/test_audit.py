@@ -142,3 +142,21 @@ async def test_the_page_says_how_to_record_decisions(
         site = Site(await stack.enter_async_context(Gateway.running(configured)))
         browser = await site.logged_in("admin")
         assert message in (await browser.open("/console/audit")).text
+
+
+async def test_logins_and_logouts_are_recorded_with_their_administrator(site: Site) -> None:
+    browser = site.browser()
+    await browser.open("/console/login")
+    await browser.submit("Log in", token="slgadm_" + "0" * 43)
+    browser = await site.logged_in("admin")
+    await browser.submit("Log out")
+    browser = await site.logged_in("admin")
+    page = await browser.open("/console/audit?action=POST /console/login")
+    rows = [" ".join(" ".join(each.itertext()).split()) for each in page.document.xpath("//tbody/tr")]
+    assert [row.partition("Z ")[2] for row in rows] == [
+        "admin admin POST /console/login allowed role admin",
+        "admin admin POST /console/login allowed role admin",
+        "anonymous POST /console/login refused authentication",
+    ]
+    page = await browser.open("/console/audit?admin=admin&action=POST /console/logout")
+    assert len(page.document.xpath("//tbody/tr")) == 1

@@ -16,8 +16,10 @@ from sluicegate.admin.console.rendering import PREFIX
 from sluicegate.admin.console.sessions.forms import FIELD, read_form
 from sluicegate.admin.identity import Admin
 from sluicegate.api.errors import RateLimited, SluicegateError, Unauthenticated
+from sluicegate.audit.trail import note_admin
 from sluicegate.http.responses import as_sluicegate_error
 from sluicegate.telemetry import name_recipient
+from sluicegate.telemetry.context import note_error
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +109,7 @@ class LoginPages:
                 raise Unauthenticated("the token is not one of an administrator of the gateway")
             cookie = await self._guard.sessions.start_for_token(token)
         except (Unauthenticated, RateLimited) as error:
+            note_error(error)
             log.info("a login to the console failed: %s", error.message)
             return self._form(request, form.text("next"), error)
         return await self._started(request, admin, cookie, form.text("next"))
@@ -118,6 +121,7 @@ class LoginPages:
         earlier = self._pages.cookies.read(request, "session")
         if earlier is not None:
             await self._guard.sessions.end(earlier)
+        note_admin(admin.name, admin.method, admin.role)
         name_recipient(f"admin:{admin.name}")
         log.info("%s '%s' logged in to the console by %s", admin.role, admin.name, admin.method)
         response = self._pages.redirect(self._wanted(wanted))
@@ -129,6 +133,7 @@ class LoginPages:
     async def _log_out(self, request: Request) -> Response:
         session = await self._guard.session(request)
         if session is not None:
+            note_admin(session.admin.name, session.admin.method, session.admin.role)
             form = await read_form(request, _FORM_BYTES)
             self._pages.tokens.check(form.text(FIELD), session.digest)
             await self._guard.sessions.end(self._pages.cookies.read(request, "session") or "")
