@@ -35,6 +35,39 @@ def served(folder: Path, jinja: str, **sections: object) -> list[object]:
     return list(json.loads(done.stdout.splitlines()[-1]))
 
 
+_CHECK = """
+import sys
+if sys.argv[2] == "missing":
+    sys.modules["jinja2"] = None
+from sluicegate.cli.main import run
+sys.exit(run(["--config", sys.argv[1], "config", "check"]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("jinja", "section", "code", "expected"),
+    [
+        (
+            "missing",
+            "console: {}",
+            1,
+            "gateway.yaml:2:10: console is set, but the Python module jinja2",
+        ),
+        ("missing", "catalogs: {}", 0, ""),
+        ("installed", "console: {}", 0, ""),
+    ],
+)
+def test_a_check_of_the_configuration_finds_that_the_extra_is_missing(
+    tmp_path: Path, jinja: str, section: str, code: int, expected: str
+) -> None:
+    file = tmp_path / "gateway.yaml"
+    file.write_text(f"admin: {{}}\n{section}\n")
+    command = [sys.executable, "-c", _CHECK, str(file), jinja]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert expected in done.stderr
+
+
 @pytest.mark.parametrize("jinja", ["installed", "missing"])
 def test_without_the_section_nothing_is_loaded(tmp_path: Path, jinja: str) -> None:
     paths, loaded = served(tmp_path, jinja)

@@ -10,7 +10,7 @@ from sluicegate.api.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from sluicegate.admin.assembly import AdminApi
-    from sluicegate.admin.console.assembly import ConsoleParts
+    from sluicegate.admin.console.assembly import Console, ConsoleParts
 
 
 def console_routes(gateway: ConsoleParts, admin: AdminApi) -> list[BaseRoute]:
@@ -22,6 +22,15 @@ def console_routes(gateway: ConsoleParts, admin: AdminApi) -> list[BaseRoute]:
     settings = gateway.settings
     if settings.admin is None or settings.console is None:
         return []
+    return load_console()(gateway, admin, settings.admin, settings.console).routes()
+
+
+def load_console() -> type[Console]:
+    """Load the console.
+
+    Raises:
+        ConfigurationError: The extra is not installed.
+    """
     try:
         from sluicegate.admin.console.assembly import Console
     except ModuleNotFoundError as error:
@@ -29,4 +38,4 @@ def console_routes(gateway: ConsoleParts, admin: AdminApi) -> list[BaseRoute]:
             f"console is set, but the Python module {error.name} is missing: "
             "pip install 'sluicegate[console]', or remove console"
         ) from error
-    return Console(gateway, admin, settings.admin, settings.console).routes()
+    return Console

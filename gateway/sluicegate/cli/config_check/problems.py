@@ -38,6 +38,7 @@ def find_problems(path: Path) -> tuple[list[ConfigProblem], tuple[str, ...]]:
     if checked.settings is not None:
         _check_database(checked.settings, checked)
         check_plugins(checked.settings, checked)
+        _check_extras(checked.settings, checked)
     problems = [_parsed(line) for line in checked.problems]
     return sorted(problems, key=lambda each: (each.line, each.column)), checked.warnings
 
@@ -52,6 +53,17 @@ def _check_database(settings: Settings, checked: CheckedSettings) -> None:
             signing_key_path(settings)
     except ConfigurationError as error:
         checked.add([settings.problem(("database",), error.message)])
+
+
+def _check_extras(settings: Settings, checked: CheckedSettings) -> None:
+    if settings.console is None:
+        return
+    from sluicegate.admin.console.extra import load_console
+
+    try:
+        load_console()
+    except ConfigurationError as error:
+        checked.add([settings.problem(("console",), error.message)])
 
 
 def _parsed(text: str) -> ConfigProblem:
