@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from pathlib import Path
@@ -39,9 +40,10 @@ def owner(gateway: RunningGateway, token: str, new_visitor: Callable[[], Visitor
 
 
 def kind(url: str) -> tuple[str, tuple[str, ...]]:
-    """A page with other values in the query string is the same page."""
+    """A page with other values in the query string, or of another numbered record, is the same page."""
     parts = urlsplit(url)
-    return parts.path, tuple(sorted(each.partition("=")[0] for each in parts.query.split("&")))
+    path = re.sub(r"/\d+$", "/#", parts.path)
+    return path, tuple(sorted(each.partition("=")[0] for each in parts.query.split("&")))
 
 
 class Crawl:
