@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from ipaddress import IPv6Address, ip_address, ip_network
+from ipaddress import ip_network
 from typing import TYPE_CHECKING
 
 from sluicegate._util.lazy import Lazy
+from sluicegate._util.networks import is_within
 from sluicegate.access.authentication.authenticate import bearer_token
 from sluicegate.access.authentication.jwt import WebToken
 from sluicegate.access.authentication.oauth.failed_login_throttle import FailedLoginThrottle
@@ -91,7 +92,7 @@ class AdminAuthentication:
         Raises:
             PermissionDenied: It is in none of the networks.
         """
-        if self._networks and not self._is_within(address):
+        if self._networks and not is_within(address, self._networks):
             raise PermissionDenied(
                 "administrators cannot connect from this address", detail=f"called from {address}"
             ).decided_by("network")
@@ -126,12 +127,3 @@ class AdminAuthentication:
             if admin is not None:
                 return admin
         return None
-
-    def _is_within(self, address: str | None) -> bool:
-        try:
-            caller = ip_address(address or "")
-        except ValueError:
-            return False
-        if isinstance(caller, IPv6Address) and caller.ipv4_mapped:
-            caller = caller.ipv4_mapped
-        return any(caller in network for network in self._networks)

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from sluicegate.admin.conditions import Conditions, entity_tag
 from sluicegate.admin.identity import Admin
 from sluicegate.api import Principal
-from sluicegate.api.errors import ConfigurationError, InvalidRequest, MalformedRequest, NotFound
+from sluicegate.api.errors import ConfigurationError, InvalidRequest, NotFound
 from sluicegate.audit.trail import note_admin
 from sluicegate.config.yaml import JsonDocument, nearest, validate
 from sluicegate.database.names import check_name
@@ -24,7 +24,7 @@ from sluicegate.http.bodies import read_body
 from sluicegate.http.concurrency_limit import slots_of
 from sluicegate.http.responses import JSON, NOT_STORED
 from sluicegate.protocols.common.pagination import PageRequest
-from sluicegate.protocols.common.parameters import boolean
+from sluicegate.protocols.common.parameters import boolean, json_object
 from sluicegate.telemetry import name_recipient
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -99,7 +99,7 @@ class AdminCall:
         """
         body = await read_body(self.request, self.max_body)
         if len(body) <= _LONG:
-            return _decoded(body)
+            return json_object(body)
         return await anyio.to_thread.run_sync(_decoded_and_checked, body, model)
 
     async def parse(self, model: type[_Model]) -> _Model:
@@ -169,19 +169,7 @@ def answered(content: Any, status: int = 200) -> Response:
 
 
 def _decoded_and_checked(body: bytes, model: type[BaseModel]) -> Any:
-    value = _decoded(body)
+    value = json_object(body)
     with refused_input():
         validate(model, JsonDocument({key: value[key] for key in value if key not in READ_ONLY}))
-    return value
-
-
-def _decoded(body: bytes) -> Any:
-    if not body.strip():
-        return {}
-    try:
-        value = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise MalformedRequest(f"the body is not JSON: {error.msg} at character {error.pos}") from None
-    if not isinstance(value, dict):
-        raise MalformedRequest("the body must be a JSON object")
     return value

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.authentication.authenticate import BEARER, bearer_token
-from sluicegate.access.authentication.recipient_checks import check_credential, check_recipient
+from sluicegate.access.authentication.recipient_checks import check_token, find_token
 from sluicegate.access.grants import Grants
-from sluicegate.access.recipients.secrets import digest, is_well_formed
+from sluicegate.access.recipients.secrets import is_well_formed
 from sluicegate.api import AuthenticationRequest, Authenticator
 from sluicegate.api.errors import Unauthenticated
 from sluicegate.api.principals import Principal
@@ -41,10 +40,8 @@ class BearerTokens(Authenticator):
         token = bearer_token(request.authorization)
         if token is None or not is_well_formed(token):
             return None
-        presented = digest(token)
-        record = await self._grants.token(presented)
-        if record is None or not hmac.compare_digest(record.digest, presented):
+        record = await find_token(self._grants, token)
+        if record is None:
             note_claim("bearer")
             raise Unauthenticated("the bearer token is unknown; ask the provider for a new profile")
-        check_credential(record, "bearer token", "bearer", self._now())
-        return check_recipient(record.recipient, "bearer", request.address, record.id)
+        return check_token(record, request.address, self._now())

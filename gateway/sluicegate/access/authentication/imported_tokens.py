@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Callable
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.authentication.authenticate import BEARER, bearer_token
-from sluicegate.access.authentication.recipient_checks import check_credential, check_recipient
+from sluicegate.access.authentication.recipient_checks import check_token, find_token
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.imported_tokens import is_acceptable
-from sluicegate.access.recipients.secrets import digest, is_well_formed
+from sluicegate.access.recipients.secrets import is_well_formed
 from sluicegate.api import AuthenticationRequest, Authenticator
 from sluicegate.api.principals import Principal
 
@@ -42,9 +41,5 @@ class ImportedTokens(Authenticator):
             return None
         if not await self._grants.has_imported_tokens():
             return None  # so that tokens for plugins cost no query each
-        presented = digest(token)
-        record = await self._grants.token(presented)
-        if record is None or not hmac.compare_digest(record.digest, presented):
-            return None
-        check_credential(record, "bearer token", "bearer", self._now())
-        return check_recipient(record.recipient, "bearer", request.address, record.id)
+        record = await find_token(self._grants, token)
+        return None if record is None else check_token(record, request.address, self._now())

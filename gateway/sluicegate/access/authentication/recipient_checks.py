@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv6Address, ip_address
+import hmac
 
+from sluicegate._util.networks import is_within
+from sluicegate.access.grants import Grants
+from sluicegate.access.recipients.secrets import digest
 from sluicegate.api.errors import PermissionDenied, Unauthenticated
 from sluicegate.api.principals import Principal
 from sluicegate.audit.trail import note_recipient
-from sluicegate.database.reads import CredentialRecord, Network, RecipientRecord
+from sluicegate.database.reads import CredentialRecord, RecipientRecord
+
+
+async def find_token(grants: Grants, token: str) -> CredentialRecord | None:
+    """The bearer token in a request, whether or not it is still valid; `None` if it is unknown.
+
+    Raises:
+        Unavailable: The database does not respond.
+    """
+    presented = digest(token)
+    record = await grants.token(presented)
+    if record is None or not hmac.compare_digest(record.digest, presented):
+        return None
+    return record
+
+
+def check_token(record: CredentialRecord, address: str | None, now: int) -> Principal:
+    """Check that a bearer token and its recipient are valid, and return the principal.
+
+    Args:
+        record: The token.
+        address: IP address of the sender, or `None` if it is not known.
+        now: Epoch milliseconds.
+
+    Raises:
+        Unauthenticated: The token is expired or revoked, or the recipient was revoked.
+        PermissionDenied: The recipient is not allowed to connect from this address.
+    """
+    check_credential(record, "bearer token", "bearer", now)
+    return check_recipient(record.recipient, "bearer", address, record.id)
 
 
 def check_credential(record: CredentialRecord, what: str, method: str, now: int) -> None:
@@ -67,7 +99,7 @@ def revocation_problem(recipient: RecipientRecord) -> Unauthenticated | None:
 
 def network_problem(recipient: RecipientRecord, address: str | None) -> PermissionDenied | None:
     """The error for a sender outside of a recipient's networks, or `None` if its address is allowed."""
-    if not recipient.allow_from or _is_within(address, recipient.allow_from):
+    if not recipient.allow_from or is_within(address, recipient.allow_from):
         return None
     return PermissionDenied(
         f"the recipient {recipient.name!r} may not call from this address",
@@ -92,13 +124,3 @@ def check_current(record: RecipientRecord | None, principal: Principal) -> Princ
     if record is None or record.id != principal.id:
         raise Unauthenticated("the recipient no longer exists; contact the provider")
     return check_recipient(record, principal.method, principal.address)
-
-
-def _is_within(address: str | None, networks: tuple[Network, ...]) -> bool:
-    try:
-        caller = ip_address(address or "")
-    except ValueError:
-        return False
-    if isinstance(caller, IPv6Address) and caller.ipv4_mapped:
-        caller = caller.ipv4_mapped
-    return any(caller in network for network in networks)

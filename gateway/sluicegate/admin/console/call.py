@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -78,6 +78,27 @@ class ConsoleCall:
             values: What it shows.
         """
         return self.pages.page(self.request, template, values, session=self.session, status=status)
+
+    def confirmation(
+        self, heading: str, lines: Sequence[str], button: str, *, back: str, revision: str = ""
+    ) -> Response:
+        """A page that says what a form of this address does, with a button that sends it.
+
+        Args:
+            heading: The question.
+            lines: The effects.
+            button: The label of the button.
+            back: The address of the page without the change.
+            revision: An entity tag of what the change is based on.
+        """
+        return self.page(
+            "confirm.html",
+            heading=heading,
+            lines=lines,
+            button=button,
+            revision=revision,
+            back=back,
+        )
 
     def redirect(self, *names: str, message: str | None = None, **query: str | int | None) -> Response:
         """The response to a form: the browser loads a page, which shows a message once.

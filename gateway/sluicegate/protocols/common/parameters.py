@@ -116,5 +116,5 @@ def json_object(body: bytes) -> dict[str, Any]:
     except orjson.JSONDecodeError as error:
         raise MalformedRequest(f"the body is not JSON: {error.msg} at character {error.pos}") from None
     if not isinstance(value, dict):
-        raise MalformedRequest("the body must be a JSON object; send {} for a query without hints")
+        raise MalformedRequest("the body must be a JSON object, such as {}")
     return value

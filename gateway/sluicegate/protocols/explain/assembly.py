@@ -19,6 +19,7 @@ from sluicegate.protocols.delta_sharing.assets.resolver import AssetResolver
 from sluicegate.protocols.delta_sharing.assets.skill_files import SkillFiles
 from sluicegate.protocols.delta_sharing.directory_access.credentials import TableCredentials
 from sluicegate.protocols.delta_sharing.directory_access.offer import DirectoryAccess
+from sluicegate.protocols.explain.access_steps import AccessSteps
 from sluicegate.protocols.explain.explainer import Explainer
 from sluicegate.protocols.explain.found import Finder
 from sluicegate.protocols.explain.listings import Listings
@@ -81,8 +82,5 @@ def explanations(
     )
     listings = Listings(resolver, assets, descriptions, ways)
     finder = Finder(lookups, resolver, assets, instances)
-    authentication = settings.authentication
-    return (
-        Explainer(authentication, lookups, finder, resolver, listings, ways),
-        WhoCan(authentication, lookups, finder, resolver, ways),
-    )
+    steps = AccessSteps(settings.authentication, lookups, finder, resolver, ways)
+    return Explainer(steps, listings), WhoCan(steps)

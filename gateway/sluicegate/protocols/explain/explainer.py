@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sluicegate._util.clock import epoch_ms
-from sluicegate.access.explain.lookups import KnownRecipient, Lookups
-from sluicegate.access.explain.sender import Sender, explain_sender
+from sluicegate.access.explain.lookups import KnownRecipient
+from sluicegate.access.explain.sender import Sender
 from sluicegate.access.explain.steps import Step, refusal
-from sluicegate.config.authentication import AuthenticationSettings
-from sluicegate.protocols.common.resolver import Resolver
-from sluicegate.protocols.explain.found import Finder, Found
-from sluicegate.protocols.explain.limits import limit_steps, policy_step
+from sluicegate.protocols.explain.access_steps import AccessSteps
+from sluicegate.protocols.explain.found import Found
+from sluicegate.protocols.explain.limits import limit_steps
 from sluicegate.protocols.explain.listings import Listings
 from sluicegate.protocols.explain.models import (
     WAYS_OF,
@@ -23,7 +21,6 @@ from sluicegate.protocols.explain.models import (
     Way,
     WayName,
 )
-from sluicegate.protocols.explain.ways import Ways
 
 _VENDING: tuple[Action, ...] = ("vend", "dir")
 
@@ -42,32 +39,13 @@ class Explainer:
     """Explains access with the steps of requests.
 
     Args:
-        authentication: Ways to authenticate other than the gateway's credentials.
-        lookups: Finds recipients.
-        finder: Finds tables and assets.
-        resolver: Calls policies.
+        steps: Decides on the steps.
         listings: Decides about listings.
-        ways: Tries the ways to read.
-        now: Epoch milliseconds.
     """
 
-    def __init__(
-        self,
-        authentication: AuthenticationSettings,
-        lookups: Lookups,
-        finder: Finder,
-        resolver: Resolver,
-        listings: Listings,
-        ways: Ways,
-        now: Callable[[], int] = epoch_ms,
-    ) -> None:
-        self._authentication = authentication
-        self._lookups = lookups
-        self._finder = finder
-        self._resolver = resolver
+    def __init__(self, steps: AccessSteps, listings: Listings) -> None:
+        self._steps = steps
         self._listings = listings
-        self._ways = ways
-        self._now = now
 
     async def explain(
         self,
@@ -93,9 +71,9 @@ class Explainer:
             UnknownName: There is no recipient, share, schema, table or asset of the name.
             Unavailable: The database does not respond.
         """
-        known = await self._lookups.recipient(recipient)
-        found = await self._finder.find(path, kind, offline=offline)
-        sender = explain_sender(known, self._authentication, address, self._now())
+        known = await self._steps.lookups.recipient(recipient)
+        found = await self._steps.finder.find(path, kind, offline=offline)
+        sender = self._steps.sender(known, address)
         case = _Case(sender, path, found, found.share.id in known.shares)
         steps = [*sender.steps, _grant(case, known), *found.steps, *await self._limits(case)]
         ways = () if offline else await self._tried(case)
@@ -116,16 +94,16 @@ class Explainer:
         shared, principal = case.found.shared, case.sender.principal
         if shared is None:
             return []
-        read = await policy_step(self._resolver, principal, "read", shared)
+        read = await self._steps.policy(principal, "read", shared)
         steps = [read]
         if read.outcome == "allowed" and "dir" in shared.access_modes:
-            steps.append(await policy_step(self._resolver, principal, "vend", shared))
+            steps.append(await self._steps.policy(principal, "vend", shared))
         return [*steps, *limit_steps(principal, shared)]
 
     async def _tried(self, case: _Case) -> tuple[Way, ...]:
         error = case.sender.error
         if error is None:
-            return await self._ways.attempt(case.sender.principal, case.path, case.found.kind)
+            return await self._steps.ways.attempt(case.sender.principal, case.path, case.found.kind)
         names: Sequence[WayName] = WAYS_OF["read"] if case.found.kind == "table" else ("dir",)
         return tuple(Way(each, error.status, error.code, error.for_operators) for each in names)
 

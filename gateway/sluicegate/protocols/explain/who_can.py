@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from sluicegate._util.clock import epoch_ms
-from sluicegate.access.explain.lookups import KnownRecipient, Lookups
-from sluicegate.access.explain.sender import Sender, explain_sender
+from sluicegate.access.explain.lookups import KnownRecipient
+from sluicegate.access.explain.sender import Sender
 from sluicegate.access.explain.steps import Step, refusal
 from sluicegate.api import Principal, SharedTable
-from sluicegate.config.authentication import AuthenticationSettings
-from sluicegate.protocols.common.resolver import Resolver
-from sluicegate.protocols.explain.found import Finder, Found
-from sluicegate.protocols.explain.limits import filter_step, policy_step
+from sluicegate.protocols.explain.access_steps import AccessSteps
+from sluicegate.protocols.explain.found import Found
+from sluicegate.protocols.explain.limits import filter_step
 from sluicegate.protocols.explain.models import AssetPath, NamedKind, Reader, Readers, Way
-from sluicegate.protocols.explain.ways import Ways
 from sluicegate.vending.hadoop.bindings import RECIPIENT_PROPERTY
 
 _AT_ONCE = 16
@@ -41,29 +38,11 @@ class WhoCan:
     have the properties of its filter, and their kinds of Hadoop tokens.
 
     Args:
-        authentication: Ways to authenticate other than the gateway's credentials.
-        lookups: Finds recipients.
-        finder: Finds tables and assets.
-        resolver: Calls policies.
-        ways: Tries the ways to read.
-        now: Epoch milliseconds.
+        steps: Decides on the steps of requests.
     """
 
-    def __init__(
-        self,
-        authentication: AuthenticationSettings,
-        lookups: Lookups,
-        finder: Finder,
-        resolver: Resolver,
-        ways: Ways,
-        now: Callable[[], int] = epoch_ms,
-    ) -> None:
-        self._authentication = authentication
-        self._lookups = lookups
-        self._finder = finder
-        self._resolver = resolver
-        self._ways = ways
-        self._now = now
+    def __init__(self, steps: AccessSteps) -> None:
+        self._steps = steps
 
     async def readers(
         self, path: AssetPath, *, kind: NamedKind | None = None, offline: bool = False
@@ -79,8 +58,8 @@ class WhoCan:
             UnknownName: There is no share, schema, table or asset of the name.
             Unavailable: The database does not respond.
         """
-        found = await self._finder.find(path, kind, offline=offline)
-        granted = await self._lookups.granted(found.share)
+        found = await self._steps.finder.find(path, kind, offline=offline)
+        granted = await self._steps.lookups.granted(found.share)
         decided = await self._decided(found, granted)
         tried: dict[Hashable, tuple[Way, ...]] = {}
         readers = []
@@ -89,7 +68,7 @@ class WhoCan:
             if not offline and found.shared is not None and refusal(each.steps) is None:
                 key = _class_of(each)
                 if key not in tried:
-                    tried[key] = await self._ways.attempt(each.sender.principal, path, found.kind)
+                    tried[key] = await self._steps.ways.attempt(each.sender.principal, path, found.kind)
                 ways = tried[key]
             readers.append(_reader(each, found, ways))
         name = str(path) if found.shared is None else found.shared.full_name
@@ -98,12 +77,11 @@ class WhoCan:
     async def _decided(self, found: Found, granted: Sequence[KnownRecipient]) -> list[_Decided]:
         decided: list[_Decided] = []
         failures = 0
-        now = self._now()
         for start in range(0, len(granted), _AT_ONCE):
             batch = granted[start : start + _AT_ONCE]
             skipped = failures >= _FAILURES
             made = await asyncio.gather(
-                *(self._one(found, known, now, skip_policies=skipped) for known in batch)
+                *(self._one(found, known, skip_policies=skipped) for known in batch)
             )
             for each in made:
                 down = any(step.outcome == "unavailable" for step in each.steps)
@@ -111,10 +89,8 @@ class WhoCan:
             decided += made
         return decided
 
-    async def _one(
-        self, found: Found, known: KnownRecipient, now: int, *, skip_policies: bool
-    ) -> _Decided:
-        sender = explain_sender(known, self._authentication, None, now)
+    async def _one(self, found: Found, known: KnownRecipient, *, skip_policies: bool) -> _Decided:
+        sender = self._steps.sender(known, None)
         credentials = next(step.reason for step in sender.steps if step.name == "credentials")
         steps = [*sender.steps, *found.steps]
         if found.shared is not None and refusal(steps) is None:
@@ -128,10 +104,10 @@ class WhoCan:
         return _Decided(sender, credentials, steps)
 
     async def _policies(self, principal: Principal, shared: SharedTable) -> list[Step]:
-        read = await policy_step(self._resolver, principal, "read", shared)
+        read = await self._steps.policy(principal, "read", shared)
         if read.outcome != "allowed" or "dir" not in shared.access_modes:
             return [read]
-        vend = await policy_step(self._resolver, principal, "vend", shared)
+        vend = await self._steps.policy(principal, "vend", shared)
         if vend.outcome != "allowed" and "url" in shared.access_modes:
             vend = Step(vend.name, "unknown", f"no credentials: {vend.reason}")  # URLs remain
         return [read, vend]

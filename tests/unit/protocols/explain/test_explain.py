@@ -125,7 +125,7 @@ class World:
             token_bindings=TokenBindings(),
         )
         for each in (self.explainer, self.who_can):
-            each._now = lambda: NOW
+            each._steps = replace(each._steps, now=lambda: NOW)
 
     async def explain(self, path: AssetPath = ORDERS, **options: Any) -> Explanation:
         return await self.explainer.explain("acme", path, **options)
@@ -291,8 +291,8 @@ async def test_a_table_of_a_source_is_found_with_its_pattern() -> None:
     left_out = await world.explain(AssetPath("sales", "eu", "tmp_1"))
     assert step(left_out, "table").reason == "exclude 'tmp_*' leaves out 'tmp_1'"
     assert (left_out.allowed, way(left_out, "url")[0]) == (False, 404)
-    assert isinstance(world.explainer._finder, Finder)
-    assert isinstance(world.explainer._ways, Ways)
+    assert isinstance(world.explainer._steps.finder, Finder)
+    assert isinstance(world.explainer._steps.ways, Ways)
 
 
 def test_the_network_is_undecided_without_an_address() -> None:

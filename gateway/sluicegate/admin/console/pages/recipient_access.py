@@ -128,13 +128,12 @@ class RecipientAccessForms:
     ) -> Response:
         state = await self._access.state(call.admin, call.name("recipient"))
         name = state.details.name
-        return call.page(
-            "confirm.html",
-            heading=heading.replace("{}", name),
-            lines=lines,
-            button=button,
-            revision=access_revision(state),
+        return call.confirmation(
+            heading.replace("{}", name),
+            lines,
+            button,
             back=call.url("recipients", name),
+            revision=access_revision(state),
         )
 
     def _shown(self, call: ConsoleCall, message: str) -> Response:

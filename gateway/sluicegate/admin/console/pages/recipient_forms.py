@@ -145,14 +145,8 @@ class RecipientForms:
     def _confirm(
         self, call: ConsoleCall, content: Content, *, heading: str, lines: list[str], button: str
     ) -> Response:
-        return call.page(
-            "confirm.html",
-            heading=heading,
-            lines=lines,
-            button=button,
-            revision=entity_tag(content),
-            back=call.url("recipients", content["name"]),
-        )
+        back = call.url("recipients", content["name"])
+        return call.confirmation(heading, lines, button, back=back, revision=entity_tag(content))
 
     def _shown(self, call: ConsoleCall, message: str) -> Response:
         return call.redirect("recipients", call.name("recipient"), message=message)

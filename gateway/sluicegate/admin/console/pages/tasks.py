@@ -95,12 +95,10 @@ class TasksPages:
 
     async def _confirm(self, call: ConsoleCall, action: str, effect: str) -> Response:
         task = await self._tasks.queue.get(call.name("task"))
-        return call.page(
-            "confirm.html",
-            heading=f"{action} the task?",
-            lines=[f"{task.operation} of {task.table} is {task.status}.", effect],
-            button=f"{action} the task",
-            revision="",
+        return call.confirmation(
+            f"{action} the task?",
+            [f"{task.operation} of {task.table} is {task.status}.", effect],
+            f"{action} the task",
             back=call.url("tasks", task.id),
         )
 

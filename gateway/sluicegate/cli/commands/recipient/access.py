@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
 from sluicegate.api.errors import InvalidRequest
@@ -13,15 +15,23 @@ from sluicegate.cli.management.target import Content, get, path_of
 from sluicegate.cli.output import json_option, print_json
 
 
+def _end_options(sessions: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The options of commands that end access.
+
+    Args:
+        sessions: The help text of `--sessions`.
+    """
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        option = click.option("--sessions", is_flag=True, help=sessions)
+        return option(yes_option(json_option(command)))
+
+    return add
+
+
 @click.command()
 @click.argument("name", shell_complete=complete_names("recipient"))
-@click.option(
-    "--sessions",
-    is_flag=True,
-    help="Also end its temporary credentials, or print how to end them.",
-)
-@yes_option
-@json_option
+@_end_options("Also end its temporary credentials, or print how to end them.")
 @click.pass_context
 def revoke(ctx: click.Context, name: str, sessions: bool, yes: bool, as_json: bool) -> None:
     """Revoke all access of NAME immediately. To restore it, run `rotate` or `restore`.
@@ -72,13 +82,7 @@ def restore(ctx: click.Context, name: str, as_json: bool) -> None:
 
 @click.command()
 @click.argument("name", shell_complete=complete_names("recipient"))
-@click.option(
-    "--sessions",
-    is_flag=True,
-    help="First end its temporary credentials, or print how to end them.",
-)
-@yes_option
-@json_option
+@_end_options("First end its temporary credentials, or print how to end them.")
 @click.pass_context
 def delete(ctx: click.Context, name: str, sessions: bool, yes: bool, as_json: bool) -> None:
     """Delete the recipient NAME, with its tokens, OAuth clients and grants.

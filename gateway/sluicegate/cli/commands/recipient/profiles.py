@@ -20,24 +20,40 @@ from sluicegate.cli.times import DURATION
 
 _STANDARD_OUTPUT = "-"
 
-_lifetime_option = click.option(
-    "--token-lifetime",
-    type=DURATION,
-    metavar="DURATION",
-    help="How long the token or client is valid, such as 90d.",
+_CREDENTIAL_OPTIONS = (
+    click.option(
+        "--oauth",
+        "kind",
+        flag_value="oauth",
+        default="bearer",
+        help="Write a profile of version 2, with OAuth client credentials instead of a bearer token.",
+    ),
+    click.option(
+        "--token-lifetime",
+        type=DURATION,
+        metavar="DURATION",
+        help="How long the token or client is valid, such as 90d.",
+    ),
+    click.option(
+        "--activation",
+        is_flag=True,
+        help="Write no profile; print a link with which the recipient downloads it once.",
+    ),
+    click.option(
+        "--profile",
+        metavar="FILE",
+        help="File to write the profile to; - prints it.  [default: NAME.share]",
+    ),
+    click.option("--force", is_flag=True, help="Overwrite the profile file."),
+    json_option,
 )
-_kind_option = click.option(
-    "--oauth",
-    "kind",
-    flag_value="oauth",
-    default="bearer",
-    help="Write a profile of version 2, with OAuth client credentials instead of a bearer token.",
-)
-_activation_option = click.option(
-    "--activation",
-    is_flag=True,
-    help="Write no profile; print a link with which the recipient downloads it once.",
-)
+
+
+def _credential_options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of commands that issue a credential, or a link for one."""
+    for option in reversed(_CREDENTIAL_OPTIONS):
+        command = option(command)
+    return command
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +74,10 @@ class _Issue:
         return dict(answer.content)
 
 
-def _profile_options(command: Callable[..., None]) -> Callable[..., None]:
-    force = click.option("--force", is_flag=True, help="Overwrite the profile file.")
-    profile = click.option(
-        "--profile",
-        metavar="FILE",
-        help="File to write the profile to; - prints it.  [default: NAME.share]",
-    )
-    return profile(force(command))
-
-
 @click.command()
 @click.argument("name")
 @click.option("--comment", help="Comment shown in lists.")
-@_kind_option
-@_lifetime_option
-@_activation_option
-@_profile_options
-@json_option
+@_credential_options
 @click.pass_context
 def create(
     ctx: click.Context,
@@ -106,11 +108,7 @@ def create(
 @click.option(
     "--grace", type=DURATION, metavar="DURATION", help="How long old ones remain valid, such as 24h."
 )
-@_kind_option
-@_lifetime_option
-@_activation_option
-@_profile_options
-@json_option
+@_credential_options
 @click.pass_context
 def rotate(
     ctx: click.Context,
