@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from benchmarks.support.processes import Begin
 from sluicegate.api.delegation.tasks import TaskProgress
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.payloads.task_payload import PURGE, TaskPayload

@@ -26,7 +26,7 @@ from sluicegate.audit.actions import Operations
 from sluicegate.audit.assembly import audit_log
 from sluicegate.audit.records import AuditLog
 from sluicegate.config import Settings
-from sluicegate.config.limits import TableLimitSettings
+from sluicegate.config.sections.limits import TableLimitSettings
 from sluicegate.database import Store
 from sluicegate.http.application import Application
 from sluicegate.http.client_certificates import ClientCertificates

@@ -24,7 +24,7 @@ from support.servers.delegation import (
     running_service,
 )
 
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 
 VICTIM, ATTACKER = "prod", "stage_a"

@@ -18,7 +18,7 @@ from support.servers.delegation import PURGE, SECRET, Desk, RunningClock, body, 
 from support.tasks.greedy_executor import REWRITE, GreedyExecutor
 
 from sluicegate.api.errors import SluicegateError
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.testing.servers.seaweedfs import SeaweedFS

@@ -6,7 +6,7 @@ import pytest
 from support.servers.databases import database_url, postgres, store
 from support.servers.delegation import Desk, RunningClock
 
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 
 __all__ = ["clock", "database_url", "desk", "postgres", "store"]

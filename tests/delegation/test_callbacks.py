@@ -13,7 +13,7 @@ from sqlalchemy import select
 from support.servers.delegation import PURGE, Desk, RunningClock, payload
 
 from sluicegate.api import TaskResult
-from sluicegate.config.delegation import CallbackSettings
+from sluicegate.config.sections.delegation import CallbackSettings
 from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.callbacks import Callbacks
 

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from support.servers.delegation import Desk, FolderPurge, RunningClock, make_table, payload
 
 from sluicegate.api.errors import Unavailable
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 
 # What a worker commits about the only task, in this order.

@@ -28,7 +28,7 @@ from support.servers.delegation import (
 )
 
 from sluicegate.api import DelegatedTask, TaskExecutor, TaskResult, TaskRun
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 
 # 20,000 take some minutes.

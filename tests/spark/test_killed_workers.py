@@ -31,7 +31,7 @@ from support.tasks.killed_workers import Killings, connected, fates, killed_in_t
 from support.tasks.spark_tasks import catalogs_of, executor_section, write_delegation
 from support.tasks.worker_gates import PARTS, build_gates
 
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.delegation.queue.records import TaskRecord

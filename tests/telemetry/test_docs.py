@@ -13,7 +13,7 @@ import pytest
 from support.servers.telemetry import Collector, serving
 
 from sluicegate.config import load_settings
-from sluicegate.config.settings import PrometheusSettings
+from sluicegate.config.sections.telemetry import PrometheusSettings
 from sluicegate.telemetry.middleware import RequestTelemetry
 from sluicegate.telemetry.setup import Shutdown, configure
 

@@ -32,7 +32,7 @@ from sluicegate._util.tasks import cancel_all
 from sluicegate.cli.processes.child import Child
 from sluicegate.cli.processes.sockets import WorkerSockets
 from sluicegate.cli.processes.supervisor import Supervisor
-from sluicegate.config.delegation import CallbackSettings, DelegationSettings
+from sluicegate.config.sections.delegation import CallbackSettings, DelegationSettings
 from sluicegate.database import Store
 from sluicegate.delegation.callbacks import Callbacks
 from sluicegate.delegation.queue.metrics import QueueGauges

@@ -19,7 +19,7 @@ from support.servers.delegation import (
     payload,
 )
 
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.telemetry import current_traceparent, linked_span, span
 from sluicegate.telemetry.export.providers import install

@@ -18,7 +18,7 @@ from sluicegate.admin.identity import Admin
 from sluicegate.admin.places import RecipientPlace
 from sluicegate.audit.trail import note_changes, note_issued, note_resource
 from sluicegate.config.model import TokenLifetime
-from sluicegate.config.settings import RecipientSettings
+from sluicegate.config.sections.recipients import RecipientSettings
 from sluicegate.database import Store
 from sluicegate.database.tables import CredentialKind
 

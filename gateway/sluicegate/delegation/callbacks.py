@@ -12,7 +12,7 @@ import orjson
 from sqlalchemy import select, update
 
 from sluicegate.api.errors import Unavailable
-from sluicegate.config.delegation import CallbackSettings
+from sluicegate.config.sections.delegation import CallbackSettings
 from sluicegate.database import Store
 from sluicegate.database.statements.clock import NOW
 from sluicegate.database.task_tables import tasks

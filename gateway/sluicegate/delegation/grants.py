@@ -12,7 +12,7 @@ from typing import Any, Self
 from sluicegate.api.delegation.realm_grants import RealmGrant
 from sluicegate.api.delegation.tasks import DelegatedTask, TaskExecutor, TaskFailed, TaskResult, TaskRun
 from sluicegate.api.errors import PermissionDenied
-from sluicegate.config.delegation import DelegationSettings, RealmSettings
+from sluicegate.config.sections.delegation import DelegationSettings, RealmSettings
 from sluicegate.delegation.payloads.locations import (
     NAMED_BY_PAYLOAD_ALONE,
     PayloadLocation,

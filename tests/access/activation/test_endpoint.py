@@ -18,7 +18,7 @@ from sluicegate.access.activation.snippets.all import SNIPPETS
 from sluicegate.access.authentication.oauth.failed_login_throttle import FailedLoginThrottle
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.api.errors import Unavailable
-from sluicegate.config.settings import RecipientSettings
+from sluicegate.config.sections.recipients import RecipientSettings
 from sluicegate.database import Store
 from sluicegate.database.tables import recipients as recipients_table
 from sluicegate.telemetry.middleware import RequestTelemetry

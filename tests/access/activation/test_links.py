@@ -16,7 +16,7 @@ from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.credentials import IssuedCredential
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.api.errors import InvalidRequest, NotFound, Unauthenticated
-from sluicegate.config.settings import RecipientSettings
+from sluicegate.config.sections.recipients import RecipientSettings
 from sluicegate.database import Store
 from sluicegate.database.admin_tables import activation_links
 from sluicegate.database.tables import recipients as recipients_table

@@ -12,7 +12,7 @@ from support.process.clock import Clock
 from sluicegate.access.limits.models import LimitsEntry, RecipientLimits
 from sluicegate.access.limits.recipients import RecipientLimiter
 from sluicegate.api.errors import RateLimited
-from sluicegate.config.limits import AddressLimitSettings, RecipientLimitSettings
+from sluicegate.config.sections.limits import AddressLimitSettings, RecipientLimitSettings
 from sluicegate.telemetry.context import RequestInfo, enter_request
 
 DAY = 86_400

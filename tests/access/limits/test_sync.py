@@ -16,7 +16,7 @@ from sluicegate.access.limits.rows import RETENTION_DAYS, load_use
 from sluicegate.access.limits.sync import LimitSync
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.api.errors import RateLimited, Unavailable
-from sluicegate.config.limits import RecipientLimitSettings
+from sluicegate.config.sections.limits import RecipientLimitSettings
 from sluicegate.database import Store
 from sluicegate.database.tables import daily_usage
 

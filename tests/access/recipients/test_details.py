@@ -18,7 +18,7 @@ from sluicegate.access.recipients.details import (
 )
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.api.errors import NotFound
-from sluicegate.config.authentication import OidcSettings
+from sluicegate.config.sections.authentication import OidcSettings
 from sluicegate.database import Store
 from sluicegate.database.tables import CredentialKind, grants, ledger, tokens
 

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select
 from support.servers.delegation import PURGE, Desk, RunningClock, body, payload
 
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.database.statements.clock import NOW
 
@@ -24,7 +24,7 @@ time.time_ns = lambda: real() + shift * 10**9
 time.time = lambda: time.time_ns() / 10**9
 
 import asyncio, json
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.queue.failures import AttemptFailure
 from sluicegate.delegation.queue.leases import Leases
 from sluicegate.delegation.payloads.task_payload import TaskPayload

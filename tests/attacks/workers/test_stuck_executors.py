@@ -15,7 +15,7 @@ from support.tasks.signals import Signal
 
 from sluicegate.api import DelegatedTask, TaskExecutor, TaskProgress, TaskResult, TaskRun
 from sluicegate.api.errors import Unavailable
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.queue.leases import Leases
 from sluicegate.delegation.queue.records import TaskRecord
 

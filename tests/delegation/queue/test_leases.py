@@ -13,7 +13,7 @@ import pytest
 from support.servers.delegation import PURGE, Desk, RunningClock, payload
 
 from sluicegate.api import TaskProgress, TaskResult
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.delegation.queue.failures import AttemptFailure
 from sluicegate.delegation.queue.transitions import TaskVersionConflict
@@ -28,7 +28,7 @@ def with_settings(desk: Desk, **changed: object) -> Desk:
 WORKER = """
 import asyncio, sys
 from sluicegate.api import TaskResult
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.queue.leases import Leases
 from sluicegate.api.errors import Unavailable
 from sluicegate.database import Store

@@ -11,7 +11,7 @@ import pytest
 from support.servers.delegation import API, PURGE, Desk, Failing, Waiting, body, running_service
 
 from sluicegate.api import TaskFailed
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.queue.retry_policy import RetryPolicies
 from sluicegate.delegation.queue.states import STATUSES, Status, may_follow
 

@@ -10,7 +10,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 from support.servers.delegation import PURGE, Desk, Waiting, payload
 
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.queue.decode import open_task
 from sluicegate.delegation.queue.leases import Leases
 from sluicegate.delegation.queue.records import TaskRecord

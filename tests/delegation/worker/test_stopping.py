@@ -12,7 +12,7 @@ from support.servers.delegation import Desk, base_of, payload
 from support.tasks.signals import Signal
 
 from sluicegate.api import ConfigurationError, DelegatedTask, TaskExecutor, TaskResult, TaskRun
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 
 
 @dataclass

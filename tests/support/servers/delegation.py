@@ -29,7 +29,7 @@ from sluicegate.api import (
     TaskRun,
 )
 from sluicegate.config import Settings
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.database.statements.clock import NOW
 from sluicegate.delegation.payloads.task_payload import TaskPayload

@@ -22,7 +22,7 @@ from sluicegate.audit.trail import (
     note_recipient,
     note_rule,
 )
-from sluicegate.config.settings import RecipientSettings
+from sluicegate.config.sections.recipients import RecipientSettings
 from sluicegate.database import Store
 from sluicegate.http.responses import (
     JSON,

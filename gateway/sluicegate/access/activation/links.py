@@ -24,7 +24,7 @@ from sluicegate.access.recipients.rows import (
 from sluicegate.access.recipients.secrets import digest
 from sluicegate.api.errors import NotFound, SluicegateError
 from sluicegate.config.model import LONGEST_TOKEN
-from sluicegate.config.settings import RecipientSettings
+from sluicegate.config.sections.recipients import RecipientSettings
 from sluicegate.database import Store
 from sluicegate.database.admin_tables import activation_links
 from sluicegate.database.async_engine import AsyncConnection

@@ -16,7 +16,7 @@ from sluicegate.access.explain.steps import Step
 from sluicegate.api.errors import NotAuthenticated, SluicegateError
 from sluicegate.api.principals import Principal
 from sluicegate.config import OidcSettings
-from sluicegate.config.authentication import AuthenticationSettings
+from sluicegate.config.sections.authentication import AuthenticationSettings
 from sluicegate.database.names import name_key
 
 _KINDS = {"bearer": "bearer token", "oauth": "OAuth client"}

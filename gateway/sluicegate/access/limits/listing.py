@@ -10,7 +10,7 @@ from sluicegate.access.limits.daily_use import NOTHING, Amount
 from sluicegate.access.limits.models import RecipientLimits
 from sluicegate.access.limits.rows import load_use, load_use_of
 from sluicegate.access.recipients.rows import existing_recipient
-from sluicegate.config.limits import RecipientLimitSettings
+from sluicegate.config.sections.limits import RecipientLimitSettings
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.tables import recipients
 

@@ -10,8 +10,8 @@ from pydantic import Field
 
 from sluicegate._util.units import ByteSize
 from sluicegate.access.limits.bucket import Rate
-from sluicegate.config.limits import LARGEST_LIMIT, QuotaSettings
 from sluicegate.config.model import SettingsModel
+from sluicegate.config.sections.limits import LARGEST_LIMIT, QuotaSettings
 
 UNLIMITED = "unlimited"
 

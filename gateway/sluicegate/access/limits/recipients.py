@@ -20,7 +20,7 @@ from sluicegate.access.limits.refusals import (
     too_many_requests,
     too_much_of_day,
 )
-from sluicegate.config.limits import AddressLimitSettings, RecipientLimitSettings
+from sluicegate.config.sections.limits import AddressLimitSettings, RecipientLimitSettings
 from sluicegate.telemetry.context import add_response_headers
 
 _BUCKETS = 20_000

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sqlalchemy import Row, delete, func, select
 
 from sluicegate.api.errors import NotFound
-from sluicegate.config.authentication import OidcSettings
+from sluicegate.config.sections.authentication import OidcSettings
 from sluicegate.config.yaml import nearest
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key

@@ -11,7 +11,7 @@ from sluicegate._util.lazy import Lazy
 from sluicegate.access.explain.lookups import Lookups
 from sluicegate.access.explain.sender import explain_sender
 from sluicegate.api import ASSET_KINDS, NotFound, Principal, Schema, SharedTable
-from sluicegate.config.authentication import AuthenticationSettings
+from sluicegate.config.sections.authentication import AuthenticationSettings
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.common.shared_scope import visible
 from sluicegate.protocols.delta_sharing.assets.resolver import AssetResolver

@@ -18,7 +18,7 @@ import anyio
 from sluicegate.cli.doctor.results import Check, Finding
 from sluicegate.config import Settings
 from sluicegate.config.secrets import world_readable
-from sluicegate.config.server import ServerTls
+from sluicegate.config.sections.server import ServerTls
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate

@@ -20,7 +20,7 @@ def with_prometheus_port(settings: Settings, port: int | None) -> Settings:
     """Return the settings with the port of the command line, which also enables the listener."""
     if port is None:
         return settings
-    from sluicegate.config.settings import PrometheusSettings
+    from sluicegate.config.sections.telemetry import PrometheusSettings
 
     listener = settings.telemetry.prometheus or PrometheusSettings()
     telemetry = {"prometheus": listener.model_copy(update={"port": port})}

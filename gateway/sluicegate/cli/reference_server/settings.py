@@ -8,12 +8,12 @@ from typing import Any
 from sluicegate._util.units import format_duration
 from sluicegate.cli.reference_server.model import ServerConfig, SslConfig
 from sluicegate.cli.reference_server.notes import Notes
-from sluicegate.config.settings import (
-    DEFAULT_DATABASE,
+from sluicegate.config.sections.sharing import (
     LONGEST_CREDENTIALS,
     LONGEST_SIGNED_URL,
     SHORTEST_CREDENTIALS,
 )
+from sluicegate.config.settings import DEFAULT_DATABASE
 
 PREFIX = "/delta-sharing"
 """The path at which the gateway serves the protocol."""

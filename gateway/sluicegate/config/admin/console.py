@@ -6,8 +6,8 @@ from pydantic import Field, SecretStr
 
 from sluicegate._util.units import Duration
 from sluicegate.config.admin.settings import AdminSettings
-from sluicegate.config.authentication import KeyAddress, OneOrMore, Words
 from sluicegate.config.model import SettingsModel
+from sluicegate.config.sections.authentication import KeyAddress, OneOrMore, Words
 
 LONGEST_SESSION = 7 * 86_400
 

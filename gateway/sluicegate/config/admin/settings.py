@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from sluicegate._util.units import ByteSize
-from sluicegate.config.authentication import IssuerSettings, OneOrMore, Words
 from sluicegate.config.model import SettingsModel, TokenLifetime
+from sluicegate.config.sections.authentication import IssuerSettings, OneOrMore, Words
 
 AdminRole = Literal["viewer", "admin", "owner"]
 

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, Field, SecretStr, StringConstraints, model_
 from sluicegate._util.units import Duration
 from sluicegate.api.delegation.realm_grants import comparable_location
 from sluicegate.api.errors import InvalidRequest
-from sluicegate.config.authentication import OidcSettings
 from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel, SigningKey
+from sluicegate.config.sections.authentication import OidcSettings
 
 
 def _location(value: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from sqlalchemy import select, update
 
 from sluicegate.api.delegation.tasks import TaskProgress, TaskResult
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.statements.clock import NOW

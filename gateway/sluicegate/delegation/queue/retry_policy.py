@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sluicegate.config.delegation import DelegationSettings, RetrySettings
+from sluicegate.config.sections.delegation import DelegationSettings, RetrySettings
 
 
 @dataclass(frozen=True, slots=True)

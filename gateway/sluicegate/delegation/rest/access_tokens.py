@@ -20,7 +20,7 @@ from sluicegate.access.authentication.oauth.own_tokens import sign_token, verify
 from sluicegate.access.authentication.oauth.requests import OAuthError, TokenRequest
 from sluicegate.access.authentication.oauth.signing import PeriodicKeys
 from sluicegate.api.errors import Unauthenticated
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.rest.responses import SCOPE
 from sluicegate.http.bodies import read_body
 from sluicegate.signing.keyring import KeyRing

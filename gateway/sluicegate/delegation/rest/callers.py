@@ -17,7 +17,7 @@ from sluicegate.access.authentication.authenticate import bearer_token
 from sluicegate.access.authentication.jwt import WebToken
 from sluicegate.api.errors import NotAuthenticated, PermissionDenied, Unauthenticated
 from sluicegate.audit.trail import note_client
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.rest.responses import SCOPE
 from sluicegate.http.client_certificates import ClientCertificates
 from sluicegate.http.concurrency_limit import slots_of

@@ -14,7 +14,7 @@ import anyio
 
 from sluicegate.api.delegation.tasks import TaskExecutor
 from sluicegate.api.errors import Unavailable
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import StatementRefused
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.leases import Leases

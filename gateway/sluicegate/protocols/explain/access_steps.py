@@ -10,7 +10,7 @@ from sluicegate.access.explain.lookups import KnownRecipient, Lookups
 from sluicegate.access.explain.sender import Sender, explain_sender
 from sluicegate.access.explain.steps import Step
 from sluicegate.api import PolicyAction, Principal, SharedTable
-from sluicegate.config.authentication import AuthenticationSettings
+from sluicegate.config.sections.authentication import AuthenticationSettings
 from sluicegate.protocols.common.resolver import Resolver
 from sluicegate.protocols.explain.found import Finder
 from sluicegate.protocols.explain.limits import policy_step

@@ -5,7 +5,7 @@ from support.tasks.records import task_record
 from support.tasks.scripted_store import ScriptedStore, row_of
 
 from sluicegate.api.delegation.tasks import TaskProgress, TaskResult
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.queue.failures import AttemptFailure
 from sluicegate.delegation.queue.leases import Leases
 from sluicegate.delegation.queue.records import TaskRecord

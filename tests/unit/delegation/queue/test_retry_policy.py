@@ -1,6 +1,6 @@
 import pytest
 
-from sluicegate.config.delegation import DelegationSettings
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.queue.retry_policy import RetryPolicies
 
 

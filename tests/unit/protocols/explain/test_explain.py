@@ -30,7 +30,7 @@ from sluicegate.api import (
     Unavailable,
 )
 from sluicegate.config import Settings
-from sluicegate.config.authentication import AuthenticationSettings
+from sluicegate.config.sections.authentication import AuthenticationSettings
 from sluicegate.database.reads import CredentialRecord, RecipientRecord
 from sluicegate.protocols.explain.assembly import explanations
 from sluicegate.protocols.explain.explainer import Explainer

@@ -10,7 +10,7 @@ from sluicegate.access.authentication.jwt import WebToken
 from sluicegate.access.authentication.jwt_claims import invalid_token
 from sluicegate.access.authentication.jwt_signatures import Expectations, verify_claims
 from sluicegate.access.authentication.oidc.source import KeySource
-from sluicegate.config.authentication import IssuerSettings
+from sluicegate.config.sections.authentication import IssuerSettings
 
 
 class IssuerClaims:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sluicegate.access.authentication.oidc.fetch import FetchFailed, JsonFetcher
 from sluicegate.access.authentication.oidc.keys import KeySet
-from sluicegate.config.authentication import IssuerSettings, check_key_address
+from sluicegate.config.sections.authentication import IssuerSettings, check_key_address
 
 WELL_KNOWN = "/.well-known/openid-configuration"
 

@@ -12,7 +12,7 @@ from sluicegate.access.authentication.oidc.discovery import KeyFetcher
 from sluicegate.access.authentication.oidc.fetch import FetchFailed
 from sluicegate.access.authentication.oidc.keys import KeySet, VerificationKey
 from sluicegate.api.errors import Unavailable
-from sluicegate.config.authentication import IssuerSettings
+from sluicegate.config.sections.authentication import IssuerSettings
 
 log = logging.getLogger(__name__)
 

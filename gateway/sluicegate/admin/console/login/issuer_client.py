@@ -10,7 +10,7 @@ from sluicegate.access.authentication.oidc.discovery import WELL_KNOWN
 from sluicegate.access.authentication.oidc.fetch import FetchFailed, JsonFetcher
 from sluicegate.api.errors import Unauthenticated, Unavailable
 from sluicegate.config.admin.console import ConsoleOidcSettings
-from sluicegate.config.authentication import check_key_address
+from sluicegate.config.sections.authentication import check_key_address
 
 _BASIC = "client_secret_basic"
 

@@ -18,7 +18,7 @@ from support.tables.memory_tables import MemoryFormat, file, snapshot
 
 from sluicegate.access.limits.recipients import RecipientLimiter
 from sluicegate.api.errors import RateLimited
-from sluicegate.config.limits import RecipientLimitSettings
+from sluicegate.config.sections.limits import RecipientLimitSettings
 from sluicegate.protocols.iceberg_rest.file_access.file_paths import FilePaths
 from sluicegate.protocols.iceberg_rest.file_access.generated_links import GeneratedLinks
 from sluicegate.protocols.iceberg_rest.file_access.generated_names import MANIFEST_LIST
