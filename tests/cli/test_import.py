@@ -165,6 +165,25 @@ def test_a_second_import_renews_the_token_of_the_same_recipient_only(
     assert "'delta-sharing' is revoked" in capsys.readouterr().err
 
 
+def test_an_import_is_recorded_before_and_with_its_changes(folder: Path, capsys: Capture) -> None:
+    write(folder)
+    (folder / "gateway.yaml").write_text("catalogs: {lake: {type: paths}}")
+    assert run(["import", "old.yaml", "--apply", "--dry-run"]) == 2
+    assert run(["import", "old.yaml", "--apply", "--recipient", "acme"]) == 0
+    assert run(["import", "old.yaml", "--apply", "--recipient", "other"]) == 1
+    capsys.readouterr()
+    assert run(["audit", "search", "--action", "importReferenceServer", "--json"]) == 0
+    shown = capsys.readouterr().out
+    records = json.loads(shown)[::-1]
+    assert [each["outcome"] for each in records] == ["allowed", "allowed", "allowed", "refused"]
+    first, second, *failed = (each["changes"] for each in records)
+    assert first == []
+    assert second[0] == "+ share sales"
+    assert second[-2:] == ["+ grant sales to acme", "+ imported token of recipient acme"]
+    assert failed == [[], []]
+    assert TOKEN not in shown
+
+
 def test_nothing_is_removed_without_force(folder: Path, capsys: Capture) -> None:
     write(folder)
     (folder / "gateway.yaml").write_text("catalogs: {lake: {type: paths}}")

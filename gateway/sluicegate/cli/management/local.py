@@ -36,7 +36,7 @@ from sluicegate.signing.keyring import KeyRing
 from sluicegate.vending.sessions import SessionsOutcome, end_sessions
 
 if TYPE_CHECKING:
-    from sluicegate.cli.management.recorded import RecordedRequests
+    from sluicegate.cli.management.recorded import RecordedChanges
     from sluicegate.plugins import Instances, Registry
     from sluicegate.plugins.configured import ConfiguredInstances
     from sluicegate.protocols.explain.explainer import Explainer
@@ -112,16 +112,15 @@ class LocalTarget:
     def _recorded(
         self, route: AdminRoute, scope: Mapping[str, Any], query: Query
     ) -> AbstractAsyncContextManager[None]:
-        is_change = route.method != "GET" and ("dry_run", "true") not in query
-        if not is_change or self._settings.audit.mode == "off":
+        if route.method == "GET" or ("dry_run", "true") in query:
             return nullcontext()
-        return self._requests.recorded(route.operation, scope)
+        return self._changes.recorded(route.operation, scope)
 
     @cached_property
-    def _requests(self) -> RecordedRequests:
-        from sluicegate.cli.management.recorded import RecordedRequests
+    def _changes(self) -> RecordedChanges:
+        from sluicegate.cli.management.recorded import RecordedChanges
 
-        return RecordedRequests(self._settings, self._store, self._stack)
+        return RecordedChanges(self._settings, self._store, self._stack)
 
     def _route(self, method: str, path: str) -> tuple[AdminRoute, dict[str, str]]:
         for route, pattern in self._routes:

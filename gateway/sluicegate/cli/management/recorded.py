@@ -1,7 +1,9 @@
-"""Records requests of commands that change something, as a gateway does for administrators."""
+"""Records what commands change, before and after, as a gateway does for administrators."""
 
 from __future__ import annotations
 
+import getpass
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -12,15 +14,14 @@ from sluicegate.audit.assembly import audit_log
 from sluicegate.audit.described import described
 from sluicegate.audit.records import AuditLog
 from sluicegate.audit.trail import Trail, announce, in_trail
-from sluicegate.cli.management.direct_changes import system_user
 from sluicegate.config import Settings
 from sluicegate.database import Store
 from sluicegate.signing.load import load_keys
 from sluicegate.telemetry.context import RequestInfo
 
 
-class RecordedRequests:
-    """Records requests before they change something, and with what they changed.
+class RecordedChanges:
+    """Records commands before they change something, and with what they changed.
 
     Args:
         settings: The configuration, whose section `audit` says where.
@@ -36,16 +37,19 @@ class RecordedRequests:
 
     @asynccontextmanager
     async def recorded(self, action: str, scope: Mapping[str, Any]) -> AsyncIterator[None]:
-        """Record a request around the block that serves it.
+        """Record a change around the block that makes it, and contributes its facts.
 
         Args:
-            action: The operation of its route.
-            scope: Its ASGI scope, with the names in its path.
+            action: The operation; that of the Admin API, if it has the same.
+            scope: The ASGI scope of its request, with the names in its path; empty without a request.
 
         Raises:
             Unavailable: It can't be recorded, and the configuration requires it. The block is not
                 entered if that fails before.
         """
+        if self._settings.audit.mode == "off":
+            yield
+            return
         if self._log is None:
             log = audit_log(self._settings, load_keys(self._settings), self._store, lambda event: None)
             self._log = await self._stack.enter_async_context(log)
@@ -82,3 +86,11 @@ class _CommandTrail(Trail):
         record = described(self._action, self._scope, self, request, status, epoch_ms())
         record.request_id = record.status = None  # it is not a request over HTTP
         await self._log.write(record)
+
+
+def system_user() -> str:
+    """The user of the operating system."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container can run with an id that has no name
+        return f"uid {os.getuid()}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,11 +11,12 @@ from typing import TYPE_CHECKING
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.recipients.imported_tokens import ImportedToken, import_token
 from sluicegate.access.shares_file.apply import apply_shares_file
-from sluicegate.access.shares_file.diff import Difference
+from sluicegate.access.shares_file.diff import Difference, render
 from sluicegate.access.shares_file.read import check_shares_file
 from sluicegate.api.errors import ConfigurationError
+from sluicegate.audit.trail import note_changes
 from sluicegate.cli.database import open_store
-from sluicegate.cli.management.direct_changes import CommandChange, recorded
+from sluicegate.cli.management.recorded import RecordedChanges
 from sluicegate.cli.reference_server.files import yaml_text
 from sluicegate.cli.reference_server.translate import Names, Translation
 from sluicegate.config.yaml import parse_document
@@ -74,11 +77,19 @@ async def apply_translation(
         difference = await apply_shares_file(store, shares, dry_run=True)
         if not dry_run:
             _check_removals(difference, removes=removes)
-            token = f"+ imported token of recipient {names.recipient}"
-            change = CommandChange.of("importReferenceServer", difference, token)
-            async with recorded(settings, store, change):
-                difference = await apply_shares_file(store, shares, expected=difference, also=also)
+            async with AsyncExitStack() as stack:
+                changes = RecordedChanges(settings, store, stack)
+                async with changes.recorded("importReferenceServer", {}):
+                    difference = await apply_shares_file(store, shares, expected=difference, also=also)
+                    note_changes(_lines(difference, names.recipient))
     return Applied(difference, imported[0] if imported else None)
+
+
+def _lines(difference: Difference, recipient: str) -> Iterator[str]:
+    """The changes that were made, as lines of the audit log."""
+    if difference.changes:
+        yield from render(Difference(difference.changes, ()))
+    yield f"+ imported token of recipient {recipient}"
 
 
 def _check_removals(difference: Difference, *, removes: bool) -> None:
