@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.applications import Starlette
@@ -10,7 +11,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sluicegate.api.errors import SluicegateError
+from sluicegate.api.errors import SluicegateError, Unavailable
+from sluicegate.http.ended_requests import resume_ended
 from sluicegate.http.responses import as_sluicegate_error, error_response
 
 
@@ -53,6 +55,14 @@ class _AnsweredErrors:
 
         try:
             await self._app(scope, receive, noting)
+        except asyncio.CancelledError:
+            if started or not resume_ended(scope):
+                raise
+            ended = Unavailable(
+                "the request was ended, because the gateway's configuration has changed; try again",
+                detail="it took longer than server.shutdown_grace_period",
+            )
+            await self._refused(ended)(scope, receive, send)
         except Exception as error:  # whatever the error, the client gets a response
             response = self._refused(as_sluicegate_error(error))
             if not started:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any, cast
 
 from starlette.types import Receive, Scope, Send
 
@@ -12,6 +11,7 @@ from sluicegate._util.garbage_collection import collect_all
 from sluicegate._util.tasks import cancel_all
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
+from sluicegate.http.ended_requests import EndableRequests
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class Generation:
         self._grace = settings.server.shutdown_grace_period
         self._opened: asyncio.Future[Gateway] = asyncio.get_running_loop().create_future()
         self._retired = asyncio.Event()
-        self._requests: set[asyncio.Task[Any]] = set()
+        self._requests = EndableRequests()
         self._task = asyncio.create_task(self._run(settings))
 
     @classmethod
@@ -55,12 +55,7 @@ class Generation:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request with this gateway, which stays open meanwhile."""
-        task = cast("asyncio.Task[Any]", asyncio.current_task())
-        self._requests.add(task)
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._requests.discard(task)
+        await self._requests.serve(self._app, scope, receive, send)
 
     async def aclose(self) -> None:
         """Let the requests in progress complete for `shutdown_grace_period`, and close the gateway."""
@@ -72,15 +67,8 @@ class Generation:
             self._app = gateway.asgi()
             self._opened.set_result(gateway)
             await self._retired.wait()
-            await self._complete_requests()
-
-    async def _complete_requests(self) -> None:
-        if not self._requests:
-            return
-        _, running = await asyncio.wait(set(self._requests), timeout=self._grace)
-        if running:
-            log.warning("%d requests with the previous configuration were ended", len(running))
-        await cancel_all(*running)
+            if ended := await self._requests.end(self._grace):
+                log.warning("%d requests with the previous configuration were ended", ended)
 
 
 class Generations:

@@ -63,10 +63,10 @@ async def blocks_from(store: Store, seq: int = 0) -> AsyncIterator[StoredBlock]:
         seq = page[-1].first_seq + 1
 
 
-async def blocks_before(
+async def pages_before(
     store: Store, seq: int | None, *, since: int | None, until: int | None
-) -> AsyncIterator[StoredBlock]:
-    """The blocks whose first line has a smaller number than `seq`, newest first.
+) -> AsyncIterator[list[StoredBlock]]:
+    """The blocks whose first line has a smaller number than `seq`, newest first, some at a time.
 
     Args:
         store: The open database.
@@ -85,8 +85,8 @@ async def blocks_before(
     while True:
         before = [] if seq is None else [audit_blocks.c.first_seq < seq]
         page = await _page(store, [*within, *before], newest_first=True)
-        for block in page:
-            yield block
+        if page:
+            yield page
         if len(page) < _PAGE:
             return
         seq = page[-1].first_seq

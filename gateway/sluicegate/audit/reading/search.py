@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.audit.blocks import unpack
-from sluicegate.audit.reading.database import StoredBlock, blocks_before
+from sluicegate.audit.reading.database import StoredBlock, pages_before
 from sluicegate.audit.reading.query import AuditQuery, StoredRecord, select_lines
 from sluicegate.audit.sinks.files.directory import lines, segments, slots
 from sluicegate.database import Store
@@ -38,10 +38,9 @@ async def search(
     Raises:
         Unavailable: The database does not respond.
     """
-    async for block in blocks_before(store, before, since=query.since, until=query.until):
-        for record in await anyio.to_thread.run_sync(_newest_first, block, query):
-            if before is None or record.seq < before:
-                yield record
+    async for page in pages_before(store, before, since=query.since, until=query.until):
+        for record in await anyio.to_thread.run_sync(_newest_first, page, query, before):
+            yield record
 
 
 async def search_page(
@@ -60,17 +59,16 @@ async def search_page(
         Unavailable: The database does not respond.
     """
     found: list[StoredRecord] = []
-    read = 0
-    async for block in blocks_before(store, before, since=query.since, until=query.until):
-        for record in await anyio.to_thread.run_sync(_newest_first, block, query):
-            if before is not None and record.seq >= before:
-                continue
-            if len(found) == limit:
-                return RecordsPage(found, found[-1].seq)
-            found.append(record)
-        read += 1
-        if read == max_blocks:
-            return RecordsPage(found, block.first_seq)
+    left = max_blocks
+    async for page in pages_before(store, before, since=query.since, until=query.until):
+        blocks = page[:left]
+        more = limit + 1 - len(found)
+        found += await anyio.to_thread.run_sync(_newest_first, blocks, query, before, more)
+        if len(found) > limit:
+            return RecordsPage(found[:limit], found[limit - 1].seq)
+        left -= len(blocks)
+        if not left:
+            return RecordsPage(found, blocks[-1].first_seq)
     return RecordsPage(found, None)
 
 
@@ -93,9 +91,25 @@ def _in_directory(directory: Path, query: AuditQuery) -> Iterator[StoredRecord]:
         yield from select_lines((line for _, line in lines(path)), query)
 
 
-def _newest_first(block: StoredBlock, query: AuditQuery) -> list[StoredRecord]:
+def _newest_first(
+    blocks: Sequence[StoredBlock], query: AuditQuery, before: int | None, most: int | None = None
+) -> list[StoredRecord]:
+    """The selected records of blocks with a smaller number than `before`.
+
+    It takes many blocks: in a busy gateway, each thread has to wait for its turn before it starts. Once
+    it has found `most` records, it leaves out the other blocks.
+    """
+    found: list[StoredRecord] = []
+    for block in blocks:
+        found += [each for each in _in_block(block, query) if before is None or each.seq < before]
+        if most is not None and len(found) >= most:
+            break
+    return found
+
+
+def _in_block(block: StoredBlock, query: AuditQuery) -> Iterator[StoredRecord]:
     try:
         stored = unpack(block.records)
     except ValueError:
-        return []  # `verify` reports it
-    return list(select_lines(reversed(stored), query))
+        return iter(())  # `verify` reports it
+    return select_lines(reversed(stored), query)
