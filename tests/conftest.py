@@ -5,10 +5,11 @@ from collections.abc import Generator
 
 import pytest
 from support.process.external_files import left_out
+from support.servers.databases import postgres
 
 from sluicegate.testing.leaks import no_secret_leaks
 
-__all__ = ["no_secret_leaks"]
+__all__ = ["no_secret_leaks", "postgres"]
 
 # A test run in the background inherits "ignore Ctrl-C", and so would every command that is tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -20,7 +20,6 @@ import psutil
 import pytest
 from support.gateways.iceberg_rest import WAREHOUSE
 from support.process.spark import require_spark
-from support.servers.databases import postgres
 from support.servers.delegation import KEY, Desk, RunningClock
 from support.servers.delegation_processes import delegation_process
 from support.servers.postgres import PostgresServer
@@ -37,8 +36,6 @@ from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
-
-__all__ = ["postgres"]
 
 pytestmark = pytest.mark.xdist_group("killed_workers")
 

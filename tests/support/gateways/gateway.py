@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from support.servers.migrated import new_sqlite
 from support.servers.serving import script, serving
 
+from sluicegate.config.settings import DEFAULT_DATABASE
 from sluicegate.testing.secrets import keep_secret
 
 _LOG_SECONDS = 5
@@ -81,8 +83,14 @@ def sluicegate(folder: Path, *arguments: str) -> str:
 
 
 def write_configuration(folder: Path, settings: Mapping[str, Any], shares: Mapping[str, Any]) -> None:
-    """Write `gateway.yaml` and `shares.yaml` (JSON is YAML) and apply the latter."""
+    """Write `gateway.yaml` and `shares.yaml` (JSON is YAML) and apply the latter.
+
+    A database that is a file and does not exist is created with the current schema.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    scheme, _, database = settings.get("database", DEFAULT_DATABASE).partition(":///")
+    if scheme == "sqlite" and not (folder / database).exists():
+        new_sqlite(folder / database)
     (folder / "gateway.yaml").write_bytes(orjson.dumps(settings))
     (folder / "gateway.yaml").chmod(0o600)
     (folder / "shares.yaml").write_bytes(orjson.dumps(shares))
