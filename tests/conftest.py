@@ -5,13 +5,20 @@ from collections.abc import Generator
 
 import pytest
 from support.process.external_files import left_out
+from support.servers.databases import postgres
 
 from sluicegate.testing.leaks import no_secret_leaks
 
-__all__ = ["no_secret_leaks"]
+__all__ = ["no_secret_leaks", "postgres"]
 
 # A test run in the background inherits "ignore Ctrl-C", and so would every command that is tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run modules with slow tests first, so that the end of a run keeps all of its workers busy."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.process.clock import Clock
-from support.servers.databases import database_url, postgres, store
+from support.servers.databases import database_url, store
 
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.access.shares_file.apply import apply_shares_file
@@ -13,7 +13,7 @@ from sluicegate.access.shares_file.diff import Difference, render
 from sluicegate.access.shares_file.read import read_shares_file
 from sluicegate.database import Store
 
-__all__ = ["database_url", "postgres", "store"]
+__all__ = ["database_url", "store"]
 
 Apply = Callable[..., Awaitable[list[str]]]
 

@@ -12,7 +12,7 @@ import orjson
 import pytest
 from starlette.types import ASGIApp
 from support.clients.asgi import Answer, Request, exchange
-from support.servers.databases import database_url, postgres, store
+from support.servers.databases import database_url, store
 
 from sluicegate.admin.identity import Role
 from sluicegate.admin.tokens import AdminTokens
@@ -20,7 +20,7 @@ from sluicegate.app import Gateway
 from sluicegate.config import Settings
 from sluicegate.testing.secrets import keep_secret, keep_written
 
-__all__ = ["database_url", "postgres", "store"]
+__all__ = ["database_url", "store"]
 
 SHARES: Mapping[str, Any] = {
     "shares": {

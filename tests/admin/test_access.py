@@ -9,6 +9,7 @@ import pytest
 from admin.conftest import Site
 from support.clients.asgi import ask
 from support.process.clock import Clock
+from support.servers.migrated import new_sqlite
 
 from sluicegate.access.authentication.oauth.failed_login_throttle import FailedLoginThrottle
 from sluicegate.admin.authentication import AdminAuthentication
@@ -23,7 +24,7 @@ from sluicegate.testing.secrets import keep_secret
 @pytest.fixture
 def database_url(tmp_path: Path) -> str:
     """One kind of database is enough: `test_shares.py` and `test_links.py` use both."""
-    return f"sqlite:///{tmp_path}/sluicegate.db"
+    return new_sqlite(tmp_path / "sluicegate.db")
 
 
 async def test_an_activation_link_is_issued_and_the_profile_is_downloaded_once(site: Site) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 from support.servers.issuer import AUDIENCE, JWKS, Issuer, running_issuer
+from support.servers.migrated import new_sqlite
 
 from sluicegate.access.authentication.oauth.failed_login_throttle import FailedLoginThrottle
 from sluicegate.admin.authentication import AdminAuthentication
@@ -56,7 +57,7 @@ class Door:
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    opened = await Store.open(f"sqlite:///{tmp_path}/sluicegate.db")
+    opened = await Store.open(new_sqlite(tmp_path / "sluicegate.db"))
     yield opened
     await opened.aclose()
 

@@ -15,6 +15,7 @@ from admin.test_roles import BODIES, operations, target
 from hypothesis import HealthCheck, given, settings
 from starlette.routing import Route
 from support.clients.asgi import Answer
+from support.servers.migrated import new_sqlite
 
 PARAMETER = re.compile(r"\{(\w+)\}")
 
@@ -22,7 +23,7 @@ PARAMETER = re.compile(r"\{(\w+)\}")
 @pytest.fixture
 def database_url(tmp_path: Path) -> str:
     """One kind of database is enough: the other modules use both."""
-    return f"sqlite:///{tmp_path}/sluicegate.db"
+    return new_sqlite(tmp_path / "sluicegate.db")
 
 
 async def document(site: Site) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 from admin.conftest import SHARES, Site
 from starlette.routing import Route
 from support.servers.delegation import body as task_body
+from support.servers.migrated import new_sqlite
 
 from sluicegate.admin.endpoint import AdminRoute, MethodEndpoints
 from sluicegate.admin.identity import ROLES, Role
@@ -55,7 +56,7 @@ FOR_EVERY_ADMIN = {"listAudit", *CATALOGS}
 @pytest.fixture
 def database_url(tmp_path: Path) -> str:
     """One kind of database is enough: the other modules use both."""
-    return f"sqlite:///{tmp_path}/sluicegate.db"
+    return new_sqlite(tmp_path / "sluicegate.db")
 
 
 def operations(site: Site) -> list[AdminRoute]:

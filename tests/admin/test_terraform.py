@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from admin.conftest import Site
+from support.servers.migrated import new_sqlite
 
 MAIN = Path(__file__).resolve().parents[2] / "deploy" / "terraform" / "main.tf"
 RESOURCE = re.compile(r'resource "restapi_object" "(\w+)" \{(.*?)\n\}', re.DOTALL)
@@ -31,7 +32,7 @@ VALUES: Mapping[str, Any] = {
 @pytest.fixture
 def database_url(tmp_path: Path) -> str:
     """One kind of database is enough."""
-    return f"sqlite:///{tmp_path}/sluicegate.db"
+    return new_sqlite(tmp_path / "sluicegate.db")
 
 
 def resources() -> dict[str, tuple[dict[str, str], Sequence[str]]]:

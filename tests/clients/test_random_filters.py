@@ -18,8 +18,10 @@ from support.filters.kinds import KINDS
 from support.filters.oracle import Row, comparable, matching
 from support.filters.tree import ORDERS, Filter, Op, Test, leaves, shown, undisputed
 from support.gateways.filtered_tables import SCHEMA, SHARE, FilteredTables, filtered_tables
+from support.process.random_cases import times
 
 pytestmark = [
+    pytest.mark.slow,
     # s3fs leaves the connections of its clients to the garbage collector.
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -27,7 +29,7 @@ pytestmark = [
 
 FILTERS = 20  # of each table
 REQUESTS = 40  # more, as they are cheaper than scans
-SEEDS = range(1000, 1025)
+SEEDS = range(1000, 1000 + 14 * times())
 PLANNING = {"by itself": {}, "by the gateway": {"scan-planning-mode": "server"}}
 
 

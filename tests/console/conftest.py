@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from console.browser import Browser
+from support.servers.migrated import new_sqlite
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
 from sluicegate.admin.assembly import AdminApi
@@ -178,7 +179,7 @@ def settings(database_url: str, **changed: Any) -> Settings:
 @pytest.fixture
 def database_url(tmp_path: Path) -> str:
     """One kind of database is enough for pages. Sessions are tested on both."""
-    return f"sqlite:///{tmp_path}/sluicegate.db"
+    return new_sqlite(tmp_path / "sluicegate.db")
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from console.conftest import Site
 from sqlalchemy import select, update
-from support.servers.databases import database_url, postgres
+from support.servers.databases import database_url
 
 from sluicegate.admin.console.sessions.service import Sessions
 from sluicegate.admin.oidc.identity import AdminIdentity
@@ -17,7 +17,7 @@ from sluicegate.config.admin.settings import AdminSettings
 from sluicegate.database import Store
 from sluicegate.database.admin_tables import console_sessions
 
-__all__ = ["database_url", "postgres"]
+__all__ = ["database_url"]
 
 COOKIE = "__Host-sluicegate-session"
 ISSUER = "https://id.example"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from support.servers.databases import database_url, postgres, store
+from support.servers.databases import database_url, store
 from support.servers.delegation import Desk, RunningClock
 
 from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 
-__all__ = ["clock", "database_url", "desk", "postgres", "store"]
+__all__ = ["clock", "database_url", "desk", "store"]
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ from support.servers.delegation import SECRET
 from support.servers.delegation_outage import EACH, RUNNING, VENDED, WAITING, Outage, watch_outage
 from support.servers.postgres import running_postgres
 
-# It takes more than a minute, and little of the processor: one worker of the run waits for all of it.
-pytestmark = pytest.mark.xdist_group("outage")
+pytestmark = pytest.mark.slow  # more than a minute, and little of the processor
 
 CALLED = {
     *(f"{name}-{number}" for name in RUNNING for number in range(EACH)),

@@ -14,7 +14,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from support.fuzz.fuzzing import Fuzzer
 from support.fuzz.iceberg_places import IcebergPlace, iceberg_place
-from support.gateways.gateway import sluicegate, write_configuration
+from support.gateways.gateway import run_here, write_configuration
 from support.gateways.in_process import Request, in_process_gateway
 from support.gateways.reader_gateway import SCHEMA, SHARE, shared_folders, shared_tables
 from support.tables.protocol_tables import settings, shares, write_tables
@@ -117,7 +117,7 @@ def _write_feed(location: Path) -> None:
 
 def _profile(folder: Path, recipient: str, *options: str) -> dict[str, str]:
     path = folder / f"{recipient}.share"
-    sluicegate(folder, "recipient", "rotate", recipient, "--profile", str(path), *options)
+    run_here(folder, "recipient", "rotate", recipient, "--profile", str(path), *options)
     profile: dict[str, str] = json.loads(path.read_text())
     return profile
 

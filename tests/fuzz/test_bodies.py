@@ -7,6 +7,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import orjson
+import pytest
 from support.fuzz.fuzz_strategies import (
     FULL_DELTA,
     bodies,
@@ -16,6 +17,8 @@ from support.fuzz.fuzz_strategies import (
     predicates,
 )
 from support.fuzz.fuzzing import Fuzzer
+
+pytestmark = pytest.mark.slow
 
 JSON = ("content-type", "application/json")
 REMEMBERED = re.compile(rb" \(cached; the next attempt is in \d+ s\)")

@@ -23,6 +23,8 @@ from support.gateways.in_process import Answer, Request
 
 from sluicegate.protocols.openapi.document import document
 
+pytestmark = pytest.mark.slow
+
 # `Fuzzer.send` judges server errors: it knows the one table whose store is unreachable.
 CHECKS: Any = [
     content_type_conformance,

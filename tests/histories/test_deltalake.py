@@ -16,15 +16,17 @@ from histories.responses import PARQUET, GatewayTable
 from histories.unkind import UnkindCopy
 from support.clients.iceberg_reading import IcebergReading
 from support.gateways.shared_lake import ACME, SHARE, SharedLake
+from support.process.random_cases import times
 from support.tables.rows import assert_same_rows
 
 PLAIN = Flavour()
-SEEDS = range(150)
+SEEDS = range(40 * times())
 LENGTH = 14
 RANGES = 4
-CLIENT_SEEDS = range(150, 156)
+CLIENT_SEEDS = range(1000, 1000 + 2 * times())
 
 pytestmark = [
+    pytest.mark.slow,
     # What the client does where a file has only nulls in a column.
     pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning"),
     # After an empty response in delta format the client leaves its folder to the garbage collector.

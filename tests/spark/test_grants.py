@@ -30,7 +30,7 @@ from support.tasks.spark_tasks import CATALOG, SparkTasks, spark_tasks, task
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.operations import OPERATIONS
 
-pytestmark = pytest.mark.xdist_group("grants")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("grants")]
 
 OWN = "own"  # the attacker's folder in both buckets, and its namespace
 REALMS: dict[str, dict[str, Any]] = {

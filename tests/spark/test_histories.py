@@ -16,6 +16,7 @@ from histories.unkind import UnkindCopy
 from spark.table import SparkTable
 from support.clients.iceberg_reading import IcebergReading
 from support.gateways.shared_lake import ACME, SHARE, SharedLake
+from support.process.random_cases import times
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 VECTORS = Flavour(deletion_vectors=True)
-SEEDS = 15
+SEEDS = 4 * times()
 LENGTH = 4
 RANGES = 2
 FLAVOURS = [

@@ -15,8 +15,9 @@ from spark.iceberg_readers import IcebergReaders
 from spark.iceberg_writer import IcebergWriter
 from support.gateways.iceberg_rest import SCHEMA, SHARE
 from support.gateways.shared_lake import asking
+from support.process.random_cases import times
 
-SEEDS = 2
+SEEDS = times()
 LENGTH = 4
 
 pytestmark = [

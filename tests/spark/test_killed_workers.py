@@ -1,4 +1,6 @@
-"""Workers are killed a hundred times, at each stage of a purge: every task ends once, with its result.
+"""Workers are killed 25 times, at each stage of a purge: every task ends once, with its result.
+
+`tox -e nightly` kills a hundred.
 
 Source: Polaris delegation proposal, "Task Resiliency and Lease Management", "Order Of Deletion".
 """
@@ -19,8 +21,8 @@ import orjson
 import psutil
 import pytest
 from support.gateways.iceberg_rest import WAREHOUSE
+from support.process.random_cases import times
 from support.process.spark import require_spark
-from support.servers.databases import postgres
 from support.servers.delegation import KEY, Desk, RunningClock
 from support.servers.delegation_processes import delegation_process
 from support.servers.postgres import PostgresServer
@@ -38,14 +40,12 @@ from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
-__all__ = ["postgres"]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("killed_workers")]
 
-pytestmark = pytest.mark.xdist_group("killed_workers")
-
-AT_RECORDS, AFTER_RECORDS, ANYWHERE = 8, 4, 20
+AT_RECORDS, AFTER_RECORDS, ANYWHERE = 2 * times(), times(), 5 * times()
 KILLS = len(PARTS) * AT_RECORDS + (len(PARTS) - 1) * AFTER_RECORDS + ANYWHERE
 AT_ONCE = 4
-TABLES = 20
+TABLES = 4 + 4 * times()
 _SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 _SECONDS, _START_SECONDS = 1_800, 300
 IMPATIENT: Mapping[str, Any] = {
@@ -107,7 +107,7 @@ def words_of(process: psutil.Process) -> list[str]:
     return []
 
 
-async def test_a_hundred_killed_workers_leave_no_file_and_take_no_other(
+async def test_killed_workers_leave_no_file_and_take_no_other(
     server: SeaweedFS, postgres: PostgresServer, tmp_path: Path
 ) -> None:
     seed = random.randrange(2**32)

@@ -29,7 +29,7 @@ from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers.refusing_store import refusing_store
 
 # One worker of the run has the service, and with it a JVM.
-pytestmark = pytest.mark.xdist_group("purge")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("purge")]
 
 PURGE = "TABLE_PURGE"
 SOON: dict[str, Any] = {"retry": {"initial_backoff": 2, "backoff_multiplier": 1, "max_attempts": 100}}

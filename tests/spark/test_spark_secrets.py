@@ -27,7 +27,7 @@ from support.tasks.spark_tasks import SparkTasks, executor_section, logged_in, t
 from sluicegate.testing.secrets import keep_secret
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
-pytestmark = pytest.mark.xdist_group("spark_secrets")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark_secrets")]
 
 ENVIRONMENT = {
     "DATABASE_PASSWORD": "planted-of-the-environment",

@@ -60,7 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("broken_plugins")
 
 
-@pytest.mark.xdist_group("broken_plugins")
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "suite", "check"), list(suites()))
 def test_a_mistake_is_found_by_its_check(
     folder: Path, module: str, suite: str, check: str | None

@@ -33,7 +33,7 @@ def suites(tox: ConfigParser) -> list[str]:
 def test_lint_and_types_come_before_the_tests(tox: ConfigParser) -> None:
     *lint, tests = tox["testenv:quick"]["commands"].split("\n")[1:]
     assert lint == ["{[testenv:type]commands}"]
-    assert tests == "pytest -n 2 --dist loadgroup {posargs:{[quick]tests}}"
+    assert tests == "pytest -n 2 --dist loadfile {posargs:{[quick]tests}}"
 
 
 def test_it_needs_what_the_main_environment_needs_and_nothing_else(tox: ConfigParser) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from support.process.clock import Clock
-from support.servers.databases import database_url, postgres, store
+from support.servers.databases import database_url, store
 
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.service import Recipients
@@ -23,7 +23,7 @@ from sluicegate.vending.entries import LedgerEntry
 from sluicegate.vending.ledger_search import LedgerQuery, find_entries
 from sluicegate.vending.select import Vendors
 
-__all__ = ["database_url", "postgres", "store"]
+__all__ = ["database_url", "store"]
 
 ROOT = "memory://lake/orders"
 ORDERS = SharedTable("t1", "sales", "s1", "eu", "orders", "main", "eu.orders", history=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support.servers.migrated import new_sqlite
 
 from sluicegate.api import (
     CredentialVendor,
@@ -24,9 +26,9 @@ from .conftest import LIFETIME, ORDERS, ROOT, Desk
 
 
 @pytest.fixture
-def database_url(tmp_path: Any) -> str:
+def database_url(tmp_path: Path) -> str:
     """One kind of database is enough here."""
-    return f"sqlite:///{tmp_path}/sluicegate.db"
+    return new_sqlite(tmp_path / "sluicegate.db")
 
 
 async def issue(desk: Desk, name: str = "acme", **options: Any) -> TemporaryCredentials:

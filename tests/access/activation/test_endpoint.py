@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import update
 from starlette.applications import Starlette
 from support.clients.asgi import Answer, ask
+from support.servers.migrated import new_sqlite
 
 from sluicegate.access.activation.endpoint import ActivationEndpoint
 from sluicegate.access.activation.links import ActivationLinks
@@ -32,7 +33,7 @@ NAME = "acme<script>"
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """One kind of database is enough: `test_links.py` asks both."""
-    opened = await Store.open(f"sqlite:///{tmp_path}/sluicegate.db")
+    opened = await Store.open(new_sqlite(tmp_path / "sluicegate.db"))
     yield opened
     await opened.aclose()
 

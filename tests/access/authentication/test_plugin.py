@@ -9,6 +9,7 @@ import httpx
 import pytest
 from access.conftest import Apply
 from support.process.installed import AUTHENTICATOR, Site, installed_site
+from support.servers.migrated import new_sqlite
 
 from sluicegate.access.recipients.service import Recipients
 from sluicegate.api.errors import ConfigurationError, Unauthenticated
@@ -27,7 +28,7 @@ recipients:
 @pytest.fixture
 def database_url(tmp_path: Path) -> str:
     """One kind of database is enough here."""
-    return f"sqlite:///{tmp_path}/sluicegate.db"
+    return new_sqlite(tmp_path / "sluicegate.db")
 
 
 @pytest.fixture

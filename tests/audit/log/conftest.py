@@ -1,5 +1,5 @@
 """A database of each kind for an audit log."""
 
-from support.servers.databases import database_url, postgres, store
+from support.servers.databases import database_url, store
 
-__all__ = ["database_url", "postgres", "store"]
+__all__ = ["database_url", "store"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 from support.gateways.memory_gateway import catalog_table, memory_gateway, shared_table
-from support.servers.databases import database_url, postgres
+from support.servers.databases import database_url
 from support.tables.filesets import schema_field, table_metadata
 from support.tables.memory_tables import snapshot
 
@@ -22,7 +22,7 @@ from sluicegate.protocols.iceberg_rest.by_file.field_ids import Shapes
 from sluicegate.tables.iceberg.shape import IcebergShape, fields_of
 from sluicegate.tables.versions import DescribedVersion
 
-__all__ = ["database_url", "postgres"]
+__all__ = ["database_url"]
 
 MAPPING = {"delta.columnMapping.mode": "name"}
 

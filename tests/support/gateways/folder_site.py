@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pyarrow as pa
 from deltalake import write_deltalake
-from support.gateways.gateway import RunningGateway, sluicegate, write_configuration
+from support.gateways.gateway import RunningGateway, run_here, write_configuration
 
 from sluicegate.testing.secrets import keep_secret
 
@@ -38,7 +38,7 @@ class Site:
                 "recipients": {"acme": {"shares": ["lake"]}},
             },
         )
-        sluicegate(folder, "recipient", "rotate", "acme", "--profile", "acme.share", "--force")
+        run_here(folder, "recipient", "rotate", "acme", "--profile", "acme.share", "--force")
         self.token = json.loads((folder / "acme.share").read_text())["bearerToken"]
         keep_secret(self.token)
 

@@ -6,14 +6,19 @@ import json
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import orjson
+from support.servers.migrated import new_sqlite
 from support.servers.serving import script, serving
 
+from sluicegate.cli.main import run
+from sluicegate.config.settings import DEFAULT_DATABASE
 from sluicegate.testing.secrets import keep_secret
 
 _LOG_SECONDS = 5
@@ -57,7 +62,8 @@ class RunningGateway:
             options: Further ones of `recipient rotate`, such as `--oauth`.
         """
         path = self.folder / f"{recipient}.share"
-        self.command("recipient", "rotate", recipient, "--profile", str(path), "--force", *options)
+        rotate = ("recipient", "rotate", recipient, "--profile", str(path), "--force", *options)
+        run_here(self.folder, *rotate)
         content = json.loads(path.read_text())
         keep_secret(*(content[name] for name in ("bearerToken", "clientSecret") if name in content))
         content["endpoint"] = self.endpoint
@@ -90,13 +96,36 @@ def sluicegate(folder: Path, *arguments: str, seconds: float = 60) -> str:
     return done.stdout
 
 
+def run_here(folder: Path, *arguments: str) -> str:
+    """Run a command like `sluicegate`, but in this process, which needs a second less.
+
+    Raises:
+        AssertionError: It failed; the message holds what it said.
+    """
+    with (
+        chdir(folder),
+        redirect_stdout(StringIO()) as output,
+        redirect_stderr(StringIO()) as errors,
+        ThreadPoolExecutor(1) as pool,  # an event loop may run in this thread
+    ):
+        code = pool.submit(run, arguments).result()
+    assert code == 0, f"{arguments}: {output.getvalue()}{errors.getvalue()}"
+    return output.getvalue()
+
+
 def write_configuration(folder: Path, settings: Mapping[str, Any], shares: Mapping[str, Any]) -> None:
-    """Write `gateway.yaml` and `shares.yaml` (JSON is YAML) and apply the latter."""
+    """Write `gateway.yaml` and `shares.yaml` (JSON is YAML) and apply the latter.
+
+    A database that is a file and does not exist is created with the current schema.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    scheme, _, database = settings.get("database", DEFAULT_DATABASE).partition(":///")
+    if scheme == "sqlite" and not (folder / database).exists():
+        new_sqlite(folder / database)
     (folder / "gateway.yaml").write_bytes(orjson.dumps(settings))
     (folder / "gateway.yaml").chmod(0o600)
     (folder / "shares.yaml").write_bytes(orjson.dumps(shares))
-    sluicegate(folder, "apply", "shares.yaml", "--offline")
+    run_here(folder, "apply", "shares.yaml", "--offline")
 
 
 @contextmanager

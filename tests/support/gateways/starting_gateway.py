@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pyarrow as pa
 from deltalake import write_deltalake
-from support.gateways.gateway import sluicegate, write_configuration
+from support.gateways.gateway import run_here, write_configuration
 from support.servers.serving import START_SECONDS, script
 
 from sluicegate.testing.secrets import keep_secret
@@ -99,7 +99,7 @@ def starting_gateway(
     shares = {"sales": {"schemas": {"eu": {"tables": {"orders": orders}}}}}
     recipients = {"acme": {"shares": ["sales"]}}
     write_configuration(folder, configuration, {"shares": shares, "recipients": recipients})
-    sluicegate(folder, "recipient", "rotate", "acme", "--profile", "acme.share")
+    run_here(folder, "recipient", "rotate", "acme", "--profile", "acme.share")
     token = json.loads((folder / "acme.share").read_text())["bearerToken"]
     keep_secret(token)
     modules = folder / "site"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from support.gateways.gateway import sluicegate, write_configuration
+from support.gateways.gateway import run_here, write_configuration
 from support.gateways.in_process import Answer, InProcessGateway, Request, in_process_gateway
 from support.process.installed import installed_site
 
@@ -173,7 +173,7 @@ def vending_gateway(
         "recipients": {"acme": {"shares": ["sales"]}},
     }
     write_configuration(folder, settings, shares)
-    sluicegate(folder, "recipient", "rotate", "acme", "--profile", "acme.share")
+    run_here(folder, "recipient", "rotate", "acme", "--profile", "acme.share")
     token = json.loads((folder / "acme.share").read_text())["bearerToken"]
     keep_secret(token)
     site = folder / "site"

@@ -1,4 +1,8 @@
-"""Fixtures: a store on SQLite and on PostgreSQL. A conftest imports those that it gives its tests."""
+"""Fixtures: a store on SQLite and on PostgreSQL. A conftest imports those that it gives its tests.
+
+`postgres` is imported by `tests/conftest.py` alone: a fixture that each folder imports is another
+server for each folder.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from support.servers.migrated import new_sqlite
 from support.servers.postgres import PostgresServer, running_postgres
 
 from sluicegate.database import Store
@@ -15,18 +20,18 @@ __all__ = ["database_url", "postgres", "store"]
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[PostgresServer]:
-    """One server for the tests of a folder."""
+    """One server for all tests of a worker."""
     with running_postgres() as server:
         yield server
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty database of each kind."""
+    """A database of each kind with the current schema and no rows."""
     if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/sluicegate.db"
+        return new_sqlite(tmp_path / "sluicegate.db")
     server: PostgresServer = request.getfixturevalue("postgres")
-    return server.new_database()
+    return server.new_migrated_database()
 
 
 @pytest.fixture

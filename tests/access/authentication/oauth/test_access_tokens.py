@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from base64 import urlsafe_b64encode
+from pathlib import Path
 from typing import Any
 
 import jwt
 import pytest
 from access.conftest import Apply
 from support.process.clock import Clock
+from support.servers.migrated import new_sqlite
 
 from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.authentication.jwt import TokenVerifier, VerifiedTokens, WebTokens
@@ -29,9 +31,9 @@ OLD, NEW = b"o" * 32, b"n" * 32
 
 
 @pytest.fixture
-def database_url(tmp_path: object) -> str:
+def database_url(tmp_path: Path) -> str:
     """One kind of database is enough here."""
-    return f"sqlite:///{tmp_path}/sluicegate.db"
+    return new_sqlite(tmp_path / "sluicegate.db")
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import re
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import quote_plus, urlencode
 
 import httpx
@@ -19,6 +20,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from support.process.clock import Clock
+from support.servers.migrated import new_sqlite
 
 from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.authentication.jwt import TokenVerifier, VerifiedTokens, WebTokens
@@ -42,9 +44,9 @@ WRONG = "client_id or client_secret is wrong"
 
 
 @pytest.fixture
-def database_url(tmp_path: object) -> str:
+def database_url(tmp_path: Path) -> str:
     """One kind of database is enough: `test_recipients.py` and `test_grants.py` ask both."""
-    return f"sqlite:///{tmp_path}/sluicegate.db"
+    return new_sqlite(tmp_path / "sluicegate.db")
 
 
 @dataclass

@@ -6,6 +6,7 @@ import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import jwt
@@ -14,6 +15,7 @@ from access.conftest import Apply
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt.algorithms import HMACAlgorithm
 from support.servers.issuer import AUDIENCE, Issuer, private_key, public_jwk, running_issuer
+from support.servers.migrated import new_sqlite
 
 from sluicegate.access.authentication.assembly import Access
 from sluicegate.access.authentication.authenticate import Authentication
@@ -36,9 +38,9 @@ Open = Callable[..., Authentication]
 
 
 @pytest.fixture
-def database_url(tmp_path: object) -> str:
+def database_url(tmp_path: Path) -> str:
     """One kind of database is enough here."""
-    return f"sqlite:///{tmp_path}/sluicegate.db"
+    return new_sqlite(tmp_path / "sluicegate.db")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 import requests
-from support.gateways.gateway import sluicegate, write_configuration
+from support.gateways.gateway import run_here, write_configuration
 from support.gateways.in_process import InProcessGateway, Request, in_process_gateway
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
@@ -56,7 +56,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[InProces
 
 
 def _token(folder: Path) -> str:
-    sluicegate(folder, "recipient", "rotate", "acme", "--profile", "acme.share")
+    run_here(folder, "recipient", "rotate", "acme", "--profile", "acme.share")
     return str(json.loads((folder / "acme.share").read_text())["bearerToken"])
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from support.gateways.gateway import sluicegate, write_configuration
+from support.gateways.gateway import run_here, write_configuration
 from support.gateways.in_process import InProcessGateway, Request, in_process_gateway
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
@@ -40,7 +40,7 @@ def shared(folder: Path) -> str:
             "recipients": {"acme": {"shares": ["sales"]}},
         },
     )
-    sluicegate(folder, "recipient", "rotate", "acme", "--profile", "acme.share")
+    run_here(folder, "recipient", "rotate", "acme", "--profile", "acme.share")
     return str(json.loads((folder / "acme.share").read_text())["bearerToken"])
 
 

@@ -1,5 +1,0 @@
-"""A PostgreSQL server."""
-
-from support.servers.databases import postgres
-
-__all__ = ["postgres"]
