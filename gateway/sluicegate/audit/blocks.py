@@ -19,7 +19,7 @@ _LONGEST = 64_000_000
 
 
 class Packer:
-    """Makes blocks, one after the other. It keeps a compressor: a new one takes longer than a block."""
+    """Makes blocks in sequence. It keeps a compressor: a new one takes longer than a block."""
 
     def __init__(self) -> None:
         self._compressor = zstd.ZstdCompressor(_LEVEL)
