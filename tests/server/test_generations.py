@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.types import Message
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
 from sluicegate.admin.tokens import AdminTokens
@@ -99,6 +100,23 @@ async def test_nothing_remains_of_a_closed_gateway(tmp_path: Path) -> None:
         del closing
         await asyncio.sleep(0.01)
         assert remaining() is None
+
+
+async def test_the_scope_of_a_connection_does_not_keep_the_gateway(tmp_path: Path) -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    scope = {"type": "http", "method": "GET", "path": "/livez", "headers": [], "query_string": b""}
+    before = dict(scope)
+    async with aclosing(Generations(await Generation.open(settings(tmp_path)))) as generations:
+        await generations(scope, receive, send)
+    assert sent[0]["status"] == 200
+    assert scope == before
 
 
 async def test_what_still_refers_to_a_closed_gateway_keeps_it_only_for_a_while(
