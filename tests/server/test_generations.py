@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import weakref
+from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from starlette.types import Message
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.api.errors import ConfigurationError
+from sluicegate.app import Gateway
 from sluicegate.config import Settings
+from sluicegate.server import generation
 from sluicegate.server.generation import Generation, Generations
 from sluicegate.testing.secrets import keep_secret
 
@@ -95,6 +100,51 @@ async def test_nothing_remains_of_a_closed_gateway(tmp_path: Path) -> None:
         del closing
         await asyncio.sleep(0.01)
         assert remaining() is None
+
+
+async def test_the_scope_of_a_connection_does_not_keep_the_gateway(tmp_path: Path) -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    scope = {"type": "http", "method": "GET", "path": "/livez", "headers": [], "query_string": b""}
+    before = dict(scope)
+    async with aclosing(Generations(await Generation.open(settings(tmp_path)))) as generations:
+        await generations(scope, receive, send)
+    assert sent[0]["status"] == 200
+    assert scope == before
+
+
+async def test_what_still_refers_to_a_closed_gateway_keeps_it_only_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later: list[Callable[[], None]] = []
+    monkeypatch.setattr(generation, "call_later", lambda _, method: later.append(method))
+    first = await Generation.open(settings(tmp_path))
+    async with aclosing(Generations(first)) as generations:
+        idle = Knot(first.gateway)
+        remaining = weakref.ref(first.gateway.vending)
+        generations.switch_to(await Generation.open(settings(tmp_path)))
+        await first._task
+        await asyncio.sleep(0.01)
+        del first, idle
+        gc.collect()
+        assert remaining() is not None  # it was alive when others were frozen
+        (collect,) = later
+        collect()
+        assert remaining() is None
+
+
+class Knot:
+    """A connection, whose parts refer to each other."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self.gateway = gateway
+        self.itself = self
 
 
 async def query(generations: Generations, folder: Path) -> int:

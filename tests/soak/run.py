@@ -71,8 +71,8 @@ class Plan:
 
     @property
     def warm_up(self) -> float:
-        """Seconds after which the memory must stay the same."""
-        return min(max(self.seconds / 4, 180), 600, self.seconds / 2)
+        """Seconds after which the memory must stay the same; it was seen to rise for five minutes."""
+        return min(max(self.seconds / 4, 300), 600, self.seconds / 2)
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,10 @@ class EndableRequests:
         """Serve a request, which `end` can end."""
         task = cast("asyncio.Task[Any]", asyncio.current_task())
         self._tasks.add(task)
-        scope[_SCOPE_KEY] = self
+        # Starlette adds the application to it, and idle connections keep the one of their last request.
+        own = {**scope, _SCOPE_KEY: self}
         try:
-            await app(scope, receive, send)
+            await app(own, receive, send)
         finally:
             self._tasks.discard(task)
             self._ended.discard(task)

@@ -9,11 +9,14 @@ from starlette.types import Receive, Scope, Send
 
 from sluicegate._util.garbage_collection import collect_all
 from sluicegate._util.tasks import cancel_all
+from sluicegate._util.timers import call_later
 from sluicegate.app import Gateway
 from sluicegate.config import Settings
 from sluicegate.http.ended_requests import EndableRequests
 
 log = logging.getLogger(__name__)
+
+_IDLE_SECONDS = 90.0  # longer than the default of `server.limits.keep_alive_timeout`
 
 
 class Generation:
@@ -102,4 +105,10 @@ class Generations:
         self._closing.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("the previous gateway was not closed completely: %s", type(error).__name__)
-        collect_all()  # its parts refer to each other, and the first one's are never scanned
+        self._collect()
+        # Until they close, idle connections refer to their last request, and so to its gateway.
+        call_later(_IDLE_SECONDS, self._collect)
+
+    def _collect(self) -> None:
+        """Free closed gateways, whose parts refer to each other. The first one is never scanned."""
+        collect_all()
