@@ -52,7 +52,7 @@ class RunningGateway:
 
     def command(self, *arguments: str) -> str:
         """Run a `sluicegate` command on the same configuration."""
-        return sluicegate(self.folder, *arguments)
+        return run_here(self.folder, *arguments)
 
     def profile(self, recipient: str, *options: str) -> Path:
         """A fresh profile of a declared recipient, with its endpoint pointing at this process.
@@ -62,8 +62,7 @@ class RunningGateway:
             options: Further ones of `recipient rotate`, such as `--oauth`.
         """
         path = self.folder / f"{recipient}.share"
-        rotate = ("recipient", "rotate", recipient, "--profile", str(path), "--force", *options)
-        run_here(self.folder, *rotate)
+        self.command("recipient", "rotate", recipient, "--profile", str(path), "--force", *options)
         content = json.loads(path.read_text())
         keep_secret(*(content[name] for name in ("bearerToken", "clientSecret") if name in content))
         content["endpoint"] = self.endpoint
@@ -102,6 +101,13 @@ def run_here(folder: Path, *arguments: str) -> str:
     Raises:
         AssertionError: It failed; the message holds what it said.
     """
+    done = completed_here(folder, *arguments)
+    assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def completed_here(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in this process, and return what a process would have said."""
     with (
         chdir(folder),
         redirect_stdout(StringIO()) as output,
@@ -109,8 +115,7 @@ def run_here(folder: Path, *arguments: str) -> str:
         ThreadPoolExecutor(1) as pool,  # an event loop may run in this thread
     ):
         code = pool.submit(run, arguments).result()
-    assert code == 0, f"{arguments}: {output.getvalue()}{errors.getvalue()}"
-    return output.getvalue()
+    return subprocess.CompletedProcess(arguments, code, output.getvalue(), errors.getvalue())
 
 
 def write_configuration(folder: Path, settings: Mapping[str, Any], shares: Mapping[str, Any]) -> None:

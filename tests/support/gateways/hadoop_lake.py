@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
+from support.gateways.gateway import (
+    RunningGateway,
+    completed_here,
+    running_gateway,
+    write_configuration,
+)
 
 from sluicegate.testing.secrets import keep_secret, keep_written
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
@@ -56,16 +60,8 @@ class HadoopLake:
 
     def command(self, *arguments: str, recipient: str = "acme") -> subprocess.CompletedProcess[str]:
         """`sluicegate hadoop-token` as a recipient runs it: away from the gateway's configuration."""
-        script = str(Path(sys.executable).with_name("sluicegate"))
-        profile = str(self.profiles[recipient])
-        return subprocess.run(
-            [script, "hadoop-token", "--profile", profile, *arguments],
-            cwd=self.profiles[recipient].parent,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        profile = self.profiles[recipient]
+        return completed_here(profile.parent, "hadoop-token", "--profile", str(profile), *arguments)
 
 
 def _keep_tokens(answer: httpx.Response) -> None:
