@@ -29,7 +29,7 @@ from sluicegate.config import Settings
 from sluicegate.config.sections.limits import TableLimitSettings
 from sluicegate.database import Store
 from sluicegate.http.application import Application
-from sluicegate.http.client_certificates import ClientCertificates
+from sluicegate.http.client_certificates.authentication import ClientCertificates
 from sluicegate.http.compression.middleware import Compression
 from sluicegate.http.concurrency_limit import ConcurrencyLimit, ConcurrencyLimitMiddleware
 from sluicegate.http.health import health_routes

@@ -14,7 +14,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.server import ServerState
 
 from sluicegate.api.errors import MalformedRequest, SluicegateError
-from sluicegate.http.client_certificates import PEER_KEY, Peer
+from sluicegate.http.client_certificates.authentication import PEER_KEY, Peer
 from sluicegate.http.connections import Connections
 from sluicegate.http.joined_writes import JoinedWrites
 from sluicegate.http.refusals import HeadTooLarge, RequestTooSlow, closing_response

@@ -18,7 +18,7 @@ from sluicegate._util.clock import epoch_ms
 from sluicegate._util.lru import LRU
 from sluicegate.api.authentication import ClientCertificate
 from sluicegate.api.errors import Unauthenticated
-from sluicegate.http.certificate_headers import ForwardedCertificates, certificate_in_header
+from sluicegate.http.client_certificates.forwarded import ForwardedCertificates, certificate_in_header
 from sluicegate.http.connections import address_matcher
 
 PEER_KEY = "sluicegate.peer"

@@ -1,0 +1,1 @@
+"""Client certificates: those of TLS connections, and those that proxies forward."""
