@@ -113,7 +113,7 @@ class Record:
         Raises:
             Stopped: Always.
         """
-        self.statuses[attempt.door]["no answer"] += 1
+        self.statuses[attempt.door]["no response"] += 1
         self.violation(what, attempt)
         raise Stopped
 

@@ -29,7 +29,7 @@ def write(report: str, file: Path) -> None:
 def summary(result: Result) -> str:
     """One line for a terminal."""
     answers = sum(sum(each.values()) for each in result.record.statuses.values())
-    return f"{answers:,} answers, {len(result.record.schedule.outages)} outages, {verdict(result)}"
+    return f"{answers:,} responses, {len(result.record.schedule.outages)} outages, {verdict(result)}"
 
 
 def verdict(result: Result) -> str:
@@ -107,11 +107,11 @@ def _threads(result: Result) -> Iterator[str]:
 
 
 def _answers(result: Result) -> Iterator[str]:
-    yield "### Answers"
+    yield "### Responses"
     yield ""
-    yield "Durations are those of successful answers, in a process that does everything at once."
+    yield "Durations are those of successful responses, in a process that also does all other work."
     yield ""
-    yield "| door | statuses | median | 99 % | slowest |"
+    yield "| request | statuses | median | 99 % | slowest |"
     yield "|---|---|---|---|---|"
     for door, statuses in sorted(result.record.statuses.items()):
         counts = ", ".join(f"{status}: {count:,}" for status, count in sorted(statuses.items()))

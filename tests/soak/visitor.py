@@ -99,7 +99,7 @@ class Visitor:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 response = await self.http.request(method, url, headers=sent, **options)
         except TimeoutError:
-            self.record.failed(attempt, f"no answer within {PATIENCE_SECONDS:.0f} seconds")
+            self.record.failed(attempt, f"no response within {PATIENCE_SECONDS:.0f} seconds")
         except httpx.HTTPError as error:
             self.record.failed(attempt, f"{type(error).__name__}: {error}")
         if response.is_error:
