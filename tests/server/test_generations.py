@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
+import sqlite3
 import weakref
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 from sluicegate.admin.tokens import AdminTokens
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.app import Gateway
+from sluicegate.audit.blocks import unpack
 from sluicegate.config import Settings
 from sluicegate.server import generation
 from sluicegate.server.generation import Generation, Generations
@@ -84,6 +87,33 @@ async def test_a_request_that_takes_longer_than_the_grace_period_is_ended(
         answer = await held.answer
         assert (answer.status_code, answer.json()["errorCode"]) == (503, "TEMPORARILY_UNAVAILABLE")
     assert "1 requests with the previous configuration were ended" in caplog.text
+
+
+async def test_a_request_that_is_ended_while_its_record_waits_gets_an_error(tmp_path: Path) -> None:
+    first = await Generation.open(settings(tmp_path, shutdown_grace_period=0))
+    async with (
+        aclosing(Generations(first)) as generations,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(generations), base_url="http://gateway"
+        ) as client,
+    ):
+        other = await Generation.open(settings(tmp_path))
+        with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            waiting = asyncio.create_task(client.post("/oauth/token", content=b"grant_type=none"))
+            await asyncio.sleep(0.1)
+            assert not waiting.done()
+            generations.switch_to(other)
+            await asyncio.sleep(0.1)
+            connection.execute("ROLLBACK")
+        answer = await waiting
+        assert answer.status_code == 503
+        assert "the gateway's configuration has changed" in answer.text
+        await first._task
+    with closing(sqlite3.connect(tmp_path / "x.db")) as connection:
+        blocks = connection.execute("SELECT records FROM audit_blocks ORDER BY first_seq").fetchall()
+    statuses = [json.loads(line)["status"] for (block,) in blocks for line in unpack(block)]
+    assert statuses[-1] == 503
 
 
 async def test_nothing_remains_of_a_closed_gateway(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection
 from typing import TYPE_CHECKING
@@ -10,8 +11,9 @@ from sluicegate._util.clock import epoch_ms
 from sluicegate.api.errors import SluicegateError, Unavailable
 from sluicegate.audit.described import described
 from sluicegate.audit.trail import Trail, enter_trail
+from sluicegate.http.ended_requests import ended_request, resume_ended
 from sluicegate.http.responses import log_error
-from sluicegate.telemetry.context import current_request
+from sluicegate.telemetry.context import current_request, note_error
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -66,6 +68,10 @@ class AuditTrail:
         enter_trail(held)
         try:
             await self._app(scope, receive, held.send)
+        except asyncio.CancelledError:
+            if held.recorded or not resume_ended(scope):
+                raise
+            await held.respond(ended_request())
         except Exception:
             if held.refusal is not None:
                 held.log_refusal()
@@ -111,6 +117,16 @@ class _HeldResponse(Trail):
             return False
         self.recorded = True
         return True
+
+    async def respond(self, error: SluicegateError) -> None:
+        """Record and send an error instead of the response, which still waited for its record."""
+        note_error(error)
+        try:
+            await self._write(error.status)
+        except Unavailable as unrecorded:
+            error = unrecorded
+        await self._refuse(error)
+        self.log_refusal()
 
     def log_refusal(self) -> None:
         """Log why the client got no response, unless the application has done so."""

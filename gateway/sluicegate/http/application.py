@@ -11,8 +11,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sluicegate.api.errors import SluicegateError, Unavailable
-from sluicegate.http.ended_requests import resume_ended
+from sluicegate.api.errors import SluicegateError
+from sluicegate.http.ended_requests import ended_request, resume_ended
 from sluicegate.http.responses import as_sluicegate_error, error_response
 
 
@@ -58,11 +58,7 @@ class _AnsweredErrors:
         except asyncio.CancelledError:
             if started or not resume_ended(scope):
                 raise
-            ended = Unavailable(
-                "the request was ended, because the gateway's configuration has changed; try again",
-                detail="it took longer than server.shutdown_grace_period",
-            )
-            await self._refused(ended)(scope, receive, send)
+            await self._refused(ended_request())(scope, receive, send)
         except Exception as error:  # whatever the error, the client gets a response
             response = self._refused(as_sluicegate_error(error))
             if not started:

@@ -8,6 +8,7 @@ from typing import Any, cast
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sluicegate._util.tasks import cancel_all
+from sluicegate.api.errors import Unavailable
 
 _SCOPE_KEY = "sluicegate.ended_requests"
 
@@ -57,3 +58,11 @@ def resume_ended(scope: Scope) -> bool:
         return False
     task.uncancel()
     return True
+
+
+def ended_request() -> Unavailable:
+    """The error that a client gets instead of the response."""
+    return Unavailable(
+        "the request was ended, because the gateway's configuration has changed; try again",
+        detail="it took longer than server.shutdown_grace_period",
+    )
