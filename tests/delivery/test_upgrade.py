@@ -75,7 +75,7 @@ def next_page(client: httpx.Client) -> str:
 
 def test_the_database_of_the_released_version_is_migrated(tmp_path: Path, released: str) -> None:
     with commands_of(released):
-        site = Site(tmp_path, {})
+        site = Site(tmp_path, {}, sluicegate)
         assert "0.1.0" in sluicegate(tmp_path, "--version")
     with released_gateway(tmp_path, released) as old, site.client(old) as client:
         assert client.post(QUERY, json={}).status_code == 200
@@ -90,7 +90,8 @@ def test_both_versions_serve_one_database_during_a_rolling_upgrade(
     tmp_path: Path, released: str, postgres: PostgresServer
 ) -> None:
     with commands_of(released):
-        site = Site(tmp_path, {"database": postgres.new_database(), "signing_key": "k" * 64})
+        settings = {"database": postgres.new_database(), "signing_key": "k" * 64}
+        site = Site(tmp_path, settings, sluicegate)
     with ExitStack() as stack:
         old = stack.enter_context(released_gateway(tmp_path, released))
         with load(site, old) as statuses:

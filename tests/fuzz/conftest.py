@@ -77,13 +77,20 @@ def configured(folder: Path) -> Settings:
     return load_settings(folder / "gateway.yaml")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def guess_without_delay() -> Iterator[None]:
+    """Who guesses OAuth clients does not have to wait, but only in this folder's tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(failed_login_throttle, "_DELAY_SECONDS", 0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def fuzzer(
     folder: Path, token: str, oauth_client: tuple[str, str], configured: Settings
 ) -> Iterator[Fuzzer]:
-    """Asks the gateway in this process, where who guesses OAuth clients does not have to wait."""
-    with pytest.MonkeyPatch.context() as patch, in_process_gateway(configured) as gateway:
-        patch.setattr(failed_login_throttle, "_DELAY_SECONDS", 0)
+    """Asks the gateway in this process."""
+    with in_process_gateway(configured) as gateway:
         yield Fuzzer(gateway, token, (token, oauth_client[1], *_keys(folder), str(folder)))
 
 

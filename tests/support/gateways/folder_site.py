@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,17 @@ QUERY = "/shares/lake/schemas/sales/tables/orders/query"
 
 
 class Site:
-    """A folder with a configuration, and the recipient's token."""
+    """A folder with a configuration, and the recipient's token.
 
-    def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
+    Args:
+        folder: The folder.
+        settings: Further settings of the gateway.
+        run: Runs commands, by default in this process.
+    """
+
+    def __init__(
+        self, folder: Path, settings: dict[str, Any], run: Callable[..., str] | None = None
+    ) -> None:
         self.folder = folder
         for name in TABLES:
             write_deltalake(folder / name, pa.table({"id": [1, 2, 3]}))
@@ -37,8 +45,9 @@ class Site:
                 "shares": {"lake": {"schemas": {"sales": {"tables": tables}}}},
                 "recipients": {"acme": {"shares": ["lake"]}},
             },
+            run,
         )
-        run_here(folder, "recipient", "rotate", "acme", "--profile", "acme.share", "--force")
+        (run or run_here)(folder, "recipient", "rotate", "acme", "--profile", "acme.share", "--force")
         self.token = json.loads((folder / "acme.share").read_text())["bearerToken"]
         keep_secret(self.token)
 

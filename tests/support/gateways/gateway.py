@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -118,19 +118,29 @@ def completed_here(folder: Path, *arguments: str) -> subprocess.CompletedProcess
     return subprocess.CompletedProcess(arguments, code, output.getvalue(), errors.getvalue())
 
 
-def write_configuration(folder: Path, settings: Mapping[str, Any], shares: Mapping[str, Any]) -> None:
+def write_configuration(
+    folder: Path,
+    settings: Mapping[str, Any],
+    shares: Mapping[str, Any],
+    run: Callable[..., str] | None = None,
+) -> None:
     """Write `gateway.yaml` and `shares.yaml` (JSON is YAML) and apply the latter.
 
-    A database that is a file and does not exist is created with the current schema.
+    Args:
+        folder: The folder.
+        settings: Of the gateway.
+        shares: What it shares.
+        run: Runs the command, by default in this process. It then finds the database of a new folder
+            with the current schema; another one creates it.
     """
     folder.mkdir(parents=True, exist_ok=True)
     scheme, _, database = settings.get("database", DEFAULT_DATABASE).partition(":///")
-    if scheme == "sqlite" and not (folder / database).exists():
+    if run is None and scheme == "sqlite" and not (folder / database).exists():
         new_sqlite(folder / database)
     (folder / "gateway.yaml").write_bytes(orjson.dumps(settings))
     (folder / "gateway.yaml").chmod(0o600)
     (folder / "shares.yaml").write_bytes(orjson.dumps(shares))
-    run_here(folder, "apply", "shares.yaml", "--offline")
+    (run or run_here)(folder, "apply", "shares.yaml", "--offline")
 
 
 @contextmanager
