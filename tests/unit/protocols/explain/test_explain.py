@@ -32,6 +32,7 @@ from sluicegate.api import (
 from sluicegate.config import Settings
 from sluicegate.config.sections.authentication import AuthenticationSettings
 from sluicegate.database.reads import CredentialRecord, RecipientRecord
+from sluicegate.protocols.explain.access_steps import AccessSteps
 from sluicegate.protocols.explain.assembly import explanations
 from sluicegate.protocols.explain.explainer import Explainer
 from sluicegate.protocols.explain.found import Finder
@@ -351,3 +352,32 @@ async def test_policies_that_fail_are_not_called_for_everyone() -> None:
     assert not any(each.allowed for each in found.readers)
     assert calls <= 32
     assert found.readers[-1].reason.startswith("policy read: ")
+
+
+def access_steps(*denied: PolicyAction, now: int = NOW) -> AccessSteps:
+    world = World(policy=Denying(*denied))
+    return replace(world.explainer._steps, now=lambda: now)
+
+
+def test_the_sender_is_decided_at_the_time_of_the_explanation() -> None:
+    known = holder(record(ACME), ends=9_000)
+    assert access_steps(now=8_999).sender(known, None).error is None
+    expired = access_steps(now=9_001).sender(known, None)
+    assert expired.error is not None
+    assert [each.outcome for each in expired.steps if each.name == "credentials"] == ["refused"]
+
+
+def test_the_sender_is_decided_with_its_address() -> None:
+    known = holder(replace(record(ACME), allow_from=(ip_network("10.0.0.0/8"),)))
+    steps = access_steps()
+    assert steps.sender(known, "10.1.2.3").error is None
+    assert steps.sender(known, "192.0.2.1").error is not None
+
+
+@pytest.mark.parametrize("action", ["read", "vend"])
+async def test_a_policy_decides_about_each_action(action: PolicyAction) -> None:
+    principal = Principal("r1", "acme", "bearer")
+    denied = await access_steps(action).policy(principal, action, shared_table())
+    allowed = await access_steps().policy(principal, action, shared_table())
+    assert (denied.name, denied.outcome) == (f"policy {action}", "refused")
+    assert (allowed.name, allowed.outcome) == (f"policy {action}", "allowed")
