@@ -29,7 +29,7 @@ pytestmark = [
 
 FILTERS = 20  # of each table
 REQUESTS = 40  # more, as they are cheaper than scans
-SEEDS = range(1000, 1000 + 14 * times())
+SEEDS = range(1000, 1000 + 25 * times())
 PLANNING = {"by itself": {}, "by the gateway": {"scan-planning-mode": "server"}}
 
 

@@ -20,7 +20,7 @@ from support.process.random_cases import times
 from support.tables.rows import assert_same_rows
 
 PLAIN = Flavour()
-SEEDS = range(40 * times())
+SEEDS = range(150 * times())
 LENGTH = 14
 RANGES = 4
 CLIENT_SEEDS = range(1000, 1000 + 2 * times())
