@@ -30,8 +30,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of this benchmark."""
     parser.add_argument("--clients", type=int, default=64, help="side by side (default 64)")
     parser.add_argument("--files", type=int, default=1000, help="of the table (default 1000)")
-    parser.add_argument("--requests", type=int, default=3000, help="requests of a round (default 3000)")
-    parser.add_argument("--rounds", type=int, default=7, help="measurements of each (default 7)")
+    parser.add_argument("--requests", type=int, default=1500, help="requests of a round (default 1500)")
+    parser.add_argument("--rounds", type=int, default=3, help="measurements of each (default 3)")
 
 
 def run(options: argparse.Namespace) -> Report:

@@ -27,7 +27,7 @@ def everything(policies: str, collector: str, metrics_port: int) -> dict[str, An
     unreached = {
         "requests_per_minute": 10_000_000,
         "files_per_day": 1_000_000_000,
-        "bytes_per_day": "100TB",
+        "bytes_per_day": "999TB",
     }
     sections = {
         "server": {"compression": True},
