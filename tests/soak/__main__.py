@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import os
 import platform
 import signal
@@ -31,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run, print a line for each violation, write the report; 1 if there was a violation."""
     options = _parser().parse_args(arguments)
+    logging.basicConfig(format="%(message)s")  # each violation, when it is found
     # However the run is stopped, its servers end with it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -55,8 +57,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(report)
     else:
         write(report, options.report)
-    for each in result.record.violations:
-        print(f"{each.at:.1f} s: {each.request} {each.what}", file=sys.stderr)
     print(summary(result), file=sys.stderr)
     return 1 if result.record.violated else 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import Counter, defaultdict
 from collections.abc import Collection
@@ -10,6 +11,7 @@ from typing import NoReturn
 
 from soak.schedule import Outage, Schedule
 
+_LOG = logging.getLogger(__name__)
 _MOST_VIOLATIONS = 200
 
 
@@ -149,6 +151,7 @@ class Record:
         self.violated += 1
         if len(self.violations) < _MOST_VIOLATIONS:
             self.violations.append(violation)
+            _LOG.warning("%.1f s: %s %s", violation.at, violation.request, violation.what)
 
     def _described(self, what: str, attempt: Attempt | None) -> Violation:
         since = self.now if attempt is None else attempt.began
