@@ -31,7 +31,7 @@ async def listings(visitor: Visitor) -> None:
     found = (await visitor.get(door, tables, needs=table.needs)).json()["identifiers"]
     named = [each["name"] for each in found]
     if table.path[2] not in named:  # a listing omits tables that it cannot look up
-        visitor.failed_later(door, f"the tables are {named}", table.needs, since)
+        visitor.failed_later(door, f"the tables of {table.path[1]} are {named}", table.needs, since)
 
 
 async def load_vended(visitor: Visitor) -> None:

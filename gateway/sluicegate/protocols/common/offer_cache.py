@@ -31,11 +31,13 @@ log = logging.getLogger(__name__)
 
 _CAPACITY = 20_000  # tables
 _AT_ONCE = 16  # of one catalog
-# Seconds that a listing waits, that a result is valid, and that a failed source is not retried.
+# Seconds that a listing waits, that a result is valid, and after which a failed lookup is repeated: soon
+# if nothing is known about the table, because listings may omit it until then.
 _TIMEOUT = 1.0
 _MOST_WAITS = 10
 _MAX_AGE = 300.0
 _RETRY_AFTER = 30.0
+_RETRY_UNKNOWN_AFTER = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +159,9 @@ class OfferCache(Generic[_T]):
         else:
             self._put(table, value, self._clock() + _MAX_AGE)
             return
-        self._put(table, self.get(table), self._clock() + _RETRY_AFTER)
+        known = self.get(table)
+        retry_after = _RETRY_UNKNOWN_AFTER if known is None else _RETRY_AFTER
+        self._put(table, known, self._clock() + retry_after)
 
     def _put(self, table: SharedTable, value: _T | None, due_at: float) -> None:
         self._entries.put(table.id, _Entry(table, value, due_at))

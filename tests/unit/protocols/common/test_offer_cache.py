@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from sluicegate._util.background_jobs import BackgroundJobs
-from sluicegate.api import CatalogTable, SharedTable
+from sluicegate.api import CatalogTable, SharedTable, Unavailable
 from sluicegate.protocols.common.offer_cache import OfferCache
 from sluicegate.protocols.common.resolver import Resolver
 
@@ -135,6 +135,51 @@ async def test_what_is_known_is_listed_at_once_while_it_is_refreshed() -> None:
         await cache.prefetch([orders])  # nothing responds: it would not end before a second
     assert cache.get(orders) == "s3://lake/orders"
     assert catalog.requests == 2
+
+
+class BrokenCatalog:
+    """Fails until it is repaired."""
+
+    def __init__(self) -> None:
+        self.is_broken = True
+        self.requests = 0
+
+    async def locate(self, shared: SharedTable) -> CatalogTable:
+        self.requests += 1
+        if self.is_broken:
+            raise Unavailable("the catalog does not respond")
+        return CatalogTable(shared.name, "delta", f"s3://lake/{shared.name}")
+
+
+@pytest.mark.parametrize(("is_known", "still_omitted", "found"), [(False, 4.9, 5), (True, 29.9, 30)])
+async def test_a_table_that_no_listing_could_show_is_looked_up_again_soon(
+    is_known: bool, still_omitted: float, found: float
+) -> None:
+    catalog, now = BrokenCatalog(), 0.0
+    cache: OfferCache[str] = OfferCache(
+        cast("Resolver", catalog),
+        lambda shared, source: source.location,
+        BackgroundJobs(),
+        clock=lambda: now,
+    )
+    one = table("a", "broken")
+    start = 0.0
+    if is_known:
+        catalog.is_broken = False
+        await cache.prefetch([one])
+        catalog.is_broken, start = True, 300.0
+    now = start
+    await cache.prefetch([one])
+    await asyncio.sleep(0)
+    catalog.is_broken, catalog.requests = False, 0
+    now = start + still_omitted
+    await cache.prefetch([one])
+    assert catalog.requests == 0
+    now = start + found
+    await cache.prefetch([one])
+    await asyncio.sleep(0)
+    assert catalog.requests == 1
+    assert cache.get(one) == "s3://lake/a"
 
 
 async def test_a_fault_of_one_table_is_logged_and_hides_no_other(
