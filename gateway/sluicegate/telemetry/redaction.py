@@ -56,11 +56,11 @@ _RULES = (
         rf"(authorization(?:{_QUOTE})?\s*[:=,]\s*{_OPEN})(?:[\w-]+\s+)?{_VALUE}",
     ),
     _rule(
-        "sig credential token key secret passw pwd",
+        "signature credential token key secret passw pwd",
         rf"({_KEY}(?:{_QUOTE})?\s*(?:=>|[:,]|{_EQUALS})\s*{_OPEN}){_VALUE}",
     ),
     _rule(
-        "sig credential token key",
+        "sig= sig% signature credential token key",
         rf"((?<![a-z0-9])(?:sig|signature|credential|token|awsaccesskeyid){_EQUALS}{_OPEN}){_VALUE}",
     ),
     _rule("://", r"(://[^\s/:@\[\"']*:)(?!\d+(?:[/?#]|$))[^\s\"'\\]+(?=@)"),
