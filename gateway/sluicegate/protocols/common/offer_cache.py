@@ -31,8 +31,8 @@ log = logging.getLogger(__name__)
 
 _CAPACITY = 20_000  # tables
 _AT_ONCE = 16  # of one catalog
-# Seconds that a listing waits, that a result is valid, and after which a failed lookup is repeated: soon
-# if nothing is known about the table, because listings may omit it until then.
+# Seconds that a listing waits, that a result is valid, and after which a failed lookup is repeated. If
+# nothing is known about the table, that is soon, because listings may omit it until then.
 _TIMEOUT = 1.0
 _MOST_WAITS = 10
 _MAX_AGE = 300.0
