@@ -268,7 +268,6 @@ class Gateway:
         """Return the application with its plugins' wrappers; telemetry is outermost."""
         routes = self.routes()
         app = Application(routes=routes)
-        app.router.redirect_slashes = False  # unknown addresses return 404 as JSON
         added = self.registry.capabilities()
         announcing: ASGIApp = PluginCapabilities(app, added) if added else app
         wrapped = self.registry.wrap_app(announcing, self.services.__getitem__)

@@ -137,7 +137,6 @@ class Base:
             ],
             responses.refused,
         )
-        app.router.redirect_slashes = False
         try:
             gauges = QueueGauges(self.store, operations)
             retention = Retention(self.store, delegation.retention)

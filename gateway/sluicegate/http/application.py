@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sluicegate.api.errors import SluicegateError
 from sluicegate.http.ended_requests import ended_request, resume_ended
 from sluicegate.http.responses import as_sluicegate_error, error_response
+from sluicegate.http.routing import IndexedRouter
 
 
 class Application(Starlette):
@@ -32,7 +33,8 @@ class Application(Starlette):
         routes: Sequence[BaseRoute] = (),
         refused: Callable[[SluicegateError], Response] = error_response,
     ) -> None:
-        super().__init__(routes=routes)
+        super().__init__()
+        self.router = IndexedRouter(routes)
         self._refused = refused
 
     def build_middleware_stack(self) -> ASGIApp:

@@ -15,7 +15,8 @@ IssuanceKind = Literal["credentials", "urls", "hadoop-token", "iceberg-config"]
 KINDS: tuple[IssuanceKind, ...] = get_args(IssuanceKind)
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen: `UrlRecord` adds to an entry with each signature, and copies took longer than signatures.
+@dataclass(slots=True)
 class LedgerEntry:
     """A response that gave a recipient access to a table's storage.
 
@@ -99,6 +100,10 @@ class LedgerEntry:
 
     def event(self, principal: Principal) -> Event:
         """The event for plugins: `issued.credentials`, `issued.urls` and so on."""
+        return self.batch_event(principal, self.files, self.expires_at)
+
+    def batch_event(self, principal: Principal, files: int | None, expires_at: int | None) -> Event:
+        """The event of one of several batches, with its number of files and its expiry."""
         told = {
             "issuance": self.id,
             "table": self.table_name,
@@ -106,8 +111,8 @@ class LedgerEntry:
             "asset": self.asset,
             "location": self.locations[0],
             "cloud": self.cloud,
-            "files": self.files,
-            "expires_at": self.expires_at,
+            "files": files,
+            "expires_at": expires_at,
             "request_id": self.request_id,
         }
         known = {name: value for name, value in told.items() if value is not None}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from sluicegate.api import CatalogTable, Event, Principal, SharedTable
 from sluicegate.audit.trail import note_issued
@@ -59,10 +58,9 @@ class UrlRecord:
             files: Number of URLs.
             expires_at: When they expire, epoch milliseconds. The entry has the latest expiry.
         """
-        before = self.entry
-        last = max(before.expires_at or 0, expires_at)
-        self.entry = replace(before, files=(before.files or 0) + files, expires_at=last)
-        self._ledger.note(self.entry)
-        note_issued("urls", self.entry.id, expires_at=expires_at)
-        batch = replace(before, files=files, expires_at=expires_at)
-        self._notify(batch.event(self._principal))
+        entry = self.entry
+        entry.files = (entry.files or 0) + files
+        entry.expires_at = max(entry.expires_at or 0, expires_at)
+        self._ledger.note(entry)
+        note_issued("urls", entry.id, expires_at=expires_at)
+        self._notify(entry.batch_event(self._principal, files, expires_at))

@@ -22,7 +22,7 @@ _ENDING = "the gateway is shutting down"
 # Seconds in which further records join a step, as often as that brings any. A step of many records
 # costs hardly more than a step of one (PostgreSQL does this with `commit_delay`).
 _JOIN_SECONDS = 0.0005
-_JOINS = 8
+_JOINS = 16
 
 Done = asyncio.Future[None]
 
