@@ -120,6 +120,29 @@ def test_a_signer_follows_the_day_and_its_signing_key() -> None:
     assert again == signed_by_botocore(VIRTUAL_HOST, "eu-west-1", STATIC, "a", 60)
 
 
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([AT - 86_400, AT - 1, AT]),
+            st.sampled_from([60, 900]),
+            st.builds(
+                ObjectRequest,
+                st.sampled_from(["GET", "HEAD"]),
+                st.sampled_from([{}, {"x-amz-checksum-mode": "ENABLED"}, {"x-amz-checksum-mode": "x"}]),
+            ),
+        )
+    )
+)
+def test_what_was_signed_before_changes_no_url(
+    batches: list[tuple[int, int, ObjectRequest]],
+) -> None:
+    signer = Presigner(VIRTUAL_HOST, "eu-west-1", SESSION)
+    for at, expires_in, request in [batch for each in batches for batch in (each, each)]:
+        first = Presigner(VIRTUAL_HOST, "eu-west-1", SESSION)
+        expected = first.sign(["a b", "c"], at, expires_in, request)
+        assert signer.sign(["a b", "c"], at, expires_in, request) == expected
+
+
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
 def test_quoting_many_keys_equals_quoting_each(keys: list[str]) -> None:
     assert quote_keys(keys) == [percent_encode(key, safe="/~") for key in keys]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -33,6 +34,25 @@ _INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
 
 
+@dataclass(frozen=True, slots=True)
+class _Common:
+    """What all URLs of a batch have in common.
+
+    Attributes:
+        start_of_request: Hash of the canonical request up to the key.
+        rest: The canonical request after the key.
+        inner: Inner hash of the signature up to the hash of the request.
+        outer: Outer hash of the signature.
+        end: End of each URL, up to the signature.
+    """
+
+    start_of_request: _Hash
+    rest: bytes
+    inner: _Hash
+    outer: _Hash
+    end: str
+
+
 class Presigner:
     """Signs URLs of one bucket with one set of credentials."""
 
@@ -41,6 +61,7 @@ class Presigner:
         self._region = region
         self._credentials = credentials
         self._key: tuple[str, bytes] = ("", b"")
+        self._last: tuple[tuple[int, int, str, dict[str, str]], _Common] | None = None
 
     def sign(
         self,
@@ -60,20 +81,10 @@ class Presigner:
         Raises:
             TableUnreadable: A key contains half of a surrogate pair, so it has no UTF-8 form.
         """
-        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at))
-        scope = f"{stamp[:8]}/{self._region}/s3/aws4_request"
-        headers = {"host": self._address.host, **_signed_headers(request)}
-        names = ";".join(headers)
-        canonical, query = self._queries(stamp, scope, expires_in, names)
-        lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
-        rest = f"\n{canonical}\n{lines}\n{names}\nUNSIGNED-PAYLOAD".encode()
-        start_of_request = sha256(f"{request.method}\n{self._address.path}".encode())
-        inner, outer = _hmac_states(self._signing_key(stamp[:8]))
-        inner.update(f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n".encode())
-
-        start = self._address.origin + self._address.path
-        end = f"?{query}&X-Amz-Signature="
-        copy_request, copy_inner, copy_outer = start_of_request.copy, inner.copy, outer.copy
+        common = self._common(at, expires_in, request)
+        start, end, rest = self._address.origin + self._address.path, common.end, common.rest
+        copy_request, copy_inner = common.start_of_request.copy, common.inner.copy
+        copy_outer = common.outer.copy
         urls = []
         for key in quote_keys(keys):
             hashed = copy_request()
@@ -85,6 +96,29 @@ class Presigner:
             signature.update(message.digest())
             urls.append(f"{start}{key}{end}{signature.hexdigest()}")
         return urls
+
+    def _common(self, at: int, expires_in: int, request: ObjectRequest) -> _Common:
+        """Return what is the same for a batch. Batches of the same second are often the same."""
+        headers = {"host": self._address.host, **_signed_headers(request)}
+        key = (at, expires_in, request.method, headers)
+        if self._last is not None and self._last[0] == key:
+            return self._last[1]
+        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at))
+        scope = f"{stamp[:8]}/{self._region}/s3/aws4_request"
+        names = ";".join(headers)
+        canonical, query = self._queries(stamp, scope, expires_in, names)
+        lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
+        inner, outer = _hmac_states(self._signing_key(stamp[:8]))
+        inner.update(f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n".encode())
+        common = _Common(
+            start_of_request=sha256(f"{request.method}\n{self._address.path}".encode()),
+            rest=f"\n{canonical}\n{lines}\n{names}\nUNSIGNED-PAYLOAD".encode(),
+            inner=inner,
+            outer=outer,
+            end=f"?{query}&X-Amz-Signature=",
+        )
+        self._last = key, common
+        return common
 
     def _queries(self, stamp: str, scope: str, expires_in: int, signed: str) -> tuple[str, str]:
         """Return the query in canonical order, and in botocore's order."""
