@@ -152,9 +152,9 @@ async def test_the_scope_of_a_connection_does_not_keep_the_gateway(tmp_path: Pat
 async def test_what_still_refers_to_a_closed_gateway_keeps_it_only_for_a_while(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    later: list[Callable[[], None]] = []
-    monkeypatch.setattr(generation, "call_later", lambda _, method: later.append(method))
-    first = await Generation.open(settings(tmp_path))
+    later: list[tuple[float, Callable[[], None]]] = []
+    monkeypatch.setattr(generation, "call_later", lambda *call: later.append(call))
+    first = await Generation.open(settings(tmp_path, keep_alive_timeout=200))
     async with aclosing(Generations(first)) as generations:
         idle = Knot(first.gateway)
         remaining = weakref.ref(first.gateway.vending)
@@ -164,7 +164,8 @@ async def test_what_still_refers_to_a_closed_gateway_keeps_it_only_for_a_while(
         del first, idle
         gc.collect()
         assert remaining() is not None  # it was alive when others were frozen
-        (collect,) = later
+        ((seconds, collect),) = later
+        assert seconds > 200  # until then, connections can be idle
         collect()
         assert remaining() is None
 

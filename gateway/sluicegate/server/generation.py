@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 
 from starlette.types import Receive, Scope, Send
 
@@ -16,7 +17,7 @@ from sluicegate.http.ended_requests import EndableRequests
 
 log = logging.getLogger(__name__)
 
-_IDLE_SECONDS = 90.0  # longer than the default of `server.limits.keep_alive_timeout`
+_LEEWAY = 15.0  # seconds after which connections that were idle for too long are certainly closed
 
 
 class Generation:
@@ -24,9 +25,13 @@ class Generation:
 
     A dedicated task opens and closes the gateway, because the lifespans of plugins can contain cancel
     scopes, which must be left by the task that entered them.
+
+    Attributes:
+        most_idle_seconds: How long connections can stay open between two requests.
     """
 
     def __init__(self, settings: Settings) -> None:
+        self.most_idle_seconds = settings.server.keep_alive_timeout
         self._grace = settings.server.shutdown_grace_period
         self._opened: asyncio.Future[Gateway] = asyncio.get_running_loop().create_future()
         self._retired = asyncio.Event()
@@ -94,20 +99,20 @@ class Generations:
         before, self.current = self.current, successor
         closing = asyncio.create_task(before.aclose())
         self._closing.add(closing)
-        closing.add_done_callback(self._closed)
+        closing.add_done_callback(partial(self._closed, before.most_idle_seconds))
 
     async def aclose(self) -> None:
         """Close all gateways."""
         await asyncio.gather(*self._closing, return_exceptions=True)
         await self.current.aclose()
 
-    def _closed(self, task: asyncio.Task[None]) -> None:
+    def _closed(self, most_idle_seconds: float, task: asyncio.Task[None]) -> None:
         self._closing.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("the previous gateway was not closed completely: %s", type(error).__name__)
         self._collect()
         # Until they close, idle connections refer to their last request, and so to its gateway.
-        call_later(_IDLE_SECONDS, self._collect)
+        call_later(most_idle_seconds + _LEEWAY, self._collect)
 
     def _collect(self) -> None:
         """Free closed gateways, whose parts refer to each other. The first one is never scanned."""
