@@ -27,7 +27,7 @@ from support.servers.iceberg_java import (
 from support.tasks.spark_tasks import (
     CATALOG,
     catalogs_of,
-    executor_section,
+    executor_on_engine,
     logged_in,
     running_service,
     task,
@@ -205,11 +205,12 @@ def conversion_lake(
         SeaweedFS.start(folder / "store", bucket=BUCKET, warehouse=WAREHOUSE) as server,
         catalog_of(folder, server) as catalog,
         closing(_opened(spark, server)),
+        executor_on_engine(
+            server, folder, catalogs={CATALOG: {**catalog.settings, "credentials": "storage"}}
+        ) as executor,
     ):
         writer = RestCatalog("written", **catalog.client, **_NOT_VENDED)
         writer.create_namespace(NAMESPACE)
-        section = {**catalog.settings, "credentials": "storage"}
-        executor = executor_section(server, folder, catalogs={CATALOG: section})
         write_delegation(folder / "service", executor)
         _share(folder / "gateway", server, directories)
         with (

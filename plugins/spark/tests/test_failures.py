@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkRuntimeError
+from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 
 from sluicegate_spark.failures import failed_on_spark
 
@@ -15,6 +16,13 @@ CONFLICT = (
     "An error occurred while calling o57.sql.\n"
     ": org.apache.iceberg.exceptions.ValidationException: Missing required files to delete\n"
     "\tat org.apache.iceberg.SnapshotProducer.apply(SnapshotProducer.java:249)"
+)
+
+OVER_GRPC = (
+    "<_MultiThreadedRendezvous of RPC that terminated with:\n"
+    "\tstatus = StatusCode.UNKNOWN\n"
+    '\tdetails = "org/apache/Missing$Builder"\n'
+    '\tdebug_error_string = "UNKNOWN:Error received from peer"\n>'
 )
 
 
@@ -34,6 +42,7 @@ CONFLICT = (
             "org.apache.iceberg.exceptions.ValidationException: Missing required files to delete",
         ),
         (ConnectionRefusedError("no server"), True, "no server"),
+        (SparkConnectGrpcException(OVER_GRPC), True, 'details = "org/apache/Missing$Builder"'),
     ],
 )
 def test_a_wrong_statement_is_terminal_and_the_rest_is_tried_again(

@@ -1,4 +1,4 @@
-"""A Spark Connect server on loopback for many workers: a JVM of its own for each would be too many."""
+"""A Spark Connect server on loopback."""
 
 from __future__ import annotations
 
@@ -7,24 +7,26 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from support.process.spark import QUIET, SMALL_TABLES
 
 from sluicegate.testing.servers.ports import free_port
+from sluicegate_spark.jvm.settings import write_settings
 
 _START_SECONDS = 240
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
 @contextmanager
-def spark_connect(folder: Path) -> Iterator[str]:
+def spark_connect(folder: Path, extra_conf: Mapping[str, str] | None = None) -> Iterator[str]:
     """Serve until the block ends.
 
     Args:
         folder: Where it keeps its own files, and its log.
+        extra_conf: Settings beside those that all tests share, or in their place.
 
     Yields:
         What the executor's setting `remote` wants.
@@ -40,12 +42,15 @@ def spark_connect(folder: Path) -> Iterator[str]:
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
         "spark.local.dir": str(folder),
+        **(extra_conf or {}),
     }
-    given = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
     with (folder / "connect.log").open("wb") as log:
         process = subprocess.Popen(
             # The script becomes the JVM itself.
-            [str(home / "bin" / "spark-submit"), *given, "--class", _CLASS, "spark-internal"],
+            [
+                *(str(home / "bin" / "spark-submit"), "--properties-file"),
+                *(str(write_settings(folder, settings)), "--class", _CLASS, "spark-internal"),
+            ],
             cwd=folder,
             env={**os.environ, "SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable},
             stdin=subprocess.DEVNULL,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,8 +16,13 @@ from support.gateways.iceberg_rest import WAREHOUSE, written_by
 from support.process.spark import SMALL_TABLES, jars
 from support.servers.delegation import API, SECRET, body
 from support.servers.serving import serving
+from support.servers.spark_cluster import OF_DRIVERS, standalone_cluster
+from support.servers.spark_connect import spark_connect
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
+from sluicegate_spark.engine import EXTENSIONS
+from sluicegate_spark.jvm.redaction import OF_STARTS
+from sluicegate_spark.maintenance.catalog_settings import HTTP_CLIENT
 from sluicegate_spark.operations import OPERATIONS
 
 CATALOG = "lake"
@@ -119,6 +125,41 @@ def executor_section(server: SeaweedFS, folder: Path, **changed: Any) -> dict[st
     }
 
 
+@contextmanager
+def executor_on_engine(server: SeaweedFS, folder: Path, **changed: Any) -> Iterator[dict[str, Any]]:
+    """The section of an executor whose Spark runs until the block ends.
+
+    The environment variable SLUICEGATE_TASKS_ON decides where Spark runs: `standalone` on a cluster of
+    two workers, `connect` in a Spark Connect server; otherwise, in the process of the worker.
+
+    Args:
+        server: The store.
+        folder: For everything.
+        changed: See `executor_section`.
+    """
+    local = executor_section(server, folder, **changed)
+    engine = os.environ.get("SLUICEGATE_TASKS_ON") or "local"
+    if engine == "local":
+        yield local
+    elif engine == "standalone":
+        with standalone_cluster(folder / "cluster") as master:
+            yield {**local, "master": master, "conf": {**local["conf"], **OF_DRIVERS}}
+    elif engine == "connect":
+        started = {
+            **local["conf"],
+            "spark.master": local["master"],
+            "spark.jars": ",".join(map(str, jars())),
+            "spark.sql.extensions": ",".join(EXTENSIONS),
+            **OF_STARTS,
+        }
+        with spark_connect(folder / "connect", started) as remote:
+            kept = {name: local[name] for name in ("type", "catalogs", "endpoints")}
+            # The executor can't find out that the server lacks Iceberg's own choice.
+            yield {**kept, "remote": remote, "conf": {HTTP_CLIENT: "urlconnection"}}
+    else:
+        raise ValueError(f"SLUICEGATE_TASKS_ON is {engine!r}: expected local, standalone or connect")
+
+
 def granted(executor: Mapping[str, Any], *locations: str) -> dict[str, Any]:
     """The grant of a realm whose tasks run every operation, by default in the buckets of the tests."""
     return {
@@ -180,11 +221,14 @@ def spark_tasks(
         session_seconds: Longest life of the credentials that the catalog vends.
         delegation: Further settings of the service.
     """
-    with SeaweedFS.start(
-        folder / "store", session_seconds=session_seconds, warehouse=WAREHOUSE
-    ) as server:
+    with (
+        SeaweedFS.start(
+            folder / "store", session_seconds=session_seconds, warehouse=WAREHOUSE
+        ) as server,
+        executor_on_engine(server, folder) as executor,
+    ):
         written_by(server).create_namespace_if_not_exists("eu")
-        write_delegation(folder / "service", executor_section(server, folder), **delegation)
+        write_delegation(folder / "service", executor, **delegation)
         with (
             running_service(folder / "service", "--with-worker") as address,
             logged_in(address) as http,

@@ -41,10 +41,11 @@ _Result = TypeVar("_Result")
 _INTERRUPTIONS = 40
 _PAUSE = 0.25  # seconds
 
-_EXTENSIONS = (
+EXTENSIONS = (
     "io.delta.sql.DeltaSparkSessionExtension",
     "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
 )
+"""What Delta Lake and Iceberg add to Spark's SQL."""
 _EVERYWHERE = {"spark.sql.session.timeZone": "UTC", **OF_SESSIONS}
 # Fixed when Spark starts; a Spark Connect server has its own values.
 _STARTED = {"spark.ui.showConsoleProgress": "false", **OF_STARTS}
@@ -263,7 +264,7 @@ class Engine:
         if self._is_local:
             settings |= _HERE
         if self._config.jars is not None or self._config.packages:
-            settings["spark.sql.extensions"] = ",".join(_EXTENSIONS)
+            settings["spark.sql.extensions"] = ",".join(EXTENSIONS)
         if self._config.jars is not None:
             settings["spark.jars"] = ",".join(jars_in(self._config.jars))
         if self._config.packages:

@@ -14,7 +14,8 @@ _LENGTH = 500
 _REASON_LENGTH = 300
 # The statement can't succeed, for example because a table doesn't exist or an option is unknown.
 _WRONG = frozenset({"AnalysisException", "ParseException", "IllegalArgumentException"})
-_PREAMBLE = "An error occurred while calling"  # py4j, before Java's own message
+# py4j, before Java's own message, and gRPC, before the status and its details.
+_PREAMBLES = ("An error occurred while calling", "<_")
 _DID_NOT_START = "JAVA_GATEWAY_EXITED"
 _NOT_STARTED = "Spark did not start; the worker's log contains Java's output"
 _ENGINE = ("pyspark.", "py4j.", "grpc")
@@ -73,8 +74,9 @@ def reason_of(error: Exception) -> str:
 def _first_line(error: Exception, secrets: Collection[str] = ()) -> str:
     """Return the first informative line, without secrets and without queries of URLs."""
     lines = (line.strip().removeprefix(": ") for line in str(error).splitlines())
-    causes = (line for line in lines if line and not line.startswith(_PREAMBLE))
-    line = next(causes, "")
+    causes = [line for line in lines if line and not line.startswith(_PREAMBLES)]
+    details = (line for line in causes if line.startswith("details = "))
+    line = next(details, causes[0] if causes else "")
     for secret in secrets:
         line = line.replace(secret, "…")
     return without_queries(line)[:_LENGTH]
