@@ -29,13 +29,14 @@ from sluicegate.delegation.reports import (
 )
 from sluicegate.delegation.worker.database_retry import retry_until_available
 from sluicegate.delegation.worker.executor_thread import ExecutorEnded, ExecutorThread
+from sluicegate.delegation.worker.lease_deadline import LeaseDeadline
 from sluicegate.delegation.worker.task_run import BridgedRun
 from sluicegate.telemetry import span
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Stopped = Literal["lost", "cancelled", "drained"]
+Stopped = Literal["lost", "cut off", "cancelled", "drained"]
 # Time that a worker that abandoned its executors waits for the database: one transaction.
 _LAST_SECONDS = 5.0
 # Tolerance if a signal is sent to an executor's child process and the worker: the worker may notice
@@ -55,6 +56,7 @@ class Attempt:
         queue: Provides renewed credentials.
         cipher: Decrypts them.
         heartbeat: Seconds between heartbeats.
+        deadline: When the lease ends, unless heartbeats prolong it.
         thread: The thread that runs the executor.
         draining: Set once the worker is stopping.
     """
@@ -68,6 +70,7 @@ class Attempt:
         cipher: PayloadCipher,
         *,
         heartbeat: float,
+        deadline: LeaseDeadline,
         thread: ExecutorThread,
         draining: anyio.Event,
     ) -> None:
@@ -77,6 +80,7 @@ class Attempt:
         self._queue = queue
         self._cipher = cipher
         self._heartbeat = heartbeat
+        self._deadline = deadline
         self._thread = thread
         self._draining = draining
         self._stages = list(task.stages)
@@ -149,11 +153,12 @@ class Attempt:
         """Run the task and record the outcome.
 
         The lease is kept until the outcome is recorded, even while a canceled executor takes its
-        time, and while the database is unavailable.
+        time, and while the database is unavailable for less than the lease lasts.
         """
         log.info("%s: attempt %d begins", self.task, self.task.attempt_count)
         async with anyio.create_task_group() as group:
             group.start_soon(self._keep_lease)
+            group.start_soon(self._stop_without_lease)
             async with anyio.create_task_group() as calls:
                 with self._scope:
                     self._outcome = await self._execute(BridgedRun(self, calls))
@@ -238,6 +243,15 @@ class Attempt:
                 self.stop(beat)
             self._warn_of_a_stuck_executor()
 
+    async def _stop_without_lease(self) -> None:
+        """Cancel the executor when the lease has ended, because then another worker can have it."""
+        await self._deadline.passed()
+        log.warning(
+            "%s: stopped, because no heartbeat was stored for as long as a lease lasts (lease.ttl)",
+            self.task,
+        )
+        self.stop("cut off")
+
     def _warn_of_a_stuck_executor(self) -> None:
         if anyio.current_time() >= self._stuck_at:
             self._stuck_at = math.inf
@@ -251,7 +265,11 @@ class Attempt:
         async with self._lock:
             if not self.task.leased:  # its outcome was stored while this waited
                 return "held"
-            return await self._leases.beat(self.task, self._progress)
+            began = anyio.current_time()
+            beat = await self._leases.beat(self.task, self._progress)
+        if beat == "held":
+            self._deadline.prolonged(began)
+        return beat
 
     async def _record(self) -> None:
         if self._stopped == "lost":

@@ -22,6 +22,7 @@ from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.delegation.queue.tasks import TaskQueue
 from sluicegate.delegation.worker.attempt import Attempt
 from sluicegate.delegation.worker.executor_thread import ExecutorThread
+from sluicegate.delegation.worker.lease_deadline import LeaseDeadline
 from sluicegate.telemetry import linked_span
 from sluicegate.telemetry.context import RequestInfo, enter_request
 from sluicegate.telemetry.metrics import measure_attempt
@@ -135,6 +136,7 @@ class Worker:
 
     async def _next(self) -> Attempt | None:
         async with self._leasing:
+            began = anyio.current_time()
             try:
                 task = await self._lease()
             except (Unavailable, StatementRefused) as error:
@@ -152,6 +154,7 @@ class Worker:
                 self._queue,
                 self._cipher,
                 heartbeat=self._settings.lease.heartbeat,
+                deadline=LeaseDeadline(self._settings.lease.ttl, began),
                 thread=self._thread,
                 draining=self._draining,
             )

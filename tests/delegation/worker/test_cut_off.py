@@ -1,0 +1,95 @@
+"""A worker that can't reach the database for longer than its lease lasts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import anyio
+import pytest
+from support.servers.delegation import Desk, payload
+from support.tasks.signals import Signal
+
+from sluicegate.api import DelegatedTask, TaskExecutor, TaskResult, TaskRun, Unavailable
+from sluicegate.config.sections.delegation import DelegationSettings, LeaseSettings
+
+RAN = ["SUBMITTED", "ACQUIRING_RESOURCES", "RUNNING"]
+
+
+@dataclass
+class Deleting(TaskExecutor):
+    """Changes a table until it is told to stop."""
+
+    started: Signal = field(default_factory=Signal)
+    stopped: Signal = field(default_factory=Signal)
+
+    async def run(self, task: DelegatedTask, resources: Any, run: TaskRun) -> TaskResult:
+        """Run until the task is cancelled."""
+        self.started.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self.stopped.set()
+        return TaskResult("nobody told it to stop")
+
+
+@pytest.fixture
+def impatient(desk: Desk) -> Desk:
+    """With leases of a second."""
+    given = DelegationSettings.model_validate({"worker": {"poll_interval": 3600, "drain_timeout": 0}})
+    lease = LeaseSettings.model_construct(ttl=1, heartbeat=cast("int", 0.1))
+    return replace(desk, settings=given.model_copy(update={"lease": lease}))
+
+
+async def fail(*_: Any) -> None:
+    raise Unavailable("the database does not respond")
+
+
+async def fail_late(*_: Any) -> None:
+    await anyio.sleep(2)  # longer than a lease
+    raise Unavailable("the database does not respond")
+
+
+@pytest.mark.parametrize("beat", [fail, fail_late])
+async def test_it_stops_by_itself_and_gives_the_task_back(
+    impatient: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, beat: Any
+) -> None:
+    task, executor = await impatient.queue.submit(payload(), "polaris"), Deleting()
+    with anyio.fail_after(20):
+        async with impatient.working(executor) as worker:
+            await executor.started.wait()
+            monkeypatch.setattr(impatient.leases, "beat", beat)
+            await executor.stopped.wait()
+            monkeypatch.undo()
+            worker.drain()
+    assert (await impatient.statuses(task.id))[:4] == [*RAN, "RETRY_SCHEDULED"]
+    assert (await impatient.queue.history(task.id))[3].result_summary == "the worker was stopped"
+    assert "no heartbeat was stored for as long as a lease lasts" in caplog.text
+
+
+async def test_heartbeats_let_it_continue(impatient: Desk) -> None:
+    await impatient.queue.submit(payload(), "polaris")
+    executor = Deleting()
+    with anyio.fail_after(20):
+        async with impatient.working(executor):
+            await executor.started.wait()
+            with anyio.move_on_after(2) as waiting:
+                await executor.stopped.wait()
+    assert waiting.cancelled_caught
+
+
+async def test_a_task_that_another_worker_has_taken_over_stays_with_it(
+    impatient: Desk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    task, executor = await impatient.queue.submit(payload(), "polaris"), Deleting()
+    with anyio.fail_after(20):
+        async with impatient.working(executor):
+            await executor.started.wait()
+            monkeypatch.setattr(impatient.leases, "beat", fail)
+            impatient.clock.advance(2)
+            taken = await impatient.leases.acquire("another", [task.operation])
+            assert taken is not None
+            await executor.stopped.wait()
+    assert "another worker has the task" in caplog.text
+    found = await impatient.queue.get(task.id)
+    assert (found.leased_by, found.version) == ("another", taken.version)
