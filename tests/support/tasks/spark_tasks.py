@@ -150,6 +150,8 @@ def executor_on_engine(server: SeaweedFS, folder: Path, **changed: Any) -> Itera
             "spark.master": local["master"],
             "spark.jars": ",".join(map(str, jars())),
             "spark.sql.extensions": ",".join(EXTENSIONS),
+            # The server's event log shows the settings of sessions, as the documentation says.
+            "spark.eventLog.enabled": "false",
             **OF_STARTS,
         }
         with spark_connect(folder / "connect", started) as remote:
