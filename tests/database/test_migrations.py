@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import sqlite3
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -264,3 +266,16 @@ async def _opened_at(revision: str, url: str, monkeypatch: pytest.MonkeyPatch) -
         patched.setattr(migrate, "HEAD", revision)
         patched.setattr(command, "upgrade", lambda config, _: upgrade(config, revision))
         return await Store.open(url)
+
+
+async def test_a_closed_store_leaves_no_dialect(database_url: str) -> None:
+    migrated = await Store.open(database_url)
+    await migrated.aclose()
+    store = await Store.open(database_url)
+    async with store.read() as connection:
+        await connection.execute(text("SELECT 1"))
+        remaining = weakref.ref(connection.dialect)
+    await store.aclose()
+    del store, connection
+    gc.collect()
+    assert remaining() is None

@@ -43,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.think,
         options.database,
         options.processes,
+        reload_every=options.reload_every,
     )
     commit = _commit()  # before anybody changes something during the run
     with ExitStack() as stack:
@@ -70,6 +71,9 @@ def _parser() -> argparse.ArgumentParser:
         "--think", type=float, default=5, help="average seconds between operations (default 5)"
     )
     parser.add_argument("--database", choices=["postgresql", "sqlite"], default="postgresql")
+    parser.add_argument(
+        "--reload-every", type=parse_duration, default=60, help="between two reloads (default 60s)"
+    )
     parser.add_argument("--processes", type=int, default=1, help="of the gateway (default 1)")
     parser.add_argument(
         "--folder", type=Path, help="empty folder to keep, with the log; a temporary one if absent"

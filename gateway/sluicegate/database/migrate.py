@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, text
 
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.database.async_engine import AsyncEngine
@@ -14,6 +14,12 @@ HEAD = "0018"
 
 _MIGRATIONS = Path(__file__).parent / "migrations"
 _POSTGRESQL_LOCK = 0x51_1CE6_A7E
+# SQLAlchemy's inspector would keep the dialect of each engine, with all of its types, after the engine
+# is closed. Each reload of the configuration opens one.
+_HAS_VERSION = {
+    "postgresql": "SELECT to_regclass('alembic_version') IS NOT NULL",
+    "sqlite": "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'alembic_version'",
+}
 
 
 async def ensure_schema(reader: AsyncEngine, writer: AsyncEngine) -> None:
@@ -34,7 +40,7 @@ async def ensure_schema(reader: AsyncEngine, writer: AsyncEngine) -> None:
 
 def current_migration(connection: Connection) -> str | None:
     """Return the current migration of the database, or `None` for an empty database."""
-    if not inspect(connection).has_table("alembic_version"):
+    if not connection.execute(text(_HAS_VERSION[connection.dialect.name])).scalar():
         return None
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
 

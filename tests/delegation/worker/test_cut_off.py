@@ -64,7 +64,7 @@ async def test_it_stops_by_itself_and_gives_the_task_back(
             worker.drain()
     assert (await impatient.statuses(task.id))[:4] == [*RAN, "RETRY_SCHEDULED"]
     assert (await impatient.queue.history(task.id))[3].result_summary == "the worker was stopped"
-    assert "no heartbeat was stored for as long as a lease lasts" in caplog.text
+    assert "no heartbeat was stored during lease.ttl" in caplog.text
 
 
 async def test_heartbeats_let_it_continue(impatient: Desk) -> None:

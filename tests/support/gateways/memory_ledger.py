@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sluicegate.vending import Ledger
 from sluicegate.vending.entries import LedgerEntry
 
@@ -23,5 +25,5 @@ class MemoryLedger(Ledger):
         self.written.append(entry)
 
     def note(self, entry: LedgerEntry) -> None:
-        """Keep it."""
-        self.noted.append(entry)
+        """Keep it as it is now: entries of URLs grow."""
+        self.noted.append(replace(entry))

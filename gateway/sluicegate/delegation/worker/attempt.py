@@ -247,7 +247,7 @@ class Attempt:
         """Cancel the executor when the lease has ended, because then another worker can have it."""
         await self._deadline.passed()
         log.warning(
-            "%s: stopped, because no heartbeat was stored for as long as a lease lasts (lease.ttl)",
+            "%s: stopped, because no heartbeat was stored during lease.ttl",
             self.task,
         )
         self.stop("cut off")

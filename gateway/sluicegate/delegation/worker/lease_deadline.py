@@ -8,8 +8,8 @@ import anyio
 class LeaseDeadline:
     """The end of a lease, as far as the worker knows.
 
-    The database's clock decides when a lease has ended. The worker counts from a time before it asked
-    the database to prolong the lease, so it never stops later than that.
+    The database's clock decides when a lease has ended. The worker counts from a time before the
+    database prolonged the lease, so it never stops later than that.
 
     Args:
         ttl: Seconds that a lease lasts after it was prolonged.
