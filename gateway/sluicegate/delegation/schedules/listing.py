@@ -1,0 +1,74 @@
+"""Lists the tables that a schedule selects, in an order in which another service can continue."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+import anyio.to_thread
+
+from sluicegate.api import Catalog
+from sluicegate.api.errors import ConfigurationError, NotFound
+from sluicegate.delegation.schedules.schedule import Schedule
+from sluicegate.delegation.schedules.selection import TableName
+
+_BATCH = 100
+_SHOWN = 5
+
+
+class SelectedTables:
+    """The tables of a schedule, sorted by name, from the catalog as it is now.
+
+    Args:
+        schedule: Selects them.
+        catalogs: The catalogs that list tables, by name.
+    """
+
+    def __init__(self, schedule: Schedule, catalogs: Mapping[str, Catalog]) -> None:
+        self._schedule = schedule
+        self._catalogs = catalogs
+        self.missing: list[str] = []
+        """Schemas that the schedule names, but the catalog does not have."""
+
+    async def batches(self, after: TableName | None) -> AsyncIterator[Sequence[TableName]]:
+        """Return the tables in batches.
+
+        Args:
+            after: The last table of an earlier batch; `None` for the first one.
+
+        Raises:
+            Unavailable: The catalog doesn't respond. Earlier batches remain valid.
+            SluicegateError: The catalog refuses the listing.
+        """
+        selection = self._schedule.selection
+        listed = await self._catalog().list_schemas() if selection.lists_schemas else ()
+        for schema in selection.schemas(listed):
+            if after is not None and schema < after.schema:
+                continue
+            names = await self._names(schema) if selection.lists(schema) else ()
+            # A schema can have many thousands of tables.
+            found = await anyio.to_thread.run_sync(selection.tables, schema, names)
+            left = [name for name in found if after is None or name > after]
+            for start in range(0, len(left), _BATCH):
+                yield left[start : start + _BATCH]
+
+    @property
+    def note(self) -> str | None:
+        """A sentence about missing schemas."""
+        if not self.missing:
+            return None
+        shown = ", ".join(f"'{name[:100]}'" for name in self.missing[:_SHOWN])
+        more = "" if len(self.missing) <= _SHOWN else f" and {len(self.missing) - _SHOWN} more"
+        return f"the catalog has no schema {shown}{more}"
+
+    async def _names(self, schema: str) -> Sequence[str]:
+        try:
+            return await self._catalog().list_tables(schema)
+        except NotFound:
+            self.missing.append(schema)
+            return ()
+
+    def _catalog(self) -> Catalog:
+        name = self._schedule.settings.listed_in
+        if name not in self._catalogs:
+            raise ConfigurationError(f"there is no catalog '{name}' in the configuration")
+        return self._catalogs[name]
