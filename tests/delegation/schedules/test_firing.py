@@ -19,6 +19,8 @@ from support.tasks.scheduled import (
 
 from sluicegate.api.errors import Unavailable
 from sluicegate.database import Store
+from sluicegate.delegation.queue.new_tasks import create_free
+from sluicegate.delegation.queue.retention import Retention
 from sluicegate.delegation.schedules import submission
 from sluicegate.delegation.schedules.firings import FiringConflict
 
@@ -187,9 +189,7 @@ async def test_overlapping_firings_leave_busy_tables_out(
     await one.step()
     clock.set("2026-11-26T02:00Z")
     await one.step()
-    assert await one.leases.acquire("worker", ["TABLE_COMPACTION"]) is not None
-    first = (await one.tasks())[0]
-    await one.queue.cancel(first.id)
+    await one.queue.cancel((await one.tasks())[0].id)
     clock.set("2026-11-27T02:00Z")
     await one.step()
     last = (await one.recorded())[1]
@@ -213,7 +213,7 @@ async def test_a_crash_leaves_nothing_half_done(
             if crash == "listing":
                 catalog.failures["sales.emea"] = Killed()
             elif crash == "transaction":
-                patched.setattr(submission, "create_free", _killed_after(submission.create_free))
+                patched.setattr(submission, "create_free", _killed_after(create_free))
             else:
                 patched.setattr(one.firings, "end", _killed)
             with pytest.raises(Killed):
@@ -263,3 +263,24 @@ def _killed_after(done: Any) -> Any:
         raise Killed
 
     return killed
+
+
+async def test_old_firings_are_deleted_except_the_last_one_and_those_with_tasks(
+    store: Store, clock: SetClock, catalog: Listing
+) -> None:
+    one = service(store, clock, catalog, tables=["sales.orders"])
+    await one.step()
+    for day in (26, 27, 28):
+        clock.set(f"2026-11-{day}T02:00Z")
+        await one.step()
+        if day < 28:
+            await one.run_all()
+    retention = Retention(store, 36 * 3600, now=clock.now)
+    clock.set("2026-11-28T03:00Z")
+    assert await retention.prune() == 1
+    assert [each.fires_at for each in await one.recorded()] == [
+        ms(f"2026-11-{day}T02:00Z") for day in (27, 28)
+    ]
+    clock.set("2026-12-31T00:00Z")
+    assert await retention.prune() == 1
+    assert [each.fires_at for each in await one.recorded()] == [ms("2026-11-28T02:00Z")]

@@ -68,6 +68,7 @@ class TasksResource:
                     ("operation", "Only this operation, such as `TABLE_PURGE`."),
                     ("realm", "Only tasks of this realm."),
                     ("correlation_id", "Only tasks with this correlation id."),
+                    ("schedule", "Only tasks of this schedule."),
                 ),
                 paged=True,
             ),

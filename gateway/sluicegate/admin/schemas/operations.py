@@ -116,6 +116,9 @@ def operations() -> dict[str, Schema]:
             },
         ),
         "Tasks": listing({"$ref": "#/components/schemas/Task"}),
+        "Schedules": listing({"$ref": "#/components/schemas/Schedule"}),
+        "Schedule": record("A schedule of the delegation service.", *_schedule()),
+        "Firing": record("A firing of a schedule.", *_firing()),
         "Task": record(
             "A task of the delegation service, without secrets.",
             {
@@ -127,6 +130,8 @@ def operations() -> dict[str, Schema]:
                 "received_timestamp": instant("When it was submitted."),
             },
             {
+                "schedule": or_null("string", "Name of the schedule that submitted it."),
+                "firing_id": or_null("string", "Id of the firing of the schedule."),
                 "progress": {"type": ["object", "null"], "description": "Stage and number of files."},
                 "versions": many({"type": "object"}, "Its history."),
                 "result_extended": {
@@ -136,6 +141,42 @@ def operations() -> dict[str, Schema]:
             },
         ),
     }
+
+
+def _schedule() -> tuple[dict[str, Schema], dict[str, Schema]]:
+    firing = {"$ref": "#/components/schemas/Firing"}
+    always = {
+        "name": text("Its name."),
+        "operation": text("Operation of its tasks."),
+        "catalog": text("Catalog of its tables."),
+        "tables": many(text("A name or pattern."), "Its tables."),
+        "exclude": many(text("A name or pattern."), "Tables that it leaves out."),
+        "realm": text("Realm of its tasks."),
+        "cron": text("Its cron expression."),
+        "time_zone": text("Time zone of the cron expression and the window."),
+        "enabled": flag("Whether it is enabled in the configuration."),
+        "paused_at": or_null("string", "When it was paused."),
+        "paused_by": or_null("string", "Who paused it."),
+        "next_firing_at": or_null("string", "When it fires next."),
+        "last_firing": {"anyOf": [firing, {"type": "null"}]},
+    }
+    return always, {"firings": many(firing, "The last firings, newest first.")}
+
+
+def _firing() -> tuple[dict[str, Schema], dict[str, Schema]]:
+    always = {
+        "firing_id": text("Its id."),
+        "schedule": text("Name of the schedule."),
+        "fires_at": instant("The time of the cron expression, or of the request."),
+        "requested_by": or_null("string", "Who requested it; null for times of the cron expression."),
+        "opened_at": instant("When a service recorded it."),
+        "status": choice("Its state.", "SUBMITTING", "SUBMITTED", "SKIPPED", "FAILED"),
+        "submitted": whole("Number of submitted tasks."),
+        "busy": whole("Number of tables that had another unfinished task."),
+        "message": or_null("string", "What is unusual."),
+        "tasks": mapping(whole("Number of tasks."), "Its tasks by their states."),
+    }
+    return always, {}
 
 
 def _left_out() -> Schema:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sluicegate.plugins.configured import ConfiguredInstances
 
 _OPERATOR = "operator"
-TASK_FILTERS = ("status", "operation", "realm", "correlation_id")
+TASK_FILTERS = ("status", "operation", "realm", "correlation_id", "schedule")
 
 
 class Tasks:
@@ -61,6 +61,7 @@ class Tasks:
                 status=status,
                 operation=values.get("operation"),
                 correlation_id=values.get("correlation_id"),
+                schedule=values.get("schedule"),
                 limit=limit,
                 after=after,
             )

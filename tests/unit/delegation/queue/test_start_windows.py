@@ -1,5 +1,7 @@
 """The task that ends unstarted tasks survives an outage of the database."""
 
+from collections.abc import Iterator
+
 import anyio
 import anyio.lowlevel
 import pytest
@@ -11,18 +13,19 @@ from sluicegate.delegation.queue.start_windows import StartWindows
 async def test_it_continues_after_the_database_was_unavailable(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    outcomes = iter([Unavailable("the database is down"), 2])
+    outcomes: Iterator[Unavailable | int] = iter([Unavailable("the database is down"), 2])
     done = anyio.Event()
     windows = StartWindows(None)  # type: ignore[arg-type]
 
     async def end() -> int:
         outcome = next(outcomes, None)
-        if isinstance(outcome, Exception):
+        if isinstance(outcome, Unavailable):
             raise outcome
         if outcome is None:
             done.set()
             await anyio.sleep_forever()
-        return outcome or 0
+            raise AssertionError
+        return outcome
 
     monkeypatch.setattr(windows, "end", end)
     monkeypatch.setattr("sluicegate.delegation.queue.start_windows._INTERVAL", 0)
