@@ -32,13 +32,13 @@ from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.leases import Leases
 from sluicegate.delegation.queue.metrics import QueueGauges
 from sluicegate.delegation.queue.retention import Retention
-from sluicegate.delegation.queue.start_windows import StartWindows
 from sluicegate.delegation.queue.tasks import TaskQueue
 from sluicegate.delegation.rest import responses
 from sluicegate.delegation.rest.access_tokens import ServiceTokens
 from sluicegate.delegation.rest.callers import Callers
 from sluicegate.delegation.rest.openapi import document
 from sluicegate.delegation.rest.routes import TaskRoutes
+from sluicegate.delegation.schedules.closed_windows import ClosedWindows
 from sluicegate.delegation.worker.configured_executors import ConfiguredExecutors
 from sluicegate.delegation.worker.executor_thread import ExecutorThread
 from sluicegate.delegation.worker.worker import Worker
@@ -141,7 +141,7 @@ class Base:
         try:
             gauges = QueueGauges(self.store, operations)
             retention = Retention(self.store, delegation.retention)
-            windows = StartWindows(self.store)
+            windows = ClosedWindows(self.store)
             async with AsyncExitStack() as stack:
                 for run in (watcher.run, gauges.run, retention.run, windows.run, readiness.measure):
                     await stack.enter_async_context(_background(run))

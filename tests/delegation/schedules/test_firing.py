@@ -22,6 +22,7 @@ from sluicegate.database import Store
 from sluicegate.delegation.queue.new_tasks import create_free
 from sluicegate.delegation.queue.retention import Retention
 from sluicegate.delegation.schedules import submission
+from sluicegate.delegation.schedules.firing_retention import FiringRetention
 from sluicegate.delegation.schedules.firings import FiringConflict
 
 LAKE = {"ops": ["a", "b"], "sales": ["orders", "events"], "sales.emea": ["orders"]}
@@ -275,12 +276,19 @@ async def test_old_firings_are_deleted_except_the_last_one_and_those_with_tasks(
         await one.step()
         if day < 28:
             await one.run_all()
-    retention = Retention(store, 36 * 3600, now=clock.now)
+    tasks = Retention(store, 36 * 3600, now=clock.now)
+    firings = FiringRetention(store, 36 * 3600, now=clock.now)
     clock.set("2026-11-28T03:00Z")
-    assert await retention.prune() == 1
+    await firings.prune()
+    assert len(await one.recorded()) == 3
+    assert await tasks.prune() == 1
+    await firings.prune()
     assert [each.fires_at for each in await one.recorded()] == [
         ms(f"2026-11-{day}T02:00Z") for day in (27, 28)
     ]
     clock.set("2026-12-31T00:00Z")
-    assert await retention.prune() == 1
+    await firings.prune()
+    assert len(await one.recorded()) == 2
+    assert await tasks.prune() == 1
+    await firings.prune()
     assert [each.fires_at for each in await one.recorded()] == [ms("2026-11-28T02:00Z")]

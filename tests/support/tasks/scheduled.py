@@ -20,9 +20,10 @@ from sluicegate.database.task_tables import schedule_firings
 from sluicegate.delegation.grants import RealmGrants
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.leases import Leases
-from sluicegate.delegation.queue.start_windows import StartWindows
 from sluicegate.delegation.queue.statements import Now
 from sluicegate.delegation.queue.tasks import TaskFilter, TaskQueue
+from sluicegate.delegation.schedules.closed_windows import ClosedWindows
+from sluicegate.delegation.schedules.firing_retention import FiringRetention
 from sluicegate.delegation.schedules.firings import Firing, Firings
 from sluicegate.delegation.schedules.schedule import schedules_of
 from sluicegate.delegation.schedules.scheduler import Scheduler
@@ -117,10 +118,13 @@ class ScheduledService:
         self.leases = Leases(store, settings, now=now)
         self.states = ScheduleStates(store, now=now)
         self.firings = Firings(store, now=now)
-        self.windows = StartWindows(store, now=now)
+        self.windows = ClosedWindows(store, now=now)
         grants, catalogs = RealmGrants(settings), {"lake": catalog}
         parts = (store, schedules, self.firings, cipher, grants, catalogs, now)
-        self.scheduler = Scheduler(schedules, self.states, self.firings, Submission(*parts))
+        self.firing_retention = FiringRetention(store, settings.retention, now=now)
+        self.scheduler = Scheduler(
+            schedules, self.states, self.firings, Submission(*parts), self.firing_retention
+        )
 
     async def step(self) -> None:
         """What a service does every few seconds."""

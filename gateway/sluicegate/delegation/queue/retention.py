@@ -1,16 +1,16 @@
-"""Deletes tasks that completed long ago, with their histories, and firings of schedules."""
+"""Deletes tasks that completed long ago, with their histories."""
 
 from __future__ import annotations
 
 import logging
 
 import anyio
-from sqlalchemy import delete, exists, select
+from sqlalchemy import delete, select
 
 from sluicegate.api.errors import Unavailable
 from sluicegate.database import Store
 from sluicegate.database.statements.clock import NOW
-from sluicegate.database.task_tables import schedule_firings, tasks
+from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.queue.statements import Now
 from sluicegate.delegation.queue.states import ENDED
 
@@ -57,7 +57,7 @@ class Retention:
             await anyio.sleep(_INTERVAL)
 
     async def prune(self) -> int:
-        """Delete tasks and firings that have been kept long enough, and return the number of tasks.
+        """Delete tasks that have been kept long enough, and return their number.
 
         Raises:
             Unavailable: The database doesn't respond. Earlier deletions remain in effect.
@@ -66,26 +66,7 @@ class Retention:
         pruned = 0
         while deleted := await self._prune_some(oldest):
             pruned += deleted
-        await self._prune_firings(oldest)
         return pruned
-
-    async def _prune_firings(self, oldest: Now) -> None:
-        """Delete firings, except the last one of each schedule and those with tasks."""
-        later = schedule_firings.alias("later")
-        is_last = ~exists().where(
-            later.c.schedule == schedule_firings.c.schedule,
-            later.c.requested_by.is_(None),
-            later.c.fires_at > schedule_firings.c.fires_at,
-        )
-        has_tasks = exists().where(tasks.c.firing_id == schedule_firings.c.id)
-        old = (schedule_firings.c.opened_at < oldest, schedule_firings.c.status != "SUBMITTING")
-        query = select(schedule_firings.c.id).where(*old, ~is_last, ~has_tasks)
-        async with self._store.read() as connection:
-            if (await connection.execute(query.limit(1))).first() is None:
-                return
-        async with self._store.append() as connection:
-            done = delete(schedule_firings).where(schedule_firings.c.id.in_(query))
-            await connection.execute(done)
 
     async def _prune_some(self, oldest: Now) -> int:
         old = (

@@ -12,6 +12,7 @@ from sluicegate.database.statements.clock import NOW
 from sluicegate.delegation.grants import RealmGrants
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.statements import Now
+from sluicegate.delegation.schedules.firing_retention import FiringRetention
 from sluicegate.delegation.schedules.firings import Firings
 from sluicegate.delegation.schedules.schedule import schedules_of
 from sluicegate.delegation.schedules.scheduler import Scheduler
@@ -57,7 +58,8 @@ async def opened_scheduler(
     firings = Firings(store, now=now)
     grants = RealmGrants.configured(settings.delegation, configured)
     submission = Submission(store, schedules, firings, cipher, grants, instances.catalogs, now)
+    retention = FiringRetention(store, settings.delegation.retention, now=now)
     try:
-        yield Scheduler(schedules, ScheduleStates(store, now=now), firings, submission)
+        yield Scheduler(schedules, ScheduleStates(store, now=now), firings, submission, retention)
     finally:
         await instances.aclose()

@@ -33,7 +33,7 @@ class CronTimes:
         start = datetime.fromtimestamp(moment // 1000, UTC).astimezone(self._zone)
         for each in CronSim(self._expression, start):
             at = ms_of(each.astimezone(UTC))
-            # An expression with a fixed time forgets whether the start is the second 02:30 of its day.
+            # For fixed times, cronsim does not know whether the start is the second 02:30 of its day.
             if at > moment:
                 yield at
 

@@ -109,7 +109,7 @@ class Firings:
             return await self._add(connection, schedule, fires_at, skipped=running)
 
     async def request(self, schedule: str, by: str, *, may_overlap: bool) -> Firing:
-        """Record a firing that somebody requests now. A paused schedule also has it.
+        """Record a firing that an operator requests now. A paused schedule also has it.
 
         Raises:
             FiringConflict: Tasks of an earlier firing are unfinished.

@@ -10,6 +10,7 @@ import anyio
 
 from sluicegate.api.errors import Unavailable
 from sluicegate.database import StatementRefused
+from sluicegate.delegation.schedules.firing_retention import FiringRetention
 from sluicegate.delegation.schedules.firings import Firings
 from sluicegate.delegation.schedules.schedule import Schedule
 from sluicegate.delegation.schedules.states import ScheduleStates
@@ -18,6 +19,7 @@ from sluicegate.delegation.schedules.submission import Submission
 log = logging.getLogger(__name__)
 
 _INTERVAL = 5.0
+_RETENTION_INTERVAL = 3600.0
 
 
 class Scheduler:
@@ -28,6 +30,7 @@ class Scheduler:
         states: Their states.
         firings: Their firings.
         submission: Submits tasks.
+        retention: Deletes old firings.
     """
 
     def __init__(
@@ -36,17 +39,20 @@ class Scheduler:
         states: ScheduleStates,
         firings: Firings,
         submission: Submission,
+        retention: FiringRetention,
     ) -> None:
         self._schedules = schedules
         self._states = states
         self._firings = firings
         self._submission = submission
+        self._retention = retention
 
     async def run(self) -> None:
         """Fire until canceled. A slow catalog delays no other firing's time."""
         async with anyio.create_task_group() as group:
             group.start_soon(_repeated, self.fire)
             group.start_soon(_repeated, self.submit)
+            group.start_soon(_repeated, self._retention.prune, _RETENTION_INTERVAL)
 
     async def fire(self) -> None:
         """Open all firings that are due.
@@ -82,7 +88,7 @@ class Scheduler:
             log.warning("schedule %s skips a firing: %s", schedule.name, firing.message)
 
 
-async def _repeated(step: Callable[[], Awaitable[None]]) -> None:
+async def _repeated(step: Callable[[], Awaitable[None]], interval: float = _INTERVAL) -> None:
     while True:
         try:
             await step()
@@ -91,4 +97,4 @@ async def _repeated(step: Callable[[], Awaitable[None]]) -> None:
         except Exception:  # the next step starts from the database again
             log.exception("schedules do not fire now")
         # Slightly less than the interval, so that services don't query simultaneously.
-        await anyio.sleep(_INTERVAL * random.uniform(0.75, 1))  # noqa: S311 (jitter)
+        await anyio.sleep(interval * random.uniform(0.75, 1))  # noqa: S311 (jitter)

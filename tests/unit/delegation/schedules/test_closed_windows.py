@@ -7,7 +7,7 @@ import anyio.lowlevel
 import pytest
 
 from sluicegate.api.errors import Unavailable
-from sluicegate.delegation.queue.start_windows import StartWindows
+from sluicegate.delegation.schedules.closed_windows import ClosedWindows
 
 
 async def test_it_continues_after_the_database_was_unavailable(
@@ -15,7 +15,7 @@ async def test_it_continues_after_the_database_was_unavailable(
 ) -> None:
     outcomes: Iterator[Unavailable | int] = iter([Unavailable("the database is down"), 2])
     done = anyio.Event()
-    windows = StartWindows(None)  # type: ignore[arg-type]
+    windows = ClosedWindows(None)  # type: ignore[arg-type]
 
     async def end() -> int:
         outcome = next(outcomes, None)
@@ -28,7 +28,7 @@ async def test_it_continues_after_the_database_was_unavailable(
         return outcome
 
     monkeypatch.setattr(windows, "end", end)
-    monkeypatch.setattr("sluicegate.delegation.queue.start_windows._INTERVAL", 0)
+    monkeypatch.setattr("sluicegate.delegation.schedules.closed_windows._INTERVAL", 0)
     async with anyio.create_task_group() as group:
         group.start_soon(windows.run)
         await done.wait()

@@ -23,7 +23,7 @@ _AT_ONCE = 200
 _WAITING = ("RETRY_SCHEDULED", "SUBMITTED")
 
 
-class StartWindows:
+class ClosedWindows:
     """Ends tasks whose window has closed. Several processes can do so concurrently.
 
     Args:
