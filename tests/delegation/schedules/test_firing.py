@@ -250,7 +250,7 @@ async def test_a_service_that_lost_its_claim_submits_nothing(
         assert [each.submitted for each in await other.recorded()] == [len(TABLES)]
 
 
-class Killed(Exception):
+class Killed(BaseException):
     """Stands for the end of a process."""
 
 

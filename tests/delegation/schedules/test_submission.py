@@ -183,13 +183,52 @@ async def test_a_catalog_that_refuses_ends_the_firing(store: Store, clock: SetCl
 
 
 async def test_missing_schemas_and_unusable_names_are_reported(store: Store, clock: SetClock) -> None:
-    catalog = Listing({"s": ["a", "b" * 2000]})
-    one = await fired(store, clock, catalog, tables=["s.*", "gone.*"])
+    catalog = Listing({"s": ["a", "b" * 2000, "null\0", "\ud800"], "\0": ["a"]})
+    one = await fired(store, clock, catalog, tables=["*.*", "gone.*"])
     [firing] = await one.recorded()
     assert (firing.status, firing.submitted) == ("SUBMITTED", 1)
     assert firing.message == (
-        "1 tables have names that tasks cannot have; the catalog has no schema 'gone'"
+        "4 names of schemas or tables cannot be those of a task; the catalog has no schema 'gone'"
     )
+
+
+async def test_an_unexpected_error_is_tried_again_and_never_shown(
+    store: Store, clock: SetClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    catalog = Listing({"s": ["a"]}, {"s": ValueError("the password is hunter2")})
+    one = await fired(store, clock, catalog)
+    [firing] = await one.recorded()
+    assert (firing.status, firing.message) == (
+        "SUBMITTING",
+        "an unexpected error stopped the service that submitted tasks",
+    )
+    assert "hunter2" in caplog.text
+    clock.advance(31)
+    await one.step()
+    assert [each.status for each in await one.recorded()] == ["SUBMITTED"]
+
+
+async def test_messages_of_catalogs_are_stored_without_what_databases_refuse(
+    store: Store, clock: SetClock
+) -> None:
+    catalog = Listing({"s": ["a"]}, {"s": PermissionDenied("no\0 \ud800" + "x" * 5000)})
+    one = await fired(store, clock, catalog)
+    [firing] = await one.recorded()
+    assert firing.status == "FAILED"
+    assert str(firing.message).startswith("no\ufffd \ufffdxxx")
+    assert len(str(firing.message)) == 2000
+
+
+async def test_busy_tables_do_not_count_for_the_limit(store: Store, clock: SetClock) -> None:
+    tables = [f"t{number}" for number in range(6)]
+    one = await fired(store, clock, Listing({"s": tables}), max_tasks=3, overlap="allow")
+    assert [each.submitted for each in await one.recorded()] == [3]
+    # The second firing begins after the third table, and the third one again with the first.
+    for day in (27, 28):
+        clock.set(f"2026-11-{day}T02:00Z")
+        await one.step()
+    last = (await one.recorded())[-1]
+    assert (last.submitted, last.busy, last.capped) == (0, 6, False)
 
 
 async def test_a_firing_without_tables_says_so(store: Store, clock: SetClock) -> None:

@@ -65,7 +65,7 @@ class Listing(Catalog):
     """
 
     schemas: Mapping[str, list[str]]
-    failures: dict[str, Exception] = field(default_factory=dict)
+    failures: dict[str, BaseException] = field(default_factory=dict)
     listed: list[str] = field(default_factory=list)
 
     async def list_schemas(self) -> list[str]:

@@ -21,8 +21,10 @@ from sluicegate.database.task_tables import schedule_firings as firings
 from sluicegate.database.task_tables import schedules, tasks
 from sluicegate.delegation.queue.statements import Now
 from sluicegate.delegation.queue.states import UNFINISHED
+from sluicegate.delegation.reports import UNSTORABLE
 from sluicegate.delegation.schedules.selection import TableName
 from sluicegate.delegation.schedules.states import add_states
+from sluicegate.telemetry.redaction import redact
 
 FiringStatus = Literal["SUBMITTING", "SUBMITTED", "SKIPPED", "FAILED"]
 _CLAIM = 120_000  # milliseconds; a catalog's listing can take a minute
@@ -161,7 +163,7 @@ class Firings:
         same = (firings.c.id == firing.id, firings.c.version == firing.version)
         values = {"claimed_until": self._now + _CLAIM, "version": firing.version + 1, **changes}
         if values.get("message") is not None:
-            values["message"] = values["message"][:_LONGEST_MESSAGE]
+            values["message"] = _storable(values["message"])
         changed = update(firings).where(*same).values(values).returning(firings)
         row = (await connection.execute(changed)).one_or_none()
         if row is None:
@@ -257,6 +259,11 @@ class Firings:
         once = added.on_conflict_do_nothing().returning(firings)
         row = (await connection.execute(once)).one_or_none()
         return None if row is None else Firing.of(row)
+
+
+def _storable(message: str) -> str:
+    """Return a message, which can contain text of a catalog, as all databases store it."""
+    return UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", redact(message[:_LONGEST_MESSAGE]))
 
 
 def _last(schedule: str) -> Select[Any]:

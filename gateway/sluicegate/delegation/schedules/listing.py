@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 
 import anyio.to_thread
 
 from sluicegate.api import Catalog
 from sluicegate.api.errors import ConfigurationError, NotFound
+from sluicegate.delegation.reports import UNSTORABLE
 from sluicegate.delegation.schedules.schedule import Schedule
 from sluicegate.delegation.schedules.selection import TableName
 
@@ -28,6 +29,8 @@ class SelectedTables:
         self._catalogs = catalogs
         self.missing: list[str] = []
         """Schemas that the schedule names, but the catalog does not have."""
+        self.unusable = 0
+        """Number of schemas and tables whose names no task can have."""
 
     async def batches(self, after: TableName | None) -> AsyncIterator[Sequence[TableName]]:
         """Return the tables in batches.
@@ -41,24 +44,31 @@ class SelectedTables:
         """
         selection = self._schedule.selection
         listed = await self._catalog().list_schemas() if selection.lists_schemas else ()
-        for schema in selection.schemas(listed):
+        for schema in selection.schemas(self._usable(listed)):
             if after is not None and schema < after.schema:
                 continue
             names = await self._names(schema) if selection.lists(schema) else ()
             # A schema can have many thousands of tables.
-            found = await anyio.to_thread.run_sync(selection.tables, schema, names)
+            found = await anyio.to_thread.run_sync(selection.tables, schema, self._usable(names))
             left = [name for name in found if after is None or name > after]
             for start in range(0, len(left), _BATCH):
                 yield left[start : start + _BATCH]
 
-    @property
-    def note(self) -> str | None:
-        """A sentence about missing schemas."""
-        if not self.missing:
-            return None
-        shown = ", ".join(f"'{name[:100]}'" for name in self.missing[:_SHOWN])
-        more = "" if len(self.missing) <= _SHOWN else f" and {len(self.missing) - _SHOWN} more"
-        return f"the catalog has no schema {shown}{more}"
+    def notes(self) -> Iterator[str]:
+        """What is unusual about the listing, for operators."""
+        if self.unusable:
+            yield f"{self.unusable} names of schemas or tables cannot be those of a task"
+        if self.missing:
+            shown = ", ".join(f"'{name[:100]}'" for name in self.missing[:_SHOWN])
+            more = len(self.missing) - _SHOWN
+            yield f"the catalog has no schema {shown}" + (f" and {more} more" if more > 0 else "")
+
+    def _usable(self, names: Iterable[str]) -> list[str]:
+        """Leave out names that no database can store; a position must be stored."""
+        found = [*names]
+        usable = [each for each in found if not UNSTORABLE.search(each)]
+        self.unusable += len(found) - len(usable)
+        return usable
 
     async def _names(self, schema: str) -> Sequence[str]:
         try:

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 _CLIENT = "schedule:{}"  # a name that no client can have
 _RETRY = 30  # seconds
-_LONGEST = 3_600_000  # milliseconds for which an unavailable catalog is tried
+_LONGEST = 3_600_000  # milliseconds after which a firing that cannot continue fails
 
 
 class WindowClosed(SluicegateError):
@@ -85,7 +85,6 @@ class _Attempt:
         self._schedule = schedule
         self._firing = firing
         self._tables = SelectedTables(schedule, parts.catalogs)
-        self._unusable = 0
         # Who runs a schedule by hand wants its tasks now.
         by_hand = firing.requested_by is not None
         self._times = StartTimes(None, None) if by_hand else schedule.start_times(firing.opened_at)
@@ -93,12 +92,15 @@ class _Attempt:
     async def run(self) -> None:
         try:
             is_capped = await self._submit()
-        except (FiringConflict, StatementRefused):
+        except FiringConflict:
             raise
-        except Unavailable as error:
-            await self._try_later(error)
+        except (Unavailable, StatementRefused) as error:
+            await self._try_later(error.message, error.detail)
         except SluicegateError as error:
             await self._parts.fail(self._firing, error.message)
+        except Exception:
+            log.exception("schedule %s", self._schedule.name)
+            await self._try_later("an unexpected error stopped the service that submitted tasks")
         else:
             await self._end(is_capped)
 
@@ -106,11 +108,12 @@ class _Attempt:
         """Submit tasks, and return whether tables were left because of `max_tasks`."""
         after = self._firing.position or await self._parts.firings.start_of(self._firing)
         async for tables in self._tables.batches(after):
-            left = self._schedule.settings.max_tasks - self._firing.submitted
-            if left > 0:
+            while tables:
+                left = self._schedule.settings.max_tasks - self._firing.submitted
+                if left <= 0:
+                    return True
                 await self._store(tables[:left])
-            if len(tables) > left:
-                return True
+                tables = tables[left:]
         return False
 
     async def _store(self, tables: Sequence[TableName]) -> None:
@@ -137,20 +140,20 @@ class _Attempt:
             try:
                 payload = self._schedule.payload(table)
             except ValidationError:
-                self._unusable += 1  # a name that no task can have
+                self._tables.unusable += 1
                 continue
             self._parts.grants.check_payload(payload)
             yield payload
 
-    async def _try_later(self, error: Unavailable) -> None:
+    async def _try_later(self, message: str, detail: str | None = None) -> None:
         parts, firing = self._parts, self._firing
         async with parts.store.read() as connection:
             now = (await connection.execute(select(parts.now))).scalar_one()
         if now - firing.opened_at > _LONGEST:
-            await parts.fail(firing, error.message)
+            await parts.fail(firing, message)
             return
-        log.warning("schedule %s: %s", firing.schedule, error.detail or error.message)
-        await parts.firings.postpone(firing, _RETRY, error.message)
+        log.warning("schedule %s: %s", firing.schedule, detail or message)
+        await parts.firings.postpone(firing, _RETRY, message)
 
     async def _end(self, is_capped: bool) -> None:
         firing = self._firing
@@ -158,8 +161,7 @@ class _Attempt:
         notes = (
             "no table matches" if firing.position is None else None,
             f"{firing.busy} tables had another unfinished task" if firing.busy else None,
-            f"{self._unusable} tables have names that tasks cannot have" if self._unusable else None,
-            self._tables.note,
+            *self._tables.notes(),
             f"max_tasks ({most}) is reached: the next firing continues" if is_capped else None,
         )
         message = "; ".join(filter(None, notes)) or None
