@@ -186,6 +186,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"max_task": 3}, "did you mean 'max_tasks'?"),
     ({"properties": {"retain_last": 10}}, "expected a string"),
     ({"catch_up": "8d"}, "less than or equal to 604800"),
+    ({"after": "rare"}, "set either cron or after"),
+    ({"cron": None}, "set either cron or after"),
+    ({"cron": None, "after": "rarer"}, "there is no schedule 'rarer'; did you mean 'rare'?"),
+    ({"cron": None, "after": "rare"}, "the schedule 'rare' would have to wait for itself"),
     (PURGES, "a schedule must name their namespace without '*'"),
 ]
 
@@ -216,6 +220,21 @@ def test_all_mistakes_are_reported_at_once(folder: Path, capsys: Capture) -> Non
         "a b",
     ):
         assert message in errors
+
+
+def test_chains_must_begin_with_a_cron_expression(folder: Path, capsys: Capture) -> None:
+    chained = {name: value for name, value in COMPACTION.items() if name != "cron"}
+    chain = {"one": COMPACTION, "two": chained | {"after": "one"}, "three": chained | {"after": "two"}}
+    configure(folder, chain)
+    assert run(("config", "check")) == 0, capsys.readouterr().err
+    assert "after one" in command(capsys, "schedules", "list")
+    assert command(capsys, "schedules", "resume", "two") == "fires after one"
+    assert run(("schedules", "run", "two")) == 1
+    assert "'two' fires only after the schedule 'one': run that one" in capsys.readouterr().err
+    configure(folder, chain | {"one": chained | {"after": "three"}})
+    assert run(("config", "check")) == 1
+    errors = capsys.readouterr().err
+    assert errors.count("would have to wait for itself") == 3
 
 
 def test_names_need_no_catalog_that_lists_tables(folder: Path, capsys: Capture) -> None:

@@ -125,6 +125,7 @@ schedule_firings = Table(
     Column("id", Text, primary_key=True),
     Column("schedule", Text, nullable=False),
     Column("fires_at", BigInteger, nullable=False),
+    Column("parent_id", Text),
     Column("requested_by", Text),
     Column("opened_at", BigInteger, nullable=False),
     Column("status", Text, nullable=False),
@@ -144,4 +145,5 @@ schedule_firings = Table(
 `last_schema` and `last_table` are the last table whose task was submitted: another service continues
 after it. `version` is the fencing token of the service that submits tasks, whose claim ends at
 `claimed_until`. `requested_by` is who ran it by hand, which is not at a time of its cron expression.
+`parent_id` is the firing after which it happens, if the schedule has `after`.
 """

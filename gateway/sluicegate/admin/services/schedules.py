@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sluicegate.api.errors import NotFound
+from sluicegate.api.errors import InvalidRequest, NotFound
 from sluicegate.audit.trail import note_changes, note_resource
 from sluicegate.config import Settings
 from sluicegate.config.yaml import nearest
@@ -57,10 +57,14 @@ class Schedules:
 
         Raises:
             FiringConflict: Tasks of an earlier firing are unfinished.
+            InvalidRequest: It fires only after another schedule.
         """
         from sluicegate.delegation.schedules.reports import described_firing
 
         schedule = self._get(name)
+        before = schedule.settings.after
+        if before is not None:
+            raise InvalidRequest(f"'{name}' fires only after the schedule '{before}': run that one")
         may_overlap = schedule.settings.overlap == "allow"
         firing = await self._firings.request(name, by, may_overlap=may_overlap)
         note_resource(name)

@@ -120,8 +120,10 @@ def resume(ctx: click.Context, name: str, as_json: bool) -> None:
     schedule = _changed(ctx, "resume", name)
     if as_json:
         print_json(schedule)
-    elif schedule["next_firing_at"] is None:
+    elif not schedule["enabled"]:
         click.echo("not paused, but it is not enabled in the configuration")
+    elif schedule["after"] is not None:
+        click.echo(f"fires after {schedule['after']}")
     else:
         click.echo(f"fires next at {schedule['next_firing_at']}")
 
@@ -136,7 +138,7 @@ def _row(schedule: Content) -> tuple[str, ...]:
     return (
         schedule["name"],
         schedule["operation"],
-        schedule["cron"],
+        schedule["cron"] or f"after {schedule['after']}",
         schedule["time_zone"],
         _state(schedule),
         schedule["next_firing_at"] or "-",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import time
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from sluicegate._util.units import Duration
 from sluicegate.config.model import SettingsModel
@@ -90,9 +90,15 @@ TablePattern = Annotated[
 class ScheduleSettings(SettingsModel):
     """Tasks that the service submits by itself, at the times of a cron expression."""
 
-    cron: Annotated[str, AfterValidator(_cron)] = Field(
+    cron: Annotated[str, AfterValidator(_cron)] | None = Field(
+        default=None,
         description="When it fires: minute, hour, day of the month, month, day of the week, such as "
-        "`30 2 * * *`.",
+        "`30 2 * * *`. Required, unless `after` is set.",
+    )
+    after: ScheduleName | None = Field(
+        default=None,
+        description="Instead of `cron`: it fires when all tasks of a firing of this other schedule "
+        "have ended, for the tables whose tasks succeeded.",
     )
     time_zone: Annotated[str, AfterValidator(_time_zone)] = Field(
         default="UTC",
@@ -155,6 +161,12 @@ class ScheduleSettings(SettingsModel):
         description="How late it can fire if no service was running at the time. Of several missed "
         "times, only the latest counts.",
     )
+
+    @model_validator(mode="after")
+    def _fires(self) -> Self:
+        if (self.cron is None) == (self.after is None):
+            raise ValueError("set either cron or after")
+        return self
 
     @property
     def listed_in(self) -> str:

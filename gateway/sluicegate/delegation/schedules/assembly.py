@@ -47,7 +47,11 @@ async def opened_scheduler(
         ConfigurationError: A catalog that lists tables can't be built.
     """
     schedules = schedules_of(settings.delegation)
-    needed = {each.settings.listed_in for each in schedules.values() if each.selection.lists_tables}
+    needed = {
+        each.settings.listed_in
+        for each in schedules.values()
+        if each.times is not None and each.selection.lists_tables
+    }
     catalogs = tuple(each for each in configured.catalogs if each.name in needed)
     instances = Instances(
         registry,

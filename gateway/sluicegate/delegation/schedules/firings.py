@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 from uuid import uuid4
 
-from sqlalchemy import Row, Select, func, or_, select, update
+from sqlalchemy import Row, Select, exists, func, or_, select, update
 
 from sluicegate.api.errors import SluicegateError
 from sluicegate.database import Store
@@ -44,6 +44,7 @@ class Firing:
 
     Attributes:
         fires_at: The time of the cron expression, or when it was requested.
+        parent_id: The firing of another schedule after which it happens.
         requested_by: Who requested it; `None` for times of the cron expression.
         opened_at: When a service recorded it. It is later than `fires_at` if it was caught up.
         status: `SUBMITTING` until all of its tasks are submitted.
@@ -58,6 +59,7 @@ class Firing:
     id: str
     schedule: str
     fires_at: int
+    parent_id: str | None
     requested_by: str | None
     opened_at: int
     status: FiringStatus
@@ -95,7 +97,9 @@ class Firings:
         self._store = store
         self._now = now
 
-    async def open(self, schedule: str, fires_at: int, *, may_overlap: bool) -> Firing | None:
+    async def open(
+        self, schedule: str, fires_at: int, *, may_overlap: bool, parent_id: str | None = None
+    ) -> Firing | None:
         """Record that a schedule fires at a time; `None` if it already did, or is paused.
 
         If tasks of an earlier firing are unfinished and `may_overlap` is false, it is `SKIPPED`.
@@ -108,7 +112,32 @@ class Firings:
             if paused:
                 return None
             running = None if may_overlap else await self._running(connection, schedule)
-            return await self._add(connection, schedule, fires_at, skipped=running)
+            return await self._add(connection, schedule, fires_at, skipped=running, parent_id=parent_id)
+
+    async def ended(self, schedule: str, after: int) -> Firing | None:
+        """Return the last firing of a schedule after a time whose tasks have all ended, or `None`.
+
+        Raises:
+            Unavailable: The database doesn't respond.
+        """
+        unfinished = exists().where(
+            tasks.c.firing_id == firings.c.id, tasks.c.status.in_(sorted(UNFINISHED))
+        )
+        query = (
+            select(firings)
+            .where(
+                firings.c.schedule == schedule,
+                firings.c.fires_at > after,
+                firings.c.status.in_(("SUBMITTED", "FAILED")),
+                firings.c.submitted > 0,
+                ~unfinished,
+            )
+            .order_by(firings.c.fires_at.desc())
+            .limit(1)
+        )
+        async with self._store.read() as connection:
+            row = (await connection.execute(query)).one_or_none()
+        return None if row is None else Firing.of(row)
 
     async def request(self, schedule: str, by: str, *, may_overlap: bool) -> Firing:
         """Record a firing that an operator requests now. A paused schedule also has it.
@@ -241,11 +270,13 @@ class Firings:
         *,
         skipped: str | None = None,
         by: str | None = None,
+        parent_id: str | None = None,
     ) -> Firing | None:
         values = {
             "id": str(uuid4()),
             "schedule": schedule,
             "fires_at": fires_at,
+            "parent_id": parent_id,
             "requested_by": by,
             "opened_at": self._now,
             "status": "SUBMITTING" if skipped is None else "SKIPPED",

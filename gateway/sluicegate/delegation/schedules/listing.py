@@ -12,7 +12,8 @@ from sluicegate.delegation.reports import UNSTORABLE
 from sluicegate.delegation.schedules.schedule import Schedule
 from sluicegate.delegation.schedules.selection import TableName
 
-_BATCH = 100
+BATCH = 100
+"""Tables whose tasks are stored in one transaction."""
 _SHOWN = 5
 
 
@@ -51,8 +52,8 @@ class SelectedTables:
             # A schema can have many thousands of tables.
             found = await anyio.to_thread.run_sync(selection.tables, schema, self._usable(names))
             left = [name for name in found if after is None or name > after]
-            for start in range(0, len(left), _BATCH):
-                yield left[start : start + _BATCH]
+            for start in range(0, len(left), BATCH):
+                yield left[start : start + BATCH]
 
     def notes(self) -> Iterator[str]:
         """What is unusual about the listing, for operators."""

@@ -75,6 +75,7 @@ def described_firing(firing: Firing, counts: TaskCounts) -> Report:
         "firing_id": firing.id,
         "schedule": firing.schedule,
         "fires_at": iso_utc(firing.fires_at),
+        "parent_id": firing.parent_id,
         "requested_by": firing.requested_by,
         "opened_at": iso_utc(firing.opened_at),
         "status": firing.status,
@@ -125,7 +126,9 @@ def _described(schedule: Schedule, state: ScheduleState | None, now: int) -> Rep
     fires = settings.enabled and paused_at is None
     # A time that is due now, and not opened yet, is still the next one.
     settled = now if state is None else state.settled
-    following = schedule.due(settled, now) or schedule.times.following(now) if fires else None
+    following = None
+    if fires and schedule.times is not None:
+        following = schedule.due(settled, now) or schedule.times.following(now)
     return {
         "name": schedule.name,
         "operation": settings.operation,
@@ -136,6 +139,7 @@ def _described(schedule: Schedule, state: ScheduleState | None, now: int) -> Rep
         "realm": schedule.realm,
         "priority": settings.priority,
         "cron": settings.cron,
+        "after": settings.after,
         "time_zone": settings.time_zone,
         "window": settings.window,
         "max_running": settings.max_running,

@@ -29,7 +29,7 @@ class Schedule:
     name: str
     realm: str
     settings: ScheduleSettings
-    times: CronTimes
+    times: CronTimes | None
     window: StartWindow | None
     selection: TableSelection
 
@@ -48,7 +48,7 @@ class Schedule:
             name,
             settings.realm or realm,
             settings,
-            CronTimes(settings.cron, zone),
+            None if settings.cron is None else CronTimes(settings.cron, zone),
             None if window is None else StartWindow(*parse_window(window), zone),
             TableSelection(settings.tables, settings.exclude),
         )
@@ -56,10 +56,14 @@ class Schedule:
     def due(self, after: int, now: int) -> int | None:
         """Return the latest time at which it has to fire now; `None` if there is none.
 
+        A schedule with `after` has no such times.
+
         Args:
             after: Times until this one are settled.
             now: The current time.
         """
+        if self.times is None:
+            return None
         oldest = now - max(self.settings.catch_up, _TOLERANCE) * 1000
         return self.times.latest(max(after, oldest), now)
 

@@ -68,6 +68,11 @@ class Scheduler:
             state = states.get(name)
             if state is None or state.paused_at is not None or not schedule.settings.enabled:
                 continue
+            if schedule.settings.after is not None:
+                before = await self._firings.ended(schedule.settings.after, state.settled)
+                if before is not None:
+                    await self._open(schedule, before.fires_at, parent_id=before.id)
+                continue
             due = schedule.due(state.settled, now)
             if due is not None:
                 await self._open(schedule, due)
@@ -81,9 +86,11 @@ class Scheduler:
         while (firing := await self._firings.claim()) is not None:
             await self._submission.perform(firing)
 
-    async def _open(self, schedule: Schedule, due: int) -> None:
+    async def _open(self, schedule: Schedule, due: int, *, parent_id: str | None = None) -> None:
         may_overlap = schedule.settings.overlap == "allow"
-        firing = await self._firings.open(schedule.name, due, may_overlap=may_overlap)
+        firing = await self._firings.open(
+            schedule.name, due, may_overlap=may_overlap, parent_id=parent_id
+        )
         if firing is not None and firing.status == "SKIPPED":
             log.warning("schedule %s skips a firing: %s", schedule.name, firing.message)
 

@@ -27,6 +27,12 @@ class TableName(NamedTuple):
         """The name of the table."""
         return unquote(self.table)
 
+    @classmethod
+    def parse(cls, text: str) -> TableName:
+        """Return the name of a text like `str()` of it."""
+        schema, _, table = text.rpartition(".")
+        return cls(schema, table)
+
     def __str__(self) -> str:
         """Return both, as patterns are written."""
         return f"{self.schema}.{self.table}"
@@ -106,6 +112,12 @@ class TableSelection:
             if each.matches_schema(schema)
         }
         return sorted(named | matching)
+
+    def selects(self, name: TableName) -> bool:
+        """Whether a table is selected."""
+        return any(each.matches(name) for each in self._tables) and not any(
+            each.matches(name) for each in self._exclude
+        )
 
     def lists(self, schema: str) -> bool:
         """Whether the tables of a schema must be listed."""

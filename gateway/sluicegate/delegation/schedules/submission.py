@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -22,6 +22,7 @@ from sluicegate.delegation.schedules.firings import Firing, FiringConflict, Firi
 from sluicegate.delegation.schedules.listing import SelectedTables
 from sluicegate.delegation.schedules.schedule import Schedule, StartTimes
 from sluicegate.delegation.schedules.selection import TableName
+from sluicegate.delegation.schedules.succeeded import SucceededTables
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +108,7 @@ class _Attempt:
     async def _submit(self) -> bool:
         """Submit tasks, and return whether tables were left because of `max_tasks`."""
         after = self._firing.position or await self._parts.firings.start_of(self._firing)
-        async for tables in self._tables.batches(after):
+        async for tables in self._batches(after):
             while tables:
                 left = self._schedule.settings.max_tasks - self._firing.submitted
                 if left <= 0:
@@ -115,6 +116,13 @@ class _Attempt:
                 await self._store(tables[:left])
                 tables = tables[left:]
         return False
+
+    def _batches(self, after: TableName | None) -> AsyncIterator[Sequence[TableName]]:
+        parent_id = self._firing.parent_id
+        if parent_id is None:
+            return self._tables.batches(after)
+        succeeded = SucceededTables(self._parts.store, self._schedule.selection, parent_id)
+        return succeeded.batches(after)
 
     async def _store(self, tables: Sequence[TableName]) -> None:
         payloads = list(self._payloads(tables))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sluicegate.config import Settings
@@ -30,6 +30,7 @@ def schedule_problems(settings: Settings, executors: Sequence[ConfiguredExecutor
             *_of_executor(schedule, by_operation),
             *_of_tables(settings, schedule),
             *_of_realm(settings, schedule),
+            *_of_chain(settings.delegation.schedules, name),
         ]
         for key, message in found:
             yield settings.problem((*place, *key), message)
@@ -51,9 +52,8 @@ def _of_executor(
 
 
 def _of_tables(settings: Settings, schedule: ScheduleSettings) -> Iterator[tuple[Location, str]]:
-    if any(_WILDCARD in each for each in schedule.tables) and (
-        schedule.listed_in not in settings.catalogs
-    ):
+    lists = schedule.after is None and any(_WILDCARD in each for each in schedule.tables)
+    if lists and schedule.listed_in not in settings.catalogs:
         key = "catalog" if schedule.listing_catalog is None else "listing_catalog"
         hint = nearest(schedule.listed_in, sorted(settings.catalogs))
         yield (
@@ -68,6 +68,25 @@ def _of_tables(settings: Settings, schedule: ScheduleSettings) -> Iterator[tuple
                     ("tables", number),
                     f"{_PURGE} deletes tables, so a schedule must name their namespace without '*'",
                 )
+
+
+def _of_chain(schedules: Mapping[str, ScheduleSettings], name: str) -> Iterator[tuple[Location, str]]:
+    schedule, before = schedules[name], schedules[name].after
+    if before is None:
+        return
+    if before not in schedules:
+        hint = nearest(before, sorted(schedules))
+        yield ("after",), f"there is no schedule '{before}'{hint}"
+        return
+    if schedules[before].catalog != schedule.catalog:
+        yield ("catalog",), f"the schedule '{before}' has tables of another catalog"
+    seen: set[str] = set()
+    following: str | None = before
+    while following is not None and following in schedules and following not in seen:
+        seen.add(following)
+        following = schedules[following].after if following != name else None
+    if name in seen:
+        yield ("after",), f"the schedule '{name}' would have to wait for itself"
 
 
 def _of_realm(settings: Settings, schedule: ScheduleSettings) -> Iterator[tuple[Location, str]]:

@@ -23,6 +23,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Text, primary_key=True),
         sa.Column("schedule", sa.Text, nullable=False),
         sa.Column("fires_at", sa.BigInteger, nullable=False),
+        sa.Column("parent_id", sa.Text),
         sa.Column("requested_by", sa.Text),
         sa.Column("opened_at", sa.BigInteger, nullable=False),
         sa.Column("status", sa.Text, nullable=False),
