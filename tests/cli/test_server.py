@@ -90,6 +90,8 @@ COMMANDS: Sequence[tuple[str, ...]] = (
     ("tasks", "cancel", "--schedule", "nightly", "--yes"),
     ("tasks", "retry", "--operation", "TABLE_PURGE", "--dry-run"),
     ("tasks", "prune", "--older-than", "90d", "--json"),
+    ("workers", "list"),
+    ("workers", "list", "--json"),
     ("schedules", "list"),
     ("schedules", "list", "--json"),
     ("schedules", "show", "nightly"),

@@ -41,6 +41,7 @@ MODULES = (
     "tables",
     "tasks",
     "usage",
+    "workers",
 )
 
 MANAGING = frozenset(
@@ -57,6 +58,7 @@ MANAGING = frozenset(
         "tables",
         "tasks",
         "usage",
+        "workers",
     )
 )
 """Commands that can also manage a gateway over its Admin API, with `--server`."""

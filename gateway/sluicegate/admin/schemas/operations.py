@@ -116,6 +116,7 @@ def operations() -> dict[str, Schema]:
             },
         ),
         "Tasks": listing({"$ref": "#/components/schemas/Task"}),
+        "Workers": listing(_worker()),
         "Schedules": listing({"$ref": "#/components/schemas/Schedule"}),
         "Schedule": record("A schedule of the delegation service.", *_schedule()),
         "Firing": record("A firing of a schedule.", *_firing()),
@@ -141,6 +142,26 @@ def operations() -> dict[str, Schema]:
             },
         ),
     }
+
+
+def _worker() -> Schema:
+    task = record(
+        "A task.",
+        {
+            "task_id": text("Its id."),
+            "task_type": text("Its operation."),
+            "table": text("Name of its table."),
+            "status": choice("Its state.", "ACQUIRING_RESOURCES", "RUNNING"),
+            "attempt_count": whole("Number of the attempt."),
+            "progress": or_null("object", "Stage and number of files."),
+            "lease_acquired_ts": instant("When the worker took it."),
+            "lease_expires_ts": instant("When other workers can take it over."),
+            "lease_expired": flag("Whether they can already: the worker is lost."),
+            "cancel_requested": flag("Whether the worker will stop it at its next heartbeat."),
+        },
+    )
+    about = {"worker": text("Host, process and a random text."), "tasks": many(task, "Its tasks.")}
+    return record("A worker that has tasks.", about)
 
 
 def _schedule() -> tuple[dict[str, Schema], dict[str, Schema]]:

@@ -19,7 +19,7 @@ from sluicegate.delegation.queue.leases import end_cancelled
 from sluicegate.delegation.queue.new_tasks import new_task
 from sluicegate.delegation.queue.records import TaskRecord, TaskVersion
 from sluicegate.delegation.queue.statements import After, Now
-from sluicegate.delegation.queue.states import Status
+from sluicegate.delegation.queue.states import LEASED, Status
 from sluicegate.delegation.queue.transitions import create, move
 from sluicegate.telemetry import span
 
@@ -149,6 +149,17 @@ class TaskQueue:
         )
         async with self._store.read() as connection:
             return [TaskRecord.of(row) for row in await connection.execute(query)]
+
+    async def leased(self) -> tuple[int, list[TaskRecord]]:
+        """Return the database's time, and all tasks that workers have, without encrypted parts.
+
+        If the lease of a task has expired, its worker is lost, and no other one has it yet.
+        """
+        leased = tasks.c.status.in_(sorted(LEASED))
+        query = select(*_LISTED).where(leased).order_by(tasks.c.leased_by, tasks.c.lease_acquired_at)
+        async with self._store.read() as connection:
+            now = (await connection.execute(select(self._now))).scalar_one()
+            return now, [TaskRecord.of(row) for row in await connection.execute(query)]
 
     async def cancel(self, task_id: str) -> TaskRecord:
         """Complete a task that no worker has; otherwise, request its worker to stop it.

@@ -8,6 +8,7 @@ from typing import IO, Any
 import click
 
 from sluicegate.api.errors import InvalidRequest
+from sluicegate.cli.commands.tasks.progress import progress_of
 from sluicegate.cli.commands.tasks.selected import change_selected, selecting_options, table_of
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, get, given, items, path_of
@@ -234,10 +235,5 @@ def _status(task: Content) -> str:
 
 
 def _progress(task: Content) -> str:
-    """The stage with the numbers of files; `-` after success, which the summary describes."""
-    if task["progress"] is None or task["status"] == "SUCCESS":
-        return "-"
-    stage, done, total = (task["progress"][name] for name in ("stage", "files_done", "files_total"))
-    if total is None:
-        return f"{stage} {done}" if done else str(stage)
-    return f"{stage} {done}/{total}"
+    """The progress; `-` after success, which the summary describes."""
+    return "-" if task["status"] == "SUCCESS" else progress_of(task["progress"])
