@@ -23,7 +23,7 @@ from sluicegate.delegation.queue.new_tasks import create_free
 from sluicegate.delegation.queue.retention import Retention
 from sluicegate.delegation.schedules import submission
 from sluicegate.delegation.schedules.firing_retention import FiringRetention
-from sluicegate.delegation.schedules.firings import FiringConflict
+from sluicegate.delegation.schedules.firings import Firing, FiringConflict, Firings
 
 LAKE = {"ops": ["a", "b"], "sales": ["orders", "events"], "sales.emea": ["orders"]}
 TABLES = {"ops.a", "ops.b", "sales.events", "sales.orders", "sales.emea.orders"}
@@ -248,6 +248,36 @@ async def test_a_service_that_lost_its_claim_submits_nothing(
         await one.scheduler._submission.perform(claimed)
         assert await other.tables() == dict.fromkeys(TABLES, 1)
         assert [each.submitted for each in await other.recorded()] == [len(TABLES)]
+
+
+async def test_a_claim_is_kept_while_the_catalog_lists(
+    store: Store, clock: SetClock, catalog: Listing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = service(store, clock, catalog, tables=["ops.*", "sales.*"])
+    await one.step()
+    clock.set("2026-11-26T02:00Z")
+    renewed = asyncio.Event()
+    renew, listing = one.firings.renew, catalog.list_tables
+
+    async def note_renewal(firing: Firing) -> None:
+        await renew(firing)
+        renewed.set()
+
+    async def list_slowly(schema: str) -> list[str]:
+        clock.advance(110)
+        for _ in range(2):  # the first one might have read the clock before
+            renewed.clear()
+            await renewed.wait()
+        clock.advance(110)
+        assert await other.claim() is None
+        return await listing(schema)
+
+    other = Firings(store, now=clock.now)
+    monkeypatch.setattr(one.firings, "renew", note_renewal)
+    monkeypatch.setattr(catalog, "list_tables", list_slowly)
+    monkeypatch.setattr(submission, "_RENEWAL", 0.01)
+    await one.step()
+    assert [(each.status, each.submitted) for each in await one.recorded()] == [("SUBMITTED", 4)]
 
 
 class Killed(BaseException):

@@ -183,6 +183,17 @@ class Firings:
             values = {"claimed_until": self._now + _CLAIM, "version": firings.c.version + 1}
             return Firing.of((await connection.execute(claimed.values(values))).one())
 
+    async def renew(self, firing: Firing) -> None:
+        """Prolong a claim while a catalog lists tables.
+
+        Raises:
+            Unavailable: The database doesn't respond.
+        """
+        same = (firings.c.id == firing.id, firings.c.version == firing.version)
+        renewed = update(firings).where(*same, firings.c.status == "SUBMITTING")
+        async with self._store.append() as connection:
+            await connection.execute(renewed.values(claimed_until=self._now + _CLAIM))
+
     async def move(self, connection: AsyncConnection, firing: Firing, **changes: Any) -> Firing:
         """Change a claimed firing, and prolong the claim.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 
 import anyio.to_thread
 
@@ -33,7 +33,7 @@ class SelectedTables:
         self.unusable = 0
         """Number of schemas and tables whose names no task can have."""
 
-    async def batches(self, after: TableName | None) -> AsyncIterator[Sequence[TableName]]:
+    async def batches(self, after: TableName | None) -> AsyncGenerator[Sequence[TableName], None]:
         """Return the tables in batches.
 
         Args:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 
+import anyio
 from pydantic import ValidationError
 from sqlalchemy import select
 
+from sluicegate._util.tasks import cancel_all
 from sluicegate.api import Catalog
 from sluicegate.api.errors import SluicegateError, Unavailable
 from sluicegate.database import StatementRefused, Store
@@ -28,6 +32,7 @@ log = logging.getLogger(__name__)
 
 _CLIENT = "schedule:{}"  # a name that no client can have
 _RETRY = 30  # seconds
+_RENEWAL = 30.0  # seconds; a quarter of a claim
 _LONGEST = 3_600_000  # milliseconds after which a firing that cannot continue fails
 
 
@@ -91,6 +96,7 @@ class _Attempt:
         self._times = StartTimes(None, None) if by_hand else schedule.start_times(firing.opened_at)
 
     async def run(self) -> None:
+        renewing = asyncio.create_task(self._renew())
         try:
             is_capped = await self._submit()
         except FiringConflict:
@@ -104,20 +110,32 @@ class _Attempt:
             await self._try_later("an unexpected error stopped the service that submitted tasks")
         else:
             await self._end(is_capped)
+        finally:
+            await cancel_all(renewing)
 
     async def _submit(self) -> bool:
         """Submit tasks, and return whether tables were left because of `max_tasks`."""
         after = self._firing.position or await self._parts.firings.start_of(self._firing)
-        async for tables in self._batches(after):
-            while tables:
-                left = self._schedule.settings.max_tasks - self._firing.submitted
-                if left <= 0:
-                    return True
-                await self._store(tables[:left])
-                tables = tables[left:]
+        async with aclosing(self._batches(after)) as batches:
+            async for tables in batches:
+                while tables:
+                    left = self._schedule.settings.max_tasks - self._firing.submitted
+                    if left <= 0:
+                        return True
+                    await self._store(tables[:left])
+                    tables = tables[left:]
         return False
 
-    def _batches(self, after: TableName | None) -> AsyncIterator[Sequence[TableName]]:
+    async def _renew(self) -> None:
+        """Keep the claim, because another service would list the same tables again."""
+        while True:
+            await anyio.sleep(_RENEWAL)
+            try:
+                await self._parts.firings.renew(self._firing)
+            except (Unavailable, StatementRefused) as error:
+                log.warning("schedule %s: %s", self._schedule.name, error.detail or error.message)
+
+    def _batches(self, after: TableName | None) -> AsyncGenerator[Sequence[TableName], None]:
         parent_id = self._firing.parent_id
         if parent_id is None:
             return self._tables.batches(after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from sqlalchemy import select
 
@@ -26,7 +26,7 @@ class SucceededTables:
         self._selection = selection
         self._firing_id = firing_id
 
-    async def batches(self, after: TableName | None) -> AsyncIterator[Sequence[TableName]]:
+    async def batches(self, after: TableName | None) -> AsyncGenerator[Sequence[TableName], None]:
         """Return the tables in batches.
 
         Args:
