@@ -86,3 +86,22 @@ async def test_full_realms_and_full_operations_are_both_passed_over(
         ("prod", "TABLE_VACUUM"): 1,
         ("stage", "TABLE_VACUUM"): 3,
     }
+
+
+async def test_concurrent_workers_of_different_realms_do_not_exceed_a_limit(
+    store: Store, clock: RunningClock
+) -> None:
+    desk = Desk(store, DelegationSettings(operation_limits={"TABLE_COMPACTION": 3}), clock)
+    for number in range(16):
+        sent = payload(operation="TABLE_COMPACTION", realm=f"realm-{number}")
+        await desk.queue.submit(sent, "polaris")
+
+    async def lease(number: int) -> TaskRecord | None:
+        while True:
+            try:
+                return await desk.leases.acquire(f"worker-{number}", OPERATIONS)
+            except Unavailable:  # SQLite lets one writer wait while others overtake it
+                continue
+
+    leased = await asyncio.gather(*map(lease, range(16)))
+    assert sum(each is not None for each in leased) == 3
