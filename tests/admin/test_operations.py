@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
+import jsonschema_rs
 import pytest
 from admin.conftest import Site
 from support.servers.delegation import payload
@@ -13,7 +14,9 @@ from sluicegate.api.assets.models import AssetKind
 from sluicegate.api.catalogs import Catalog
 from sluicegate.api.errors import NotFound, Unavailable
 from sluicegate.api.models import CatalogTable, ListedTable, TablePage
+from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.delegation.queue.encryption import PayloadCipher
+from sluicegate.delegation.queue.leases import Leases
 from sluicegate.delegation.queue.tasks import TaskQueue
 from sluicegate.vending.entries import LedgerEntry
 from sluicegate.vending.ledger import Ledger
@@ -218,3 +221,27 @@ async def test_tasks_are_listed_shown_cancelled_and_retried(site: Site) -> None:
     assert (await site.ask("GET", "/tasks?status=FAILURE")).json == {"items": []}
     assert (await site.ask("GET", "/tasks?status=DONE")).status == 400
     assert (await site.ask("GET", "/tasks/none")).status == 404
+
+
+async def test_workers_are_listed_with_their_tasks(site: Site) -> None:
+    queue = TaskQueue(site.gateway.store, PayloadCipher.of(site.gateway.settings))
+    leases = Leases(site.gateway.store, DelegationSettings())
+    for worker in ("b", "a", "b"):
+        await queue.submit(payload(f"{worker}-{uuid4()}"), "polaris")
+        leased = await leases.acquire(worker, ["TABLE_PURGE"])
+        assert leased is not None
+        if worker == "a":
+            await leases.start(leased)
+    await queue.submit(payload("waits"), "polaris")
+    first = (await site.ask("GET", "/workers?maxResults=1", role="viewer")).json
+    more = f"&pageToken={first['nextPageToken']}"
+    second = (await site.ask("GET", f"/workers?maxResults=1{more}", role="viewer")).json
+    found = {each["worker"]: each["tasks"] for page in (first, second) for each in page["items"]}
+    assert {name: len(tasks) for name, tasks in found.items()} == {"a": 1, "b": 2}
+    assert [each["status"] for each in found["a"]] == ["RUNNING"]
+    assert {each["status"] for each in found["b"]} == {"ACQUIRING_RESOURCES"}
+    assert not any(each["lease_expired"] for tasks in found.values() for each in tasks)
+    assert (await site.ask("GET", "/workers", role="viewer", shares=("sales",))).status == 403
+    components = (await site.ask("GET", "/openapi.json", role=None)).json["components"]
+    described = {"$ref": "#/components/schemas/Workers", "components": components}
+    jsonschema_rs.validator_for(described, validate_formats=True).validate(first)

@@ -23,6 +23,7 @@ NAMES = {
     "credential": "none",
     "catalog": "raw",
     "task": "none",
+    "schedule": "none",
 }
 CATALOGS = {"listCatalogs", "listCatalogSchemas", "listCatalogTables", "listCatalogAssets"}
 FOR_ADMINS = {"listAdmins", "explainAccess", "listReaders", "listAudit", "getAuditHead", *CATALOGS}

@@ -6,9 +6,11 @@ import pytest
 from console.conftest import Site
 from support.servers.delegation import payload
 
+from sluicegate.config import Settings
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.delegation.queue.tasks import TaskQueue
+from sluicegate.delegation.schedules.firings import Firings
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -36,6 +38,33 @@ async def test_tasks_are_listed_by_filter_and_in_pages(site: Site) -> None:
     page = await browser.submit("Show", status="FAILURE")
     assert "There are no such tasks" in page.text
     assert (await browser.open("/console/tasks?status=DONE")).status == 400
+
+
+async def test_schedules_are_shown_with_their_firings(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nightly = {"cron": "30 2 * * *", "operation": "TABLE_COMPACTION", "catalog": "lake"}
+    section = {"schedules": {"nightly": {**nightly, "tables": ["sales.*"]}}}
+    assert site.gateway.admin is not None
+    schedules = site.gateway.admin.schedules
+    monkeypatch.setattr(schedules, "_settings", Settings.model_validate({"delegation": section}))
+    browser = await site.logged_in("viewer")
+    page = await browser.open("/console/tasks")
+    assert page.document.xpath("//table[caption='Schedules']//td/text()")[-1] == "never"
+    await schedules.run("nightly", "ada")
+    firings = Firings(site.gateway.store)
+    claimed = await firings.claim()
+    assert claimed is not None
+    await firings.end(claimed, "FAILED", HOSTILE)
+    await schedules.pause("nightly", HOSTILE)
+    page = await browser.open("/console/tasks")
+    shown = page.document.xpath("string(//table[caption='Schedules']/tbody)")
+    assert f"paused by {HOSTILE}" in shown
+    assert f"FAILED: {HOSTILE}" in " ".join(shown.split())
+    assert not page.document.xpath("//img")
+    filtered = await browser.open("/console/tasks?schedule=nightly")
+    assert not filtered.document.xpath("//table[caption='Schedules']")
+    assert "There are no such tasks" in filtered.text
 
 
 async def test_a_task_is_cancelled_and_retried_after_a_confirmation(site: Site) -> None:

@@ -261,5 +261,16 @@ def test_the_list_says_what_a_running_task_is_about(lake: Lake, capsys: Capture)
         assert "stops it at its next heartbeat" in command(capsys, "tasks", "cancel", task_id)
         _, line = command(capsys, "tasks", "list").splitlines()
         assert "RUNNING (to be cancelled)" in line
+        [working] = json.loads(command(capsys, "workers", "list", "--json"))
+        [current] = working["tasks"]
+        assert f"-{worker.process.pid}-" in working["worker"]
+        assert (current["task_id"], current["cancel_requested"]) == (task_id, True)
+        assert current["progress"]["stage"] == "content"
+        _, line = command(capsys, "workers", "list").splitlines()
+        assert line.split()[:4] == [
+            *(working["worker"], task_id, "TABLE_PURGE", "prod_catalog.NS1.NESTED1.T1")
+        ]
+        until(lambda: "(expired)" in command(capsys, "workers", "list"))
         worker.process.send_signal(signal.SIGCONT)
         until(lambda: shown(capsys, task_id)["status"] in ("FAILURE", "SUCCESS"))
+    assert json.loads(command(capsys, "workers", "list", "--json")) == []

@@ -64,6 +64,11 @@ def test_the_core_imports_no_cloud_sdk_no_spark_and_no_iceberg_library() -> None
     assert loaded_by(*CORE) & FORBIDDEN == set()
 
 
+def test_services_without_schedules_load_no_cron_library() -> None:
+    loaded = loaded_by("sluicegate.server.serve", "sluicegate.delegation.service", "sluicegate.config")
+    assert loaded & {"cronsim", "sluicegate.delegation.schedules.scheduler"} == set()
+
+
 def test_serving_needs_nothing_that_only_the_demo_and_tests_need() -> None:
     assert (
         loaded_by("sluicegate.server.serve") & {"pytest", "pandas", "deltalake", "delta_sharing"}

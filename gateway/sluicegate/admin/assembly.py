@@ -25,12 +25,14 @@ from sluicegate.admin.resources.explain import ExplainResource
 from sluicegate.admin.resources.ledger import LedgerResource
 from sluicegate.admin.resources.limits import LimitsResource
 from sluicegate.admin.resources.recipients import RecipientsResource
+from sluicegate.admin.resources.schedules import SchedulesResource
 from sluicegate.admin.resources.shares import SharesResource
 from sluicegate.admin.resources.stored import StoredResource
 from sluicegate.admin.resources.tasks import TasksResource
 from sluicegate.admin.resources.usage import UsageResource
 from sluicegate.admin.services.browsing import CatalogBrowser
 from sluicegate.admin.services.contents import SharedContents
+from sluicegate.admin.services.schedules import Schedules
 from sluicegate.admin.services.tasks import Tasks
 from sluicegate.admin.services.usage import UsageReports
 from sluicegate.admin.tokens import AdminTokens
@@ -88,6 +90,7 @@ class AdminApi:
             *LimitsResource(editor, store, settings, pages).routes(),
             *AuditResource(settings, self._keys, store, pages).routes(),
             *TasksResource(self.tasks, services, pages).routes(),
+            *SchedulesResource(self.schedules, pages).routes(),
             *AdminsResource(self.tokens).routes(),
         ]
 
@@ -151,6 +154,11 @@ class AdminApi:
     def tasks(self) -> Tasks:
         """Finds tasks, and provides their queue."""
         return Tasks(self._services.store, self._settings)
+
+    @cached_property
+    def schedules(self) -> Schedules:
+        """Reports and changes schedules."""
+        return Schedules(self._services.store, self._settings)
 
     async def _openapi(self, request: Request) -> Response:
         from sluicegate.admin.openapi import document

@@ -35,11 +35,13 @@ MODULES = (
     "limits",
     "plugins",
     "recipient",
+    "schedules",
     "serve",
     "share",
     "tables",
     "tasks",
     "usage",
+    "workers",
 )
 
 MANAGING = frozenset(
@@ -51,10 +53,12 @@ MANAGING = frozenset(
         "ledger",
         "limits",
         "recipient",
+        "schedules",
         "share",
         "tables",
         "tasks",
         "usage",
+        "workers",
     )
 )
 """Commands that can also manage a gateway over its Admin API, with `--server`."""

@@ -38,6 +38,7 @@ from sluicegate.delegation.rest.access_tokens import ServiceTokens
 from sluicegate.delegation.rest.callers import Callers
 from sluicegate.delegation.rest.openapi import document
 from sluicegate.delegation.rest.routes import TaskRoutes
+from sluicegate.delegation.schedules.closed_windows import ClosedWindows
 from sluicegate.delegation.worker.configured_executors import ConfiguredExecutors
 from sluicegate.delegation.worker.executor_thread import ExecutorThread
 from sluicegate.delegation.worker.worker import Worker
@@ -140,9 +141,12 @@ class Base:
         try:
             gauges = QueueGauges(self.store, operations)
             retention = Retention(self.store, delegation.retention)
+            windows = ClosedWindows(self.store)
             async with AsyncExitStack() as stack:
-                for run in (watcher.run, gauges.run, retention.run, readiness.measure):
+                for run in (watcher.run, gauges.run, retention.run, windows.run, readiness.measure):
                     await stack.enter_async_context(_background(run))
+                if delegation.schedules:
+                    await stack.enter_async_context(self._scheduling())
                 limit = ConcurrencyLimit(self.settings.server.concurrency, "client")
                 limited = ConcurrencyLimitMiddleware(app, limit, responses.refused_early)
                 yield RequestTelemetry(
@@ -150,6 +154,15 @@ class Base:
                 )
         finally:
             await callers.aclose()
+
+    @asynccontextmanager
+    async def _scheduling(self) -> AsyncIterator[None]:
+        """Fire schedules until the block ends. Other services don't import these modules."""
+        from sluicegate.delegation.schedules.assembly import opened_scheduler
+
+        parts = (self.settings, self.registry, self.configured, self.store, self.cipher)
+        async with opened_scheduler(*parts) as scheduler, _background(scheduler.run):
+            yield
 
     @asynccontextmanager
     async def _recorded(

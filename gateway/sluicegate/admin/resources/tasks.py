@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from sluicegate._util.clock import iso_utc
 from sluicegate._util.units import Duration
 from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.gateway import AdminServices
-from sluicegate.admin.services.tasks import TASK_FILTERS, Tasks
+from sluicegate.admin.services.tasks import TASK_FILTERS, Tasks, WorkerTask
 from sluicegate.http.bodies import read_body
+from sluicegate.protocols.common.pagination import page
 from sluicegate.signing.opaque_tokens import TokenSigner
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ class TasksResource:
                     ("operation", "Only this operation, such as `TABLE_PURGE`."),
                     ("realm", "Only tasks of this realm."),
                     ("correlation_id", "Only tasks with this correlation id."),
+                    ("schedule", "Only tasks of this schedule."),
                 ),
                 paged=True,
             ),
@@ -94,6 +97,17 @@ class TasksResource:
                 "PrunedTasks",
                 all_shares=True,
                 body=PruneTasks,
+            ),
+            AdminRoute(
+                "GET",
+                "/workers",
+                self._workers,
+                "viewer",
+                "listWorkers",
+                "List the workers of the delegation service that have tasks, and these tasks",
+                "Workers",
+                all_shares=True,
+                paged=True,
             ),
             AdminRoute(
                 "GET",
@@ -144,6 +158,13 @@ class TasksResource:
             answer["nextPageToken"] = self._pages.sign({"after": found[-1].id}, bound_to=bound)
         return answered(answer)
 
+    async def _workers(self, call: AdminCall) -> Response:
+        found = await self._tasks.workers()
+        shown = page(sorted(found), str, call.page(), self._pages)
+        return answered(
+            shown.shown(lambda name: {"worker": name, "tasks": [*map(_worked_on, found[name])]})
+        )
+
     async def _show(self, call: AdminCall) -> Response:
         from sluicegate.delegation.rest.responses import history
 
@@ -165,6 +186,22 @@ class TasksResource:
 
     async def _retry(self, call: AdminCall) -> Response:
         return answered(_shown(await self._tasks.retry(call.name("task"))))
+
+
+def _worked_on(found: WorkerTask) -> dict[str, Any]:
+    task = found.task
+    return {
+        "task_id": task.id,
+        "task_type": task.operation,
+        "table": task.table,
+        "status": task.status,
+        "attempt_count": task.attempt_count,
+        "progress": task.progress,
+        "lease_acquired_ts": iso_utc(task.lease_acquired_at or 0),
+        "lease_expires_ts": iso_utc(task.due_at or 0),
+        "lease_expired": found.expired,
+        "cancel_requested": task.cancel_requested_at is not None,
+    }
 
 
 def _shown(task: TaskRecord) -> dict[str, Any]:

@@ -116,6 +116,10 @@ def operations() -> dict[str, Schema]:
             },
         ),
         "Tasks": listing({"$ref": "#/components/schemas/Task"}),
+        "Workers": listing(_worker()),
+        "Schedules": listing({"$ref": "#/components/schemas/Schedule"}),
+        "Schedule": record("A schedule of the delegation service.", *_schedule()),
+        "Firing": record("A firing of a schedule.", *_firing()),
         "Task": record(
             "A task of the delegation service, without secrets.",
             {
@@ -127,6 +131,8 @@ def operations() -> dict[str, Schema]:
                 "received_timestamp": instant("When it was submitted."),
             },
             {
+                "schedule": or_null("string", "Name of the schedule that submitted it."),
+                "firing_id": or_null("string", "Id of the firing of the schedule."),
                 "progress": {"type": ["object", "null"], "description": "Stage and number of files."},
                 "versions": many({"type": "object"}, "Its history."),
                 "result_extended": {
@@ -136,6 +142,64 @@ def operations() -> dict[str, Schema]:
             },
         ),
     }
+
+
+def _worker() -> Schema:
+    task = record(
+        "A task.",
+        {
+            "task_id": text("Its id."),
+            "task_type": text("Its operation."),
+            "table": text("Name of its table."),
+            "status": choice("Its state.", "ACQUIRING_RESOURCES", "RUNNING"),
+            "attempt_count": whole("Number of the attempt."),
+            "progress": or_null("object", "Stage and number of files."),
+            "lease_acquired_ts": instant("When the worker took it."),
+            "lease_expires_ts": instant("When other workers can take it over."),
+            "lease_expired": flag("Whether they can already: the worker is lost."),
+            "cancel_requested": flag("Whether the worker will stop it at its next heartbeat."),
+        },
+    )
+    about = {"worker": text("Host, process and a random text."), "tasks": many(task, "Its tasks.")}
+    return record("A worker that has tasks.", about)
+
+
+def _schedule() -> tuple[dict[str, Schema], dict[str, Schema]]:
+    firing = {"$ref": "#/components/schemas/Firing"}
+    always = {
+        "name": text("Its name."),
+        "operation": text("Operation of its tasks."),
+        "catalog": text("Catalog of its tables."),
+        "tables": many(text("A name or pattern."), "Its tables."),
+        "exclude": many(text("A name or pattern."), "Tables that it leaves out."),
+        "realm": text("Realm of its tasks."),
+        "cron": or_null("string", "Its cron expression."),
+        "after": or_null("string", "Name of the schedule after which it fires."),
+        "time_zone": text("Time zone of the cron expression and the window."),
+        "enabled": flag("Whether it is enabled in the configuration."),
+        "paused_at": or_null("string", "When it was paused."),
+        "paused_by": or_null("string", "Who paused it."),
+        "next_firing_at": or_null("string", "When it fires next."),
+        "last_firing": {"anyOf": [firing, {"type": "null"}]},
+    }
+    return always, {"firings": many(firing, "The last firings, newest first.")}
+
+
+def _firing() -> tuple[dict[str, Schema], dict[str, Schema]]:
+    always = {
+        "firing_id": text("Its id."),
+        "schedule": text("Name of the schedule."),
+        "fires_at": instant("The time of the cron expression, or of the request."),
+        "parent_id": or_null("string", "Id of the firing of another schedule after which it happens."),
+        "requested_by": or_null("string", "Who requested it; null for times of the cron expression."),
+        "opened_at": instant("When a service recorded it."),
+        "status": choice("Its state.", "SUBMITTING", "SUBMITTED", "SKIPPED", "FAILED"),
+        "submitted": whole("Number of submitted tasks."),
+        "busy": whole("Number of tables that had another unfinished task."),
+        "message": or_null("string", "What is unusual."),
+        "tasks": mapping(whole("Number of tasks."), "Its tasks by their states."),
+    }
+    return always, {}
 
 
 def _left_out() -> Schema:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,19 @@ if TYPE_CHECKING:
     from sluicegate.plugins.configured import ConfiguredInstances
 
 _OPERATOR = "operator"
-TASK_FILTERS = ("status", "operation", "realm", "correlation_id")
+TASK_FILTERS = ("status", "operation", "realm", "correlation_id", "schedule")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerTask:
+    """A task that a worker has.
+
+    Attributes:
+        expired: Whether its lease has expired: the worker is lost, and no other one has the task yet.
+    """
+
+    task: TaskRecord
+    expired: bool
 
 
 class Tasks:
@@ -61,6 +74,7 @@ class Tasks:
                 status=status,
                 operation=values.get("operation"),
                 correlation_id=values.get("correlation_id"),
+                schedule=values.get("schedule"),
                 limit=limit,
                 after=after,
             )
@@ -120,6 +134,19 @@ class Tasks:
         """Let a failed or cancelled task wait for a worker again; see `cancel` for errors."""
         found = await self.queue.retry(task)
         note_changes([f"~ task {found.id}: to be retried"])
+        return found
+
+    async def workers(self) -> dict[str, list[WorkerTask]]:
+        """The workers that have tasks, by name, with their tasks.
+
+        Raises:
+            Unavailable: The database does not respond.
+        """
+        now, leased = await self.queue.leased()
+        found: dict[str, list[WorkerTask]] = {}
+        for task in leased:
+            expired = task.due_at is not None and task.due_at <= now
+            found.setdefault(task.leased_by or "", []).append(WorkerTask(task, expired))
         return found
 
     @cached_property

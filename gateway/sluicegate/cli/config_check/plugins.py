@@ -11,8 +11,9 @@ from sluicegate.config import PluginSection, Settings
 from sluicegate.config.yaml import Location
 from sluicegate.plugins import Registry, configure
 
-# Grants of these depend on executors.
-_GRANTS: Location = ("delegation", "realms")
+_DELEGATION = "delegation"
+# Grants and schedules name operations and catalogs of executors.
+_DEPENDENT: tuple[Location, ...] = ((_DELEGATION, "realms"), (_DELEGATION, "schedules"))
 
 
 def check_plugins(settings: Settings, checked: CheckedSettings) -> None:
@@ -38,9 +39,12 @@ def _without_consequences(
     """Ignore what is wrong only because a plugin cannot be loaded."""
     broken = [place for place, section in _sections(settings) if section.type not in usable]
     checked.ignored += tuple(settings.problem((*place, "type"), "") for place in broken)
-    if not any(place[0] == _GRANTS[0] for place in broken) or not contains(settings.source, _GRANTS):
+    present = [place for place in _DEPENDENT if contains(settings.source, place)]
+    if not any(place[0] == _DELEGATION for place in broken) or not present:
         return settings
-    source = without(settings.source, _GRANTS)
+    source = settings.source
+    for place in present:
+        source = without(source, place)
     return Settings.model_validate(source.document.data).read_from(source)
 
 

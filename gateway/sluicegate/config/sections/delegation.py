@@ -11,6 +11,7 @@ from sluicegate.api.delegation.realm_grants import comparable_location
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel, SigningKey
 from sluicegate.config.sections.authentication import OidcSettings
+from sluicegate.config.sections.schedules import ScheduleName, ScheduleSettings
 
 
 def _location(value: str) -> str:
@@ -177,6 +178,11 @@ class DelegationSettings(SettingsModel):
     realm_limits: dict[RealmName, Annotated[int, Field(ge=1)]] = Field(
         default_factory=dict, description="Different maximums for some realms, by realm."
     )
+    operation_limits: dict[OperationName, Annotated[int, Field(ge=1)]] = Field(
+        default_factory=dict,
+        description="Maximum number of concurrent tasks of an operation, on all workers together, by "
+        "operation, such as `TABLE_COMPACTION`.",
+    )
     clients: dict[ClientName, DelegationClient] = Field(
         default_factory=dict,
         description="Catalogs that are allowed to submit tasks, by a name that you choose.",
@@ -209,6 +215,10 @@ class DelegationSettings(SettingsModel):
         description="Different retry settings of operations, by operation, such as `TABLE_PURGE`.",
     )
     worker: WorkerSettings = Field(default=WorkerSettings(), description="The workers of a process.")
+    schedules: dict[ScheduleName, ScheduleSettings] = Field(
+        default_factory=dict,
+        description="Tasks that the service submits by itself, by a name that you choose.",
+    )
     retention: Duration = Field(
         default=90 * _DAY,
         ge=_DAY,

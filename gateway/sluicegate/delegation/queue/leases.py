@@ -21,14 +21,8 @@ from sluicegate.database.task_tables import tasks
 from sluicegate.delegation.queue.failures import TASK_CANCELLED, WORKER_LOST, AttemptFailure
 from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.delegation.queue.retry_policy import RetryPolicies
-from sluicegate.delegation.queue.statements import (
-    After,
-    Now,
-    candidate,
-    running_by_realm,
-    running_of_realm,
-    waiting_realms,
-)
+from sluicegate.delegation.queue.running_limits import Candidates, RunningLimits
+from sluicegate.delegation.queue.statements import After, Now, candidate
 from sluicegate.delegation.queue.states import LEASED
 from sluicegate.delegation.queue.transitions import move
 from sluicegate.telemetry import inner_span
@@ -64,6 +58,7 @@ class Leases:
         self._settings = settings
         self._policies = policies or RetryPolicies(settings)
         self._now = now
+        self._limits = RunningLimits(settings, now)
 
     async def acquire(self, worker: str, operations: Collection[str]) -> TaskRecord | None:
         """Lease the most urgent due task of these operations: a new one, a retry or a lost one.
@@ -77,11 +72,14 @@ class Leases:
             return await self._acquire(worker, operations)
 
     async def _acquire(self, worker: str, operations: Collection[str]) -> TaskRecord | None:
-        found = await self._most_urgent(worker, operations)
+        candidates = Candidates(list(operations))
+        found = await self._most_urgent(worker, candidates)
         if found != "full":
             return found
-        for realm in await self._realms_with_room(operations):
-            found = await self._most_urgent(worker, operations, realm)
+        async with self._store.read() as connection:
+            realms = await self._limits.realms_with_room(connection, candidates.operations)
+        for realm in realms:
+            found = await self._most_urgent(worker, candidates, realm)
             if isinstance(found, TaskRecord):
                 return found
         return None
@@ -232,40 +230,33 @@ class Leases:
         )
 
     async def _most_urgent(
-        self, worker: str, operations: Collection[str], realm: str | None = None
+        self, worker: str, candidates: Candidates, realm: str | None = None
     ) -> TaskRecord | Literal["full"] | None:
         """Lease the most urgent task, of one realm if given. `full` is a realm that is at its limit."""
-        while True:
-            given: dict[str, Any] = {"operations": list(operations)}
+        while candidates.operations:
+            given = candidates.parameters | ({} if realm is None else {"realm": realm})
             # One transaction per candidate: a transaction that locks two realms could wait for
             # another's.
             async with self._store.append() as connection:
-                query = candidate(self._now, connection.dialect.name, of_realm=realm is not None)
-                if realm is not None:
-                    given |= {"realm": realm}
+                query = candidate(
+                    self._now,
+                    connection.dialect.name,
+                    of_realm=realm is not None,
+                    without_schedules=bool(candidates.without_schedules),
+                )
                 row = (await connection.execute(query, given)).one_or_none()
                 if row is None:
                     return None
                 task = TaskRecord.of(row)
                 if await self._end_hopeless(connection, task):
                     continue
-                counted = running_of_realm(self._now)
-                running = (await connection.execute(counted, {"realm": task.realm})).scalar_one()
-                if running >= self._limit(task.realm):
+                if await self._limits.realm_is_full(connection, task):
                     return "full"
-                return await self._lease(connection, task, worker)
-
-    async def _realms_with_room(self, operations: Collection[str]) -> list[str]:
-        """Return realms below their limits that have due tasks, ordered by their most urgent task."""
-        async with self._store.read() as connection:
-            counted = await connection.execute(running_by_realm(self._now))
-            running: dict[str, int] = dict(counted.all())
-            given = {"operations": list(operations)}
-            waiting = await connection.execute(waiting_realms(self._now), given)
-            return [each for each in waiting.scalars() if running.get(each, 0) < self._limit(each)]
-
-    def _limit(self, realm: str) -> int:
-        return self._settings.realm_limits.get(realm, self._settings.max_running_per_realm)
+                full = await self._limits.full(connection, task)
+                if full is None:
+                    return await self._lease(connection, task, worker)
+            candidates.leave_out(*full)
+        return None
 
     async def _lease(self, connection: AsyncConnection, task: TaskRecord, worker: str) -> TaskRecord:
         if task.leased:

@@ -29,6 +29,9 @@ class TaskRecord:
         result: The result of a successful task.
         result_extended: Details for operators.
         trace_context: The `traceparent` of the request that submitted the task, if that was traced.
+        schedule: The schedule that submitted the task, if one did.
+        firing_id: The firing of the schedule.
+        start_by: When an unfinished task fails if no worker has started an attempt.
     """
 
     id: str
@@ -58,6 +61,9 @@ class TaskRecord:
     result_summary: str | None
     result_extended: str | None
     trace_context: str | None
+    schedule: str | None = None
+    firing_id: str | None = None
+    start_by: int | None = None
 
     @classmethod
     def of(cls, row: Row[Any]) -> TaskRecord:

@@ -16,6 +16,7 @@ from sqlalchemy import (
     bindparam,
     func,
     insert,
+    or_,
     select,
     update,
 )
@@ -41,6 +42,10 @@ def _one_of(name: str, statuses: Collection[str]) -> ColumnElement[bool]:
 
 _UNFINISHED = _one_of("unfinished", UNFINISHED)
 _OF_REALM = tasks.c.realm == bindparam("realm")
+_WITHOUT_SCHEDULES = or_(
+    tasks.c.schedule.is_(None),
+    tasks.c.schedule.not_in(bindparam("without_schedules", expanding=True)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +62,21 @@ def _running(now: Now) -> tuple[ColumnElement[bool], ...]:
 def _due(now: Now) -> tuple[ColumnElement[bool], ...]:
     """Select new tasks, scheduled retries and lost ones: `due_at` covers all three."""
     operations: BindParameter[Any] = bindparam("operations", expanding=True)
-    return (tasks.c.due_at <= now, tasks.c.operation.in_(operations))
+    may_start = or_(tasks.c.start_by.is_(None), tasks.c.start_by > now)
+    return (tasks.c.due_at <= now, tasks.c.operation.in_(operations), may_start)
 
 
 @cache
 def running_of_realm(now: Now) -> Select[Any]:
     """Count running tasks of `realm`."""
     return select(func.count()).select_from(tasks).where(*_running(now), _OF_REALM)
+
+
+@cache
+def running_of(now: Now, column: str) -> Select[Any]:
+    """Count running tasks whose column `operation` or `schedule` is `name`."""
+    named = tasks.c[column] == bindparam("name")
+    return select(func.count()).select_from(tasks).where(*_running(now), named)
 
 
 @cache
@@ -102,17 +115,21 @@ def waiting_realms(now: Now) -> Select[Any]:
 
 
 @cache
-def candidate(now: Now, dialect: str, *, of_realm: bool) -> Select[Any]:
+def candidate(
+    now: Now, dialect: str, *, of_realm: bool, without_schedules: bool = False
+) -> Select[Any]:
     """Return the most urgent due task of `operations` that no other worker is leasing.
 
     Args:
         now: The clock.
         dialect: The database's name.
         of_realm: Only tasks of `realm`.
+        without_schedules: No tasks of the schedules `without_schedules`.
     """
     query = (
         select(tasks)
         .where(*_due(now), *((_OF_REALM, _UNFINISHED) if of_realm else ()))
+        .where(*((_WITHOUT_SCHEDULES,) if without_schedules else ()))
         .order_by(tasks.c.priority, tasks.c.due_at)
         .limit(1)
         .with_for_update(skip_locked=True)

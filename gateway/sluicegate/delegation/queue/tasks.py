@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from uuid import uuid4
 
 from sqlalchemy import ColumnElement, and_, func, null, or_, select, update
 from sqlalchemy.exc import IntegrityError
@@ -17,11 +16,12 @@ from sluicegate.database.task_tables import task_versions, tasks
 from sluicegate.delegation.payloads.task_payload import TaskPayload, subject_of
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.leases import end_cancelled
+from sluicegate.delegation.queue.new_tasks import new_task
 from sluicegate.delegation.queue.records import TaskRecord, TaskVersion
 from sluicegate.delegation.queue.statements import After, Now
-from sluicegate.delegation.queue.states import Status
+from sluicegate.delegation.queue.states import LEASED, Status
 from sluicegate.delegation.queue.transitions import create, move
-from sluicegate.telemetry import current_traceparent, span
+from sluicegate.telemetry import span
 
 _LISTED = tuple(null().label("sealed") if each is tasks.c.sealed else each for each in tasks.c)
 
@@ -51,6 +51,7 @@ class TaskFilter:
     status: Status | None = None
     operation: str | None = None
     correlation_id: str | None = None
+    schedule: str | None = None
     limit: int = 100
     after: str | None = None
 
@@ -82,7 +83,7 @@ class TaskQueue:
             Unavailable: The database doesn't respond.
         """
         with span("task.submit", operation=payload.common_payload.operation):
-            return await self._submit(payload, self._values(payload, client))
+            return await self._submit(payload, new_task(payload, client, self._cipher))
 
     async def _submit(self, payload: TaskPayload, values: dict[str, object]) -> TaskRecord:
         async with self._store.append() as connection:
@@ -149,6 +150,17 @@ class TaskQueue:
         async with self._store.read() as connection:
             return [TaskRecord.of(row) for row in await connection.execute(query)]
 
+    async def leased(self) -> tuple[int, list[TaskRecord]]:
+        """Return the database's time, and all tasks that workers have, without encrypted parts.
+
+        If the lease of a task has expired, its worker is lost, and no other one has it yet.
+        """
+        leased = tasks.c.status.in_(sorted(LEASED))
+        query = select(*_LISTED).where(leased).order_by(tasks.c.leased_by, tasks.c.lease_acquired_at)
+        async with self._store.read() as connection:
+            now = (await connection.execute(select(self._now))).scalar_one()
+            return now, [TaskRecord.of(row) for row in await connection.execute(query)]
+
     async def cancel(self, task_id: str) -> TaskRecord:
         """Complete a task that no worker has; otherwise, request its worker to stop it.
 
@@ -191,6 +203,7 @@ class TaskQueue:
                         due_at=After(),
                         attempt_count=0,
                         subject=subject,
+                        start_by=None,
                         cancel_requested_at=None,
                         callback_due_at=None,
                         error_code=None,
@@ -199,30 +212,6 @@ class TaskQueue:
                     )
             except IntegrityError:
                 raise _busy(await _unfinished(connection, subject)) from None
-
-    def _values(self, payload: TaskPayload, client: str) -> dict[str, object]:
-        common, hidden = payload.common_payload, payload.hidden
-        return {
-            "id": str(uuid4()),
-            "version": 1,
-            "operation": common.operation,
-            "realm": common.realm_identifier,
-            "correlation_id": common.polaris_correlation_id,
-            "submitted_by": client,
-            "digest": payload.digest,
-            "subject": subject_of(common.realm_identifier, payload.shown),
-            "priority": common.priority,
-            "payload": payload.shown,
-            "sealed": self._cipher.encrypt(hidden) if hidden else None,
-            "status": "SUBMITTED",
-            "received_at": After(),
-            "created_at": After(),
-            "status_changed_at": After(),
-            "attempt_count": 0,
-            "due_at": After(),
-            "stages": [],
-            "trace_context": current_traceparent(),
-        }
 
     async def _repeated(
         self, connection: AsyncConnection, payload: TaskPayload, values: dict[str, object]
@@ -303,6 +292,7 @@ def _conditions(wanted: TaskFilter) -> list[ColumnElement[bool]]:
         (tasks.c.status, wanted.status),
         (tasks.c.operation, wanted.operation),
         (tasks.c.correlation_id, wanted.correlation_id),
+        (tasks.c.schedule, wanted.schedule),
     ):
         if value is not None:
             conditions.append(column == value)

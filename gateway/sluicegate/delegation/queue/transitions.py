@@ -15,7 +15,7 @@ from sluicegate.delegation.queue.records import TaskRecord
 from sluicegate.delegation.queue.statements import VERSION, After, Now, change, creation, given
 from sluicegate.delegation.queue.states import ENDED, Status, may_follow
 
-_FORGOTTEN: dict[str, Any] = {"sealed": None, "subject": None, "due_at": None}
+_FORGOTTEN: dict[str, Any] = {"sealed": None, "subject": None, "due_at": None, "start_by": None}
 
 
 class TaskVersionConflict(SluicegateError):

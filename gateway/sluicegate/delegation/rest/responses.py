@@ -72,6 +72,8 @@ def record(task: TaskRecord, *, asynchronous_names: bool = False) -> dict[str, A
         "realm_id": task.realm,
         "correlation_id": task.correlation_id,
         "submitted_by": task.submitted_by,
+        "schedule": task.schedule,
+        "firing_id": task.firing_id,
         "priority": task.priority,
         "task_payload": task.payload,
         "status": asynchronous_name(task.status) if asynchronous_names else task.status,
@@ -84,7 +86,11 @@ def record(task: TaskRecord, *, asynchronous_names: bool = False) -> dict[str, A
         "result_summary": task.result_summary,
     }
     times = {name: getattr(task, attribute) for name, attribute in _TIMES}
-    times["next_scheduled_run_ts"] = task.due_at if task.status == "RETRY_SCHEDULED" else None
+    waits = task.status == "RETRY_SCHEDULED" or (
+        task.status == "SUBMITTED" and task.start_by is not None
+    )
+    times["next_scheduled_run_ts"] = task.due_at if waits else None
+    times["start_by_ts"] = task.start_by
     return shown | {name: None if at is None else iso_utc(at) for name, at in times.items()}
 
 

@@ -20,6 +20,7 @@ from sluicegate.config import PluginSection, Settings
 from sluicegate.config.secrets import exposed_secrets
 from sluicegate.config.yaml import Location, nearest, validate
 from sluicegate.plugins.checks.realms import realm_problems
+from sluicegate.plugins.checks.schedules import schedule_problems
 from sluicegate.plugins.configured import (
     ConfiguredAuthenticator,
     ConfiguredCatalog,
@@ -52,6 +53,7 @@ def configure(settings: Settings, registry: Registry) -> ConfiguredInstances:
         dict(checker.plugins(registry.settings_models())),
     )
     checker.problems.extend(realm_problems(settings, configured.executors))
+    checker.problems.extend(schedule_problems(settings, configured.executors))
     if checker.problems:
         raise ConfigurationError("\n".join(checker.problems))
     return configured

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _PAGE = 50
 # Versions of a task's record: one that was retried for days has hundreds.
 _MOST_VERSIONS = 100
+_MOST_SCHEDULES = 100
 # Seconds after which a browser without JavaScript loads the page again.
 _REFRESH = 10
 _TASK = "/tasks/{task}"
@@ -31,6 +32,7 @@ class TasksPages:
 
     def __init__(self, admin: AdminApi) -> None:
         self._tasks = admin.tasks
+        self._schedules = admin.schedules
 
     def routes(self) -> list[ConsoleRoute]:
         """The routes."""
@@ -60,7 +62,13 @@ class TasksPages:
             statuses=STATUSES,
             following=call.url("tasks", **wanted, after=shown[-1].id) if more else None,
             first=call.url("tasks", **wanted) if after else None,
+            schedules=[] if wanted or after else await self._scheduled(),
         )
+
+    async def _scheduled(self) -> list[dict[str, Any]]:
+        """The schedules, for the first page without filters."""
+        names = self._schedules.names[:_MOST_SCHEDULES]
+        return await self._schedules.reports(names)
 
     async def _show(self, call: ConsoleCall) -> Response:
         task = await self._tasks.queue.get(call.name("task"))
@@ -123,6 +131,7 @@ def task_values(task: TaskRecord) -> dict[str, Any]:
         "realm": task.realm,
         "correlation_id": task.correlation_id,
         "submitted_by": task.submitted_by,
+        "schedule": task.schedule,
         "priority": task.priority,
         "status": task.status,
         "ended": task.ended,

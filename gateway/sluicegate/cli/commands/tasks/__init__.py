@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import IO, Any
 
 import click
 
 from sluicegate.api.errors import InvalidRequest
+from sluicegate.cli.commands.tasks.progress import progress_of
+from sluicegate.cli.commands.tasks.selected import change_selected, selecting_options, table_of
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, get, given, items, path_of
 from sluicegate.cli.output import json_option, print_json
@@ -24,6 +27,8 @@ _STATUSES = (
     "SUCCESS",
     "FAILURE",
 )
+_UNFINISHED = _STATUSES[:4]
+_FAILED = ("FAILURE",)
 
 
 def register(cli: click.Group) -> None:
@@ -66,6 +71,7 @@ def submit(ctx: click.Context, payload: IO[bytes], as_json: bool) -> None:
 @click.option("--operation", metavar="TYPE", help="Only this operation, such as TABLE_PURGE.")
 @click.option("--realm", metavar="NAME", help="Only tasks of this realm.")
 @click.option("--correlation-id", metavar="ID", help="Only tasks with this correlation id.")
+@click.option("--schedule", metavar="NAME", help="Only tasks of this schedule.")
 @click.option(
     "--limit", type=click.IntRange(1), default=100, show_default=True, help="Maximum number of tasks."
 )
@@ -105,16 +111,27 @@ def show(ctx: click.Context, task_id: str, as_json: bool) -> None:
 
 
 @tasks.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="[ID]", required=False)
+@selecting_options(_UNFINISHED)
 @json_option
 @click.pass_context
-def cancel(ctx: click.Context, task_id: str, as_json: bool) -> None:
-    """Cancel a task. If a worker runs it, the worker stops it at its next heartbeat.
+def cancel(ctx: click.Context, /, task_id: str | None, as_json: bool, **selected: Any) -> None:
+    """Cancel a task, or all unfinished tasks that options select.
+
+    If a worker runs a task, the worker stops it at its next heartbeat. If options select tasks, the
+    command shows them and prompts for confirmation if standard input is a terminal, unless --yes is
+    given.
 
     \b
-    Example:
+    Examples:
       sluicegate tasks cancel 2f6c1d0e-8a41-4f5b-9c3d-7e1b0a9d4c62
+      sluicegate tasks cancel --schedule nightly-compaction --dry-run
+      sluicegate tasks cancel --operation TABLE_VACUUM --status SUBMITTED --yes
     """
+    if task_id is None:
+        change_selected(ctx, "cancel", _UNFINISHED, as_json=as_json, **selected)
+        return
+    _refuse_options(selected)
     path = path_of("/tasks/{}/cancel", task_id)
     task = manage(ctx, lambda target: target.send("POST", path)).content
     soon = f"{task['leased_by']} stops it at its next heartbeat, unless it completes before"
@@ -122,18 +139,26 @@ def cancel(ctx: click.Context, task_id: str, as_json: bool) -> None:
 
 
 @tasks.command()
-@click.argument("task_id", metavar="ID")
+@click.argument("task_id", metavar="[ID]", required=False)
+@selecting_options(_FAILED)
 @json_option
 @click.pass_context
-def retry(ctx: click.Context, task_id: str, as_json: bool) -> None:
-    """Retry a failed task. Completed stages are not repeated.
+def retry(ctx: click.Context, /, task_id: str | None, as_json: bool, **selected: Any) -> None:
+    """Retry a failed task, or all failed tasks that options select. Completed stages are not repeated.
 
-    The credentials in the payload were deleted; the executor requests new ones from the catalog.
+    The credentials in the payload were deleted; the executor requests new ones from the catalog. If
+    options select tasks, the command shows them and prompts for confirmation if standard input is a
+    terminal, unless --yes is given.
 
     \b
-    Example:
+    Examples:
       sluicegate tasks retry 2f6c1d0e-8a41-4f5b-9c3d-7e1b0a9d4c62
+      sluicegate tasks retry --schedule nightly-compaction
     """
+    if task_id is None:
+        change_selected(ctx, "retry", _FAILED, as_json=as_json, **selected)
+        return
+    _refuse_options(selected)
     path = path_of("/tasks/{}/retry", task_id)
     task = manage(ctx, lambda target: target.send("POST", path)).content
     _print_task(task, task["status"], as_json=as_json)
@@ -164,6 +189,12 @@ def prune(ctx: click.Context, older_than: int | None, as_json: bool) -> None:
         click.echo(f"pruned {answer['pruned']} tasks")
 
 
+def _refuse_options(selected: Mapping[str, Any]) -> None:
+    """Refuse options that select tasks next to the id of one."""
+    if any(selected[name] for name in selected if name != "yes"):
+        raise click.UsageError("name a task, or select tasks with options, but not both")
+
+
 def _parsed(content: bytes) -> Any:
     import orjson
 
@@ -191,15 +222,10 @@ def _row(task: Content) -> tuple[str, ...]:
         _status(task),
         str(task["attempt_count"]),
         _progress(task),
-        _table(task),
+        table_of(task),
         task["received_timestamp"],
         task["result_summary"] or "-",
     )
-
-
-def _table(task: Content) -> str:
-    named = task["task_payload"]["operation_parameters"]["table_identity"]
-    return ".".join((named["catalog_name"], *named["namespace_levels"], named["table_name"]))
 
 
 def _status(task: Content) -> str:
@@ -209,10 +235,5 @@ def _status(task: Content) -> str:
 
 
 def _progress(task: Content) -> str:
-    """The stage with the numbers of files; `-` after success, which the summary describes."""
-    if task["progress"] is None or task["status"] == "SUCCESS":
-        return "-"
-    stage, done, total = (task["progress"][name] for name in ("stage", "files_done", "files_total"))
-    if total is None:
-        return f"{stage} {done}" if done else str(stage)
-    return f"{stage} {done}/{total}"
+    """The progress; `-` after success, which the summary describes."""
+    return "-" if task["status"] == "SUCCESS" else progress_of(task["progress"])

@@ -1,0 +1,1 @@
+"""Submits tasks at the times of cron expressions."""
