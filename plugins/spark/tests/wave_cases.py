@@ -75,9 +75,12 @@ async def test_files_are_distinct_and_sorted_by_part(session: TaskSession, files
 async def test_a_wave_has_a_spark_task_for_each_of_its_parts_and_no_other(
     session: TaskSession, files: SortedFiles
 ) -> None:
+    def unchanged(batches: Any) -> Iterator[pa.RecordBatch]:
+        yield from batches
+
     def tasks_and_parts(spark: SparkSession) -> tuple[int, set[int]]:
         before, _ = finished_tasks(spark)
-        rows = files.process([3, 4, 11], iter, "path string, part int")
+        rows = files.process([3, 4, 11], unchanged, "path string, part int")
         return finished_tasks(spark)[0] - before, {row["part"] for row in rows}
 
     assert await session.run(tasks_and_parts) == (3, {3, 4, 11})
