@@ -1,9 +1,9 @@
 """Purges an Iceberg table on Spark, beside a bare loop of batched deletions, on a local S3 store.
 
-The time of a purge is that from the lease of its task to its end: it reads manifests, sorts the files on
-Spark, lists which of them exist, so that it counts what it really deletes, and deletes them. Spark runs
-already. The benchmark also calculates how long purges of large tables take on clusters, by the executor's
-own rule for waves; there, the peer `ideal` is the time for the deletions alone.
+The time of a purge is that from the lease of its task to its end: it reads manifests, sorts the files
+on Spark, lists which of them exist, so that it counts what it really deletes, and deletes them. Spark
+is running already. The benchmark also calculates how long purges of large tables take on clusters, by
+the executor's own rule for waves; there, the peer `ideal` is the time for the deletions alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Decides how many Spark tasks VACUUM divides its work into.
 
-By default, 10,000 Spark tasks list a directory, even if it has one file, and Spark's driver deletes the
-files one after the other.
+By default, 10,000 Spark tasks list a directory, even if it has one file, and Spark's driver deletes
+files one at a time.
 """
 
 from __future__ import annotations
