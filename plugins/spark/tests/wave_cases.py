@@ -51,7 +51,7 @@ async def session(tmp_path: Path) -> AsyncIterator[TaskSession]:
 
 @pytest_asyncio.fixture
 async def files(session: TaskSession, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SortedFiles]:
-    """A list of 150 files, of which some are listed twice, in parts of about ten."""
+    """A list of 150 files, of which some are listed twice, in parts of about twenty."""
     monkeypatch.setattr(wave_rule, "BATCH", 10)
     access: Any = NoAccess()
     async with Waves.within(session, access) as waves:
@@ -64,7 +64,7 @@ def frame(spark: SparkSession, paths: list[str]) -> Any:
 
 
 async def test_files_are_distinct_and_sorted_by_part(session: TaskSession, files: SortedFiles) -> None:
-    assert (files.files, files.parts) == (len(PATHS), 16)
+    assert (files.files, files.parts) == (len(PATHS), 8)
 
     def paths(spark: SparkSession) -> list[str]:
         return [row["path"] for row in files.process(range(files.parts), paths_in, PATH)]
@@ -80,10 +80,10 @@ async def test_a_wave_has_a_spark_task_for_each_of_its_parts_and_no_other(
 
     def tasks_and_parts(spark: SparkSession) -> tuple[int, set[int]]:
         before, _ = finished_tasks(spark)
-        rows = files.process([3, 4, 11], unchanged, "path string, part int")
+        rows = files.process([3, 4, 6], unchanged, "path string, part int")
         return finished_tasks(spark)[0] - before, {row["part"] for row in rows}
 
-    assert await session.run(tasks_and_parts) == (3, {3, 4, 11})
+    assert await session.run(tasks_and_parts) == (3, {3, 4, 6})
 
 
 async def test_cores_are_known(session: TaskSession) -> None:

@@ -15,9 +15,8 @@ from sluicegate_spark.purge.deletion import BATCH
 _TASK_SECONDS = 8.0
 # With Spark Connect, each Spark task reads its part from the start.
 _LONG_TASK_SECONDS = 15.0
-# Spark tasks of a wave for each core. Cores that end short parts early begin others.
+# Spark tasks of a wave for each core, and the least parts of a list: cores that end early begin others.
 _ROUNDS = 4
-_PARTS_OF_CORE = 8
 _FILES_OF_PART = 25_000
 # Spark's driver keeps some kilobytes for each part: sampled paths, a range, and the place of its block.
 _MOST_PARTS = 10_000
@@ -44,8 +43,8 @@ class Cluster:
 
         A part has a batch of files or more, and there are several parts for each core.
         """
-        least = _PARTS_OF_CORE * self.cores
-        most = max(_MOST_PARTS, _ROUNDS * self.cores) if self.prunes else least
+        least = _ROUNDS * self.cores
+        most = max(_MOST_PARTS, least) if self.prunes else least
         wanted = max(least, -(-files // _FILES_OF_PART))
         return max(1, min(wanted, most, -(-files // BATCH)))
 
@@ -55,9 +54,8 @@ class Cluster:
 
         It exceeds the number of cores, so that a cluster with dynamic allocation adds executors.
         """
-        if not self.prunes:
-            return _PARTS_OF_CORE * self.cores
-        return self._limited_tasks or _ROUNDS * self.cores
+        limited = self._limited_tasks if self.prunes else None
+        return limited or _ROUNDS * self.cores
 
     @property
     def task_seconds(self) -> float:
