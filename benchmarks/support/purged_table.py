@@ -54,13 +54,13 @@ class Purges:
             )
         )
 
-    async def purge(self, name: str, files: int) -> float:
-        """Purge a new table, and return the seconds from its lease to its end.
+    async def purge(self, task: DelegatedTask) -> float:
+        """Run a task, and return the seconds from its lease to its end.
 
         Raises:
             RuntimeError: Other files were deleted than those of the table.
         """
-        task = self._task(name, files)
+        name = task.table.name
         objects = self._objects(name)
         run = RecordedRun()
         began = time.monotonic()
@@ -75,7 +75,7 @@ class Purges:
         """Stop Spark."""
         await self._executor.aclose()
 
-    def _task(self, name: str, files: int) -> DelegatedTask:
+    def task(self, name: str, files: int) -> DelegatedTask:
         """Write a table, and return the task that purges it."""
         table = self._catalog.create_table(f"eu.{name}", ROWS.schema)
         bucket, keys = self._server.bucket, write_files(self._server, f"eu/{name}", files)
