@@ -46,7 +46,9 @@ def _folders_with_jars() -> Iterator[Path]:
     named = os.environ.get(JARS)
     cached = [each / ".cache" / "spark-jars" for each in Path(__file__).parents]
     for folder in [Path(named)] if named else cached:
-        jars = sorted(folder.rglob("*.jar"), key=lambda jar: jar.stat().st_mtime, reverse=True)
+        jars = sorted(
+            folder.rglob("delta-spark_*.jar"), key=lambda jar: jar.stat().st_mtime, reverse=True
+        )
         yield from (jar.parent for jar in jars[:1])
 
 

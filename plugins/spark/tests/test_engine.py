@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from .spark_requirements import require_java
+from .spark_requirements import require_jars
 
-CASES = Path(__file__).with_name("engine_cases.py")
+# The first ones start the JVM, with the jars that they need.
+CASES = [Path(__file__).with_name(f"{name}_cases.py") for name in ("vacuum", "engine", "wave")]
 
 
 @pytest.mark.jvm
-def test_an_engine_stops_and_restarts_the_spark_that_it_started_and_no_other() -> None:
-    require_java()
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(CASES)]
+def test_cases_that_need_a_process_of_their_own() -> None:
+    require_jars()
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *map(str, CASES)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

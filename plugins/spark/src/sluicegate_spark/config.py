@@ -83,6 +83,12 @@ class SparkConfig(PluginConfig):
         description="Names of additional environment variables that Spark's processes on this "
         "machine inherit.",
     )
+    deletions_per_second: int | None = Field(
+        default=None,
+        ge=1,
+        description="The largest number of files that one purge or removal of orphan files deletes "
+        "per second, on all machines together.",
+    )
     endpoints: tuple[Endpoint, ...] = Field(
         default=(),
         description="Stores, in addition to the public clouds, that the `config` of a task can name: "

@@ -53,8 +53,6 @@ _HERE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
-    # Tasks in which Delta's VACUUM lists a directory; Spark's default is 10,000.
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(4 * (os.cpu_count() or 1)),
 }
 
 
@@ -65,12 +63,25 @@ class TaskSession:
         spark: The session.
         tag: Marks the task's jobs for people who look at the cluster.
         secrets: Values that no error message may contain.
+        configured: Names of settings that keep their configured values.
     """
 
-    def __init__(self, spark: SparkSession, tag: str, secrets: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        spark: SparkSession,
+        tag: str,
+        secrets: Collection[str] = (),
+        configured: Collection[str] = (),
+    ) -> None:
         self.spark = spark
         self._tag = tag
         self._secrets = secrets
+        self._configured = configured
+
+    async def tune(self, settings: Mapping[str, str]) -> None:
+        """Apply settings without secrets, except those that the executor's configuration contains."""
+        own = {name: value for name, value in settings.items() if name not in self._configured}
+        await self.run(lambda spark: _configure(spark, own))
 
     async def run(self, work: Callable[[SparkSession], _Result]) -> _Result:
         """Run a blocking function in a thread. When canceled, cancel its jobs on Spark.
@@ -161,7 +172,7 @@ class Engine:
             name: value for name, value in conf.items() if name not in given or name.startswith("fs.")
         }
         secrets = _secrets(settings, given)
-        session = TaskSession(spark, f"sluicegate-{task_id}", secrets)
+        session = TaskSession(spark, f"sluicegate-{task_id}", secrets, given.keys())
         try:
             with self._known.of_task(secrets):
                 await session.run(lambda spark: self._configure(spark, settings))

@@ -72,7 +72,14 @@ class SparkExecutor(TaskExecutor):
             return finished_result(task, run)
         resources.during(run)
         return await OPERATIONS[task.operation](
-            Work(task, resources, self._engine, run, self._catalogs)
+            Work(
+                task,
+                resources,
+                self._engine,
+                run,
+                self._catalogs,
+                self._config.deletions_per_second,
+            )
         )
 
     async def aclose(self) -> None:

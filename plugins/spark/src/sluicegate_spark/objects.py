@@ -7,6 +7,7 @@ environment: a session token to S3 keys, or the machine's account key instead of
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -43,6 +44,12 @@ class ObjectAccess:
 
     credentials: TemporaryCredentials
     granted: GrantedLocations
+
+    @property
+    def has_expired(self) -> bool:
+        """Return whether the credentials have expired."""
+        expires_at = self.credentials.expires_at
+        return expires_at is not None and expires_at <= time.time() * 1000
 
     def open(self, location: str) -> tuple[ObjectStore, str]:
         """Return the store of a location's bucket, and the object's key.

@@ -19,6 +19,7 @@ class Work:
         engine: Opens sessions.
         run: Receives progress and finished stages.
         catalogs: The configured catalogs, by name.
+        deletions_per_second: Limit for deletions of files by this package, or `None`.
     """
 
     task: DelegatedTask
@@ -26,6 +27,7 @@ class Work:
     engine: Engine
     run: TaskRun
     catalogs: Mapping[str, TaskCatalog]
+    deletions_per_second: int | None = None
 
 
 Operation = Callable[[Work], Awaitable[TaskResult]]

@@ -20,6 +20,7 @@ from sluicegate_spark.maintenance.property_types import Moment
 from sluicegate_spark.maintenance.session import OpenTable, iceberg_table
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.purge.deletion import Deletion, delete_objects
+from sluicegate_spark.purge.pace import Pace
 from sluicegate_spark.work import Work
 
 if TYPE_CHECKING:
@@ -100,10 +101,10 @@ def _long_ago(count: int) -> pa.Array:
 
 
 async def _delete(work: Work, files: pa.Table) -> Deletion:
-    total = Deletion()
+    total, pace = Deletion(), Pace(work.deletions_per_second)
     for batch in _parts(files):
         access = await work.access.objects()
-        total += await anyio.to_thread.run_sync(delete_objects, access, batch)
+        total += await anyio.to_thread.run_sync(delete_objects, access, batch, pace)
         work.run.report(TaskProgress("deletion", total.deleted, files.num_rows, total.size))
     return total
 

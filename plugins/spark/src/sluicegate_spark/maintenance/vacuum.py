@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import Field, model_validator
 
 from sluicegate.api import TaskFailed, TaskResult
+from sluicegate_spark.cores import cores_of
 from sluicegate_spark.maintenance.session import OpenTable, delta_table
 from sluicegate_spark.maintenance.storage_settings import hadoop_location
+from sluicegate_spark.maintenance.vacuum_parallelism import vacuum_settings
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.work import Work
 
@@ -68,6 +70,7 @@ async def run_vacuum(work: Work) -> TaskResult:
         if not properties.force:
             location = hadoop_location(work.access.table.location)
             await table.run("VACUUM", lambda spark: _refuse_iceberg(spark, location))
+        await _tune(table)
         statement = f"VACUUM {table.name}"
         if properties.retain_hours is not None:
             statement += f" RETAIN {properties.retain_hours} HOURS"
@@ -78,6 +81,13 @@ async def run_vacuum(work: Work) -> TaskResult:
         before = await _last_version(table)
         await table.sql("VACUUM", statement)
         return _result(await _logged_since(table, before))
+
+
+async def _tune(table: OpenTable) -> None:
+    """Use as many Spark tasks as the table and the cluster need."""
+    (detail,) = await table.sql("DESCRIBE DETAIL", f"DESCRIBE DETAIL {table.name}")
+    cores = await table.session.run(cores_of)
+    await table.session.tune(vacuum_settings(detail["numFiles"] or 0, cores))
 
 
 def _refuse_iceberg(spark: SparkSession, location: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from itertools import groupby
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby, islice
 from os.path import commonpath
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +16,7 @@ from sluicegate.api import UnsupportedOperation
 from sluicegate_iceberg.format.objects import literal_location
 from sluicegate_spark.failures import reason_of
 from sluicegate_spark.objects import ObjectAccess
+from sluicegate_spark.purge.pace import Pace
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -24,6 +25,7 @@ _Given = TypeVar("_Given")
 _Made = TypeVar("_Made")
 
 BATCH = 1_000
+_BATCH_SECONDS = 4  # with a limit on deletions, batches are smaller
 # Listings reject such files earlier. If one was overlooked, nothing of its batch is deleted.
 _NOT_GRANTED = "the realm of the task is not granted its location"
 # If a listing has returned this many objects outside the batch, single lookups are faster.
@@ -67,34 +69,64 @@ class Deletion:
             shown.reason,
         )
 
-    def after(self, first: Deletion) -> Deletion:
-        """Combine the outcome of this second attempt with the first, for the same objects."""
-        return replace(self, deleted=first.deleted + self.deleted, size=first.size + self.size)
+    @property
+    def to_repeat(self) -> Deletion:
+        """Return what to count of a deletion that is repeated for the same objects."""
+        return Deletion(deleted=self.deleted, size=self.size)
 
 
-def delete_objects(access: ObjectAccess, locations: Iterable[str]) -> Deletion:
+def delete_objects(
+    access: ObjectAccess, locations: Iterable[str], pace: Pace | None = None
+) -> Deletion:
     """Delete objects. Missing objects are not an error.
 
     Args:
         access: Opens the objects.
         locations: Sorted locations, as in metadata.
+        pace: Limits deletions per second.
     """
-    total = Deletion()
-    for batch in _batches(locations):
-        for (scheme, bucket), found in groupby(batch, key=_bucket_of):
-            total += _delete(access, f"{scheme}://{bucket}", list(found))
-    return total
+    return sum((done for _, done in delete_batches(access, locations, pace)), Deletion())
 
 
-def _batches(locations: Iterable[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    for location in locations:
-        batch.append(location)
-        if len(batch) == BATCH:
-            yield batch
-            batch = []
-    if batch:
+def delete_batches(
+    access: ObjectAccess, locations: Iterable[str], pace: Pace | None = None
+) -> Generator[tuple[str, Deletion], None, None]:
+    """Delete objects in batches. While a batch is deleted, the objects of the next one are listed.
+
+    Args:
+        access: Opens the objects.
+        locations: Sorted locations, as in metadata.
+        pace: Limits deletions per second.
+
+    Yields:
+        The last location of each batch, and the outcome.
+    """
+    pace = pace or Pace(None)
+    listed: tuple[str, Future[list[_Batch | Deletion]]] | None = None
+    with ThreadPoolExecutor(1) as pool:
+        for batch in _batches(locations, pace.most(BATCH, _BATCH_SECONDS)):
+            following = batch[-1], pool.submit(_look, access, batch)
+            if listed is not None:
+                yield _deleted(listed[1].result(), listed[0], pace)
+            listed = following
+        if listed is not None:
+            yield _deleted(listed[1].result(), listed[0], pace)
+
+
+def _batches(locations: Iterable[str], size: int) -> Iterator[list[str]]:
+    remaining = iter(locations)
+    while batch := list(islice(remaining, size)):
         yield batch
+
+
+def _look(access: ObjectAccess, locations: Sequence[str]) -> list[_Batch | Deletion]:
+    """Find out which objects exist; those that can't be deleted are outcomes already."""
+    buckets = groupby(locations, key=_bucket_of)
+    return [
+        found
+        for (scheme, bucket), of_bucket in buckets
+        for found in _look_in_bucket(access, f"{scheme}://{bucket}", list(of_bucket))
+    ]
 
 
 def _bucket_of(location: str) -> tuple[str, str]:
@@ -102,30 +134,33 @@ def _bucket_of(location: str) -> tuple[str, str]:
     return scheme, rest.partition("/")[0]
 
 
-def _delete(access: ObjectAccess, bucket: str, locations: Sequence[str]) -> Deletion:
-    """Delete objects of one bucket."""
+def _look_in_bucket(
+    access: ObjectAccess, bucket: str, locations: Sequence[str]
+) -> Iterator[_Batch | Deletion]:
     keys = [literal_location(each).removeprefix(bucket).removeprefix("/") for each in locations]
     if outside := [each for each in locations if not access.granted.allows(each)]:
-        return Deletion(len(locations), left=len(locations), example=outside[0], reason=_NOT_GRANTED)
+        yield Deletion(len(locations), left=len(locations), example=outside[0], reason=_NOT_GRANTED)
+        return
     nameable = sorted(filter(_is_nameable, set(keys)))
-    odd = len(set(keys)) - len(nameable)
-    total = Deletion()
-    if odd:
+    if odd := len(set(keys)) - len(nameable):
         example = next(key for key in keys if not _is_nameable(key))
         why = "its key has an empty segment, '.' or '..', so no request can name it"
-        total = Deletion(odd, left=odd, example=f"{bucket}/{example}", reason=why)
+        yield Deletion(odd, left=odd, example=f"{bucket}/{example}", reason=why)
     if nameable:
-        total += _opened(access, bucket, nameable)
-    return total
+        yield _opened(access, bucket, nameable)
 
 
-def _opened(access: ObjectAccess, bucket: str, keys: Sequence[str]) -> Deletion:
+def _opened(access: ObjectAccess, bucket: str, keys: Sequence[str]) -> _Batch | Deletion:
     try:
-        batch = _Batch(access, bucket, keys)
+        return _Batch(access, bucket, keys)
     except UnsupportedOperation as error:
         example = f"{bucket}/{keys[0]}"
         return Deletion(len(keys), left=len(keys), example=example, reason=error.message)
-    return batch.delete()
+
+
+def _deleted(found: Sequence[_Batch | Deletion], last: str, pace: Pace) -> tuple[str, Deletion]:
+    outcomes = (each if isinstance(each, Deletion) else each.delete(pace) for each in found)
+    return last, sum(outcomes, Deletion())
 
 
 def _is_nameable(key: str) -> bool:
@@ -134,21 +169,25 @@ def _is_nameable(key: str) -> bool:
 
 
 class _Batch:
-    """Objects of one bucket, sorted by key."""
+    """Objects of one bucket, sorted by key; those that exist are listed immediately."""
 
     def __init__(self, access: ObjectAccess, bucket: str, keys: Sequence[str]) -> None:
         self._store = access.bucket(f"{bucket}/")
         self._kind = access.credentials.kind
         self._bucket = bucket
         self._keys = keys
-
-    def delete(self) -> Deletion:
-        """Delete existing objects. If deletion fails, check again what exists."""
+        self._there: dict[str, int] | Exception
         try:
-            there = self._sizes(self._keys)
+            self._there = self._sizes(keys)
         except (BaseError, OSError) as error:
-            return self._left(self._keys, Deletion(len(self._keys)), error)
-        errors = self._requests(sorted(there))
+            self._there = error
+
+    def delete(self, pace: Pace) -> Deletion:
+        """Delete existing objects. If deletion fails, check again what exists."""
+        there = self._there
+        if isinstance(there, Exception):
+            return self._left(self._keys, Deletion(len(self._keys)), there)
+        errors = self._requests(sorted(there), pace)
         if not errors:
             return Deletion(len(self._keys), len(there), sum(there.values()))
         try:
@@ -166,12 +205,13 @@ class _Batch:
         example = f"{self._bucket}/{named}"
         return Deletion(done.seen, done.deleted, done.size, len(keys), example, reason)
 
-    def _requests(self, keys: Sequence[str]) -> list[Exception]:
-        """Request the deletion of objects, and return the error, if any."""
-        size = _KEYS_OF_REQUEST[self._kind]
+    def _requests(self, keys: Sequence[str], pace: Pace) -> list[Exception]:
+        """Request the deletion of objects, and return the errors."""
+        size = pace.most(_KEYS_OF_REQUEST[self._kind])
         parts = [keys[start : start + size] for start in range(0, len(keys), size)]
 
         def ask(part: Sequence[str]) -> Exception | None:
+            pace.wait(len(part))
             try:
                 obstore.delete(self._store, part)
             except FileNotFoundError:

@@ -25,10 +25,12 @@ LISTED = "path string, source string, problem string, reason string"
 _SCHEMA = pa.schema([(name, pa.string()) for name in ("path", "source", "problem", "reason")])
 _DELETED = 2
 
-# Alphabetical order is also the order of severity, which `PROBLEMS` relies on.
+# Alphabetical order is also the order of severity, which `COUNTS` relies on.
 Problem = Literal["broken", "missing", "refused", "ungranted"]
-# Aggregates for `Problems` over such rows. The reported problem is of the most severe kind.
-PROBLEMS = (
+# Aggregates over such rows: the number of paths, and the attributes of `Problems`. The reported problem
+# is of the most severe kind.
+COUNTS = (
+    "count(path)",
     "count(problem)",
     "count_if(problem = 'refused')",
     "max(struct(problem, source, reason))",

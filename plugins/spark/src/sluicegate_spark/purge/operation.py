@@ -14,7 +14,7 @@ from sluicegate_spark.purge.old_metadata import OldMetadata, old_metadata
 from sluicegate_spark.purge.progress import DeletionProgress
 from sluicegate_spark.purge.stages import LISTS, MANIFESTS, METADATA, OLD_METADATA, Stages, stage_of
 from sluicegate_spark.purge.table_identity import is_requested_table
-from sluicegate_spark.purge.waves import Waves
+from sluicegate_spark.purge.waves import SETTINGS, Waves
 from sluicegate_spark.work import Work
 
 TABLE_PURGE = "TABLE_PURGE"
@@ -77,12 +77,13 @@ async def _delete(
     old: OldMetadata,
 ) -> None:
     task, access = work.task, work.access
-    stages = Stages(access, work.run, progress, location, history.table_uuid, task.stages)
+    limit = work.deletions_per_second
+    stages = Stages(access, work.run, progress, location, history.table_uuid, task.stages, limit)
     if stages.is_due(MANIFESTS):
         progress.report("listing")
         async with (
-            work.engine.session(task.id, {}) as session,
-            Waves.within(session, access) as waves,
+            work.engine.session(task.id, SETTINGS) as session,
+            Waves.within(session, access, limit) as waves,
         ):
             skip = properties.missing_manifests == "skip"
             await stages.on_spark(waves, history, old, skip_missing=skip)

@@ -12,9 +12,11 @@ from sluicegate_iceberg.format.objects import literal_location
 from sluicegate_spark.purge.deletion import BATCH, delete_objects
 from sluicegate_spark.purge.history import History
 from sluicegate_spark.purge.old_metadata import OldMetadata
+from sluicegate_spark.purge.pace import Pace
 from sluicegate_spark.purge.progress import DeletionProgress, check_all_gone
+from sluicegate_spark.purge.sorted_files import SortedFiles
 from sluicegate_spark.purge.table_files import TableFiles
-from sluicegate_spark.purge.waves import Sorted, Waves
+from sluicegate_spark.purge.waves import Waves
 from sluicegate_spark.tables import TableAccess
 
 CONTENT, MANIFESTS, LISTS = "content", "manifests", "manifest-lists"
@@ -33,6 +35,7 @@ class Stages:
             name files that earlier ones did not.
         table_uuid: The table's uuid. Some catalogs reuse the names of metadata files.
         finished: Stages recorded by earlier attempts.
+        deletions_per_second: Limit for deletions in this process, or `None`.
     """
 
     def __init__(
@@ -43,12 +46,14 @@ class Stages:
         metadata: str,
         table_uuid: str | None,
         finished: Sequence[str],
+        deletions_per_second: int | None = None,
     ) -> None:
         self._access = access
         self._run = run
         self._progress = progress
         self._of = (metadata.rpartition("/")[2], table_uuid)
         self._finished = set(finished)
+        self._pace = Pace(deletions_per_second)
 
     def is_due(self, stage: str) -> bool:
         """Return whether no earlier attempt finished the stage."""
@@ -88,12 +93,12 @@ class Stages:
         batches = [ordered[start : start + BATCH] for start in range(0, len(ordered), BATCH)]
         for batch in [*batches, *([each] for each in last)]:
             objects = await self._access.objects()
-            done = await anyio.to_thread.run_sync(partial(delete_objects, objects, batch))
+            done = await anyio.to_thread.run_sync(partial(delete_objects, objects, batch, self._pace))
             self._progress.add(stage, done)
             check_all_gone(stage, done)
         await self._finish(stage)
 
-    async def _sweep(self, stage: str, waves: Waves, files: Sorted) -> None:
+    async def _sweep(self, stage: str, waves: Waves, files: SortedFiles) -> None:
         done = await waves.delete(files, partial(self._progress.add, stage))
         check_all_gone(stage, done)
         await self._finish(stage)

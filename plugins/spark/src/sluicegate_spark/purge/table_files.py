@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from sluicegate_spark.purge.history import History
 from sluicegate_spark.purge.manifests import Problems, files_in, manifests_in, unlisted
-from sluicegate_spark.purge.waves import Sorted, Waves
+from sluicegate_spark.purge.sorted_files import SortedFiles
+from sluicegate_spark.purge.waves import Waves
 
 
 class TableFiles:
@@ -23,18 +24,17 @@ class TableFiles:
         self._history = history
         self._skip_missing = skip_missing
 
-    async def manifests(self) -> Sorted:
+    async def manifests(self) -> SortedFiles:
         """Return the manifests of all snapshots.
 
         Raises:
             TaskFailed: A manifest list can't be read, or names a location that is not granted.
         """
-        named = await self._waves.given(self._history.manifests)
-        lists = await self._waves.given(self._history.manifest_lists)
+        lists = sorted(set(self._history.manifest_lists))
         listed = await self._waves.list_all(lists, manifests_in, self._judge("manifest list"))
-        return await self._waves.sort([named.rows.select("path"), *listed])
+        return await self._waves.sort(listed, self._history.manifests)
 
-    async def content(self, manifests: Sorted) -> Sorted:
+    async def content(self, manifests: SortedFiles) -> SortedFiles:
         """Return the files that are live in any manifest.
 
         Raises:

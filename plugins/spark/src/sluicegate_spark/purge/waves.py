@@ -1,55 +1,50 @@
-"""Processes long lists of files in waves of a few seconds, each with newly requested credentials.
+"""Processes long lists of files in waves of at most half a minute.
 
-Credentials that are valid for minutes therefore suffice for a billion files.
+Each wave gets newly requested credentials. Credentials that are valid for minutes therefore suffice for
+a billion files.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import pyarrow as pa
 
+from sluicegate_spark.cores import cores_of, is_connect
 from sluicegate_spark.engine import TaskSession
-from sluicegate_spark.objects import ObjectAccess
-from sluicegate_spark.purge.deletion import BATCH, Deletion, delete_objects
-from sluicegate_spark.purge.manifests import LISTED, PROBLEMS, Listing, Parser, Problems
+from sluicegate_spark.purge.deletion import Deletion
+from sluicegate_spark.purge.manifests import COUNTS, LISTED, Listing, Parser, Problems
+from sluicegate_spark.purge.part_deletion import OUTCOME, PartDeletion
+from sluicegate_spark.purge.sorted_files import PATH, SortedFiles, paths_in
+from sluicegate_spark.purge.wave_rule import Cluster, Part, PartQueue
 from sluicegate_spark.tables import TableAccess
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_MOST_PARTS = 2_000
-_GIVEN_IN_PART = 16  # manifest lists; each takes a while to read
-_FIRST_WIDTH = 8
-_WIDEST = 1_024
-_WAVE_SECONDS = 15.0
-_GIVEN = "path string, part int"
-_DELETION = "seen long, deleted long, size long, left long, example string, reason string"
+_Item = TypeVar("_Item")
+
+# Spark's driver collects a few sampled paths for each part to find the limits of the ranges.
+SETTINGS = {"spark.sql.execution.rangeExchange.sampleSizePerPartition": "10"}
+_MANIFESTS_OF_CORE = 128  # in a wave; reading one takes a good part of a second
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
-    """Distinct locations, stored on the cluster's disks.
+class Listed:
+    """Locations that objects name, with duplicates.
 
     Attributes:
-        rows: `path` and the number of its `part`, sorted by part.
-        files: Number of files.
-        parts: Number of parts.
+        frames: Their `path`, stored on the cluster's disks.
+        count: Number of locations.
     """
 
-    rows: DataFrame
-    files: int
-    parts: int
-
-    def wave(self, first: int, end: int) -> DataFrame:
-        """Return the locations of some parts."""
-        return self.rows.where(f"part >= {first} AND part < {end}").select("path")
+    frames: Sequence[DataFrame]
+    count: int
 
 
 class Waves:
@@ -61,67 +56,62 @@ class Waves:
     Args:
         session: The session.
         access: Provides credentials for each wave.
+        deletions_per_second: Limit for all Spark tasks together, or `None`.
     """
 
-    def __init__(self, session: TaskSession, access: TableAccess) -> None:
+    def __init__(
+        self, session: TaskSession, access: TableAccess, deletions_per_second: int | None = None
+    ) -> None:
         self._session = session
         self._access = access
+        self._deletions_per_second = deletions_per_second
         self.granted = access.granted
         self._kept: list[DataFrame] = []
+        self._cluster: Cluster | None = None
 
     @classmethod
     @asynccontextmanager
-    async def within(cls, session: TaskSession, access: TableAccess) -> AsyncIterator[Waves]:
+    async def within(
+        cls, session: TaskSession, access: TableAccess, deletions_per_second: int | None = None
+    ) -> AsyncIterator[Waves]:
         """Return waves whose lists are dropped at the end of the block."""
-        waves = cls(session, access)
+        waves = cls(session, access, deletions_per_second)
         try:
             yield waves
         finally:
             with anyio.CancelScope(shield=True):
                 await session.run(lambda spark: waves._drop())
 
-    async def given(self, locations: Iterable[str]) -> Sorted:
-        """Return locations of this process as a list on Spark."""
-        paths = sorted(set(locations))
-        parts = [number // _GIVEN_IN_PART for number in range(len(paths))]
-        table = pa.table([pa.array(paths, pa.string()), pa.array(parts, pa.int32())], ["path", "part"])
-        rows = await self._session.run(lambda spark: spark.createDataFrame(table, _GIVEN))
-        return Sorted(rows, len(paths), -(-len(paths) // _GIVEN_IN_PART))
-
-    async def sort(self, paths: Sequence[DataFrame]) -> Sorted:
-        """Return distinct locations in listing order, so that one listing covers much of a part."""
-        return await self._session.run(lambda spark: self._sorted(paths))
-
     async def list_all(
-        self, sources: Sorted, parse: Parser, judge: Callable[[Problems], None]
-    ) -> list[DataFrame]:
-        """Return rows with a `path` for everything that objects name.
+        self,
+        sources: SortedFiles | Sequence[str],
+        parse: Parser,
+        judge: Callable[[Problems], None],
+    ) -> Listed:
+        """Return everything that objects name.
 
         Args:
-            sources: The objects.
+            sources: The locations of the objects.
             parse: Parses their content.
             judge: Called with the unreadable objects of each wave; raises if they are an error.
         """
-        listed: list[DataFrame] = []
-        async for wave, objects in self._waves(sources):
-            rows, problems = await self._listed(wave, Listing(objects, parse))
-            if problems.refused and _ended(objects):
+        frames, count = [], 0
+        async for wave in self._sources(sources):
+            objects = await self._access.objects()
+            rows, found, problems = await self._listed(wave, Listing(objects, parse))
+            if problems.refused and objects.has_expired:
                 again = Listing(await self._access.objects(), parse)
-                rows, problems = await self._listed(wave, again)
+                rows, found, problems = await self._listed(wave, again)
             judge(problems)
-            listed.append(rows.where("path IS NOT NULL").select("path"))
-        return listed
+            frames.append(rows.where("path IS NOT NULL").select("path"))
+            count += found
+        return Listed(frames, count)
 
-    async def _listed(self, wave: DataFrame, listing: Listing) -> tuple[DataFrame, Problems]:
-        rows = wave.mapInArrow(listing, LISTED)
-        return rows, await self._session.run(partial(self._read, rows))
+    async def sort(self, listed: Listed, others: Sequence[str] = ()) -> SortedFiles:
+        """Return distinct locations in listing order, so that one listing covers much of a part."""
+        return await self._session.run(partial(self._sorted, listed, others))
 
-    def _read(self, rows: DataFrame, spark: SparkSession) -> Problems:
-        """Store listed paths, and return unreadable objects."""
-        found = self._keep(rows).selectExpr(*PROBLEMS).head()
-        return Problems(*(found or ()))
-
-    async def delete(self, files: Sorted, done: Callable[[Deletion], None]) -> Deletion:
+    async def delete(self, files: SortedFiles, done: Callable[[Deletion], None]) -> Deletion:
         """Delete files.
 
         Args:
@@ -129,39 +119,74 @@ class Waves:
             done: Called after each wave.
         """
         total = Deletion()
-        async for wave, objects in self._waves(files):
-            deletion = await self._deleted(wave, objects)
-            if deletion.left and _ended(objects):
-                again = await self._deleted(wave, await self._access.objects())
-                deletion = again.after(deletion)
+        queue = PartQueue(files.parts)
+        while queue:
+            cluster = await self._session.run(self._seen)
+            unfinished, deletion = await self._deleted(files, queue.take(cluster.width), cluster)
+            queue.put_back(unfinished)
             done(deletion)
             total += deletion
         return total
 
-    async def _deleted(self, wave: DataFrame, objects: ObjectAccess) -> Deletion:
-        rows = await self._session.run(
-            lambda spark: wave.mapInArrow(_Deleting(objects), _DELETION).collect()
+    async def _sources(self, sources: SortedFiles | Sequence[str]) -> AsyncIterator[Sequence[str]]:
+        """Yield the locations of each wave of a listing."""
+        cluster = await self._session.run(self._seen)
+        most = _MANIFESTS_OF_CORE * cluster.cores
+        if not isinstance(sources, SortedFiles):
+            for paths in _chunks(sources, most):
+                yield paths
+            return
+        width = max(1, most * sources.parts // max(1, sources.files))
+        for numbers in _chunks(range(sources.parts), width):
+            yield await self._session.run(partial(_paths, sources, numbers))
+
+    async def _listed(self, paths: Sequence[str], listing: Listing) -> tuple[DataFrame, int, Problems]:
+        return await self._session.run(partial(self._read, paths, listing))
+
+    def _read(
+        self, paths: Sequence[str], listing: Listing, spark: SparkSession
+    ) -> tuple[DataFrame, int, Problems]:
+        """Store listed paths, and return unreadable objects."""
+        rows = self._keep(_frame(spark, paths).mapInArrow(listing, LISTED))
+        found, *problems = rows.selectExpr(*COUNTS).head() or (0, 0, 0, None)
+        return rows, found, Problems(*problems)
+
+    async def _deleted(
+        self, files: SortedFiles, parts: Sequence[Part], cluster: Cluster
+    ) -> tuple[list[Part], Deletion]:
+        """Run a wave, and return the unfinished parts and the sum of deletions."""
+        work = PartDeletion(
+            await self._access.objects(),
+            {part.number: part for part in parts},
+            cluster.task_seconds,
+            cluster.deletions_per_task,
         )
-        return sum((Deletion(*row) for row in rows), Deletion())
+        rows = await self._session.run(lambda spark: files.process([*work.parts], work, OUTCOME))
+        unfinished = [
+            replace(work.parts[number], after=after, stalled=after == work.parts[number].after)
+            for number, after, finished, *_ in rows
+            if not finished
+        ]
+        return unfinished, sum((Deletion(*counts) for _, _, _, *counts in rows), Deletion())
 
-    async def _waves(self, files: Sorted) -> AsyncIterator[tuple[DataFrame, ObjectAccess]]:
-        """Yield waves of a few seconds each, whatever the size of the cluster."""
-        width, first = _FIRST_WIDTH, 0
-        while first < files.parts:
-            objects = await self._access.objects()
-            began = time.monotonic()
-            yield files.wave(first, first + width), objects
-            first += width
-            width = _next_width(width, time.monotonic() - began)
+    def _seen(self, spark: SparkSession) -> Cluster:
+        """Return the cluster's present size. With Spark Connect, it is requested once."""
+        if self._cluster is None or not is_connect(spark):
+            self._cluster = Cluster(
+                cores_of(spark), self._deletions_per_second, prunes=not is_connect(spark)
+            )
+        return self._cluster
 
-    def _sorted(self, paths: Sequence[DataFrame]) -> Sorted:
-        distinct = self._keep(reduce(lambda some, others: some.union(others), paths).distinct())
-        files = distinct.count()
-        parts = max(1, min(_MOST_PARTS, -(-files // BATCH)))
-        ranges = distinct.repartitionByRange(parts, "path").sortWithinPartitions("path")
+    def _sorted(self, listed: Listed, others: Sequence[str], spark: SparkSession) -> SortedFiles:
+        parts = self._seen(spark).parts(listed.count + len(others))
+        frames = [_frame(spark, others), *listed.frames]
+        paths = reduce(lambda some, more: some.union(more), frames)
+        # Equal paths are in the same range, so that `distinct` needs no second shuffle.
+        ranges = paths.repartitionByRange(parts, "path").distinct().sortWithinPartitions("path")
         rows = self._keep(ranges.selectExpr("path", "spark_partition_id() AS part"))
-        rows.count()
-        return Sorted(rows, files, parts)
+        # Spark makes fewer ranges if there are few different paths, and none if there are no paths.
+        files, last = rows.selectExpr("count(*)", "coalesce(max(part), -1)").head() or (0, -1)
+        return SortedFiles(rows, files, last + 1)
 
     def _keep(self, rows: DataFrame) -> DataFrame:
         from pyspark.storagelevel import StorageLevel
@@ -175,24 +200,13 @@ class Waves:
             self._kept.pop().unpersist()
 
 
-@dataclass(frozen=True, slots=True)
-class _Deleting:
-    """For `mapInArrow`: deletes objects, and returns one row per part with the outcome."""
-
-    access: ObjectAccess
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        paths = (path for batch in batches for path in batch.column("path").to_pylist())
-        done = delete_objects(self.access, paths)
-        yield pa.RecordBatch.from_pylist([asdict(done)])
+def _paths(files: SortedFiles, numbers: Sequence[int], spark: SparkSession) -> list[str]:
+    return [row["path"] for row in files.process(numbers, paths_in, PATH)]
 
 
-def _next_width(width: int, seconds: float) -> int:
-    factor = min(4.0, _WAVE_SECONDS / max(seconds, 0.1))
-    return max(1, min(_WIDEST, int(width * factor)))
+def _frame(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    return spark.createDataFrame(pa.table({"path": pa.array(paths, pa.string())}), PATH)
 
 
-def _ended(objects: ObjectAccess) -> bool:
-    """Return whether credentials expired during use."""
-    expires_at = objects.credentials.expires_at
-    return expires_at is not None and expires_at <= time.time() * 1000
+def _chunks(items: Sequence[_Item], size: int) -> Iterator[Sequence[_Item]]:
+    return (items[start : start + size] for start in range(0, len(items), size))

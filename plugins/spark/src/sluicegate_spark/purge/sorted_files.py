@@ -1,0 +1,72 @@
+"""Keeps sorted lists of files on the cluster's disks, and processes some parts of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from sluicegate_spark.cores import is_connect
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Batches = Iterable[pa.RecordBatch]
+PATH = "path string"
+
+
+@dataclass(frozen=True, slots=True)
+class SortedFiles:
+    """Distinct locations, stored on the cluster's disks.
+
+    Attributes:
+        rows: `path` and the number of its `part`. Each part is a partition, and sorted.
+        files: Number of files.
+        parts: Number of parts.
+    """
+
+    rows: DataFrame
+    files: int
+    parts: int
+
+    def process(
+        self, numbers: Sequence[int], work: Callable[[Batches], Iterator[pa.RecordBatch]], schema: str
+    ) -> list[Any]:
+        """Process some parts on Spark, and return all rows of the outcome.
+
+        Spark starts no tasks for other parts, except with Spark Connect, which can't select partitions.
+
+        Args:
+            numbers: Numbers of the parts.
+            work: A function for `mapInArrow`. Its input might be empty.
+            schema: Schema of the outcome.
+        """
+        if is_connect(self.rows.sparkSession):
+            return self._filtered(numbers).mapInArrow(work, schema).collect()
+        return _selected(self.rows.mapInArrow(work, schema), numbers)
+
+    def _filtered(self, numbers: Sequence[int]) -> DataFrame:
+        from pyspark.sql.functions import col
+
+        return self.rows.where(col("part").isin(list(numbers)))
+
+
+def _selected(rows: DataFrame, numbers: Sequence[int]) -> list[Any]:
+    """Return the rows of some partitions."""
+    spark: Any = rows.sparkSession
+    # Jobs outside of SQL have no tag yet by which the session can interrupt them.
+    tag = spark._jsparkSession.sessionJobTag()
+    spark.sparkContext.addJobTag(tag)
+    try:
+        found: list[Any] = spark.sparkContext.runJob(rows.rdd, list, numbers)
+        return found
+    finally:
+        spark.sparkContext.removeJobTag(tag)
+
+
+def paths_in(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """For `mapInArrow`: returns only the locations."""
+    for batch in batches:
+        yield batch.select(["path"])
