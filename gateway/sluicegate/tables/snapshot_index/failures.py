@@ -1,0 +1,7 @@
+"""Why an index is not used for a request. The table is then read from its log."""
+
+from __future__ import annotations
+
+
+class IndexUnusable(Exception):
+    """An index is damaged, incomplete, or not suitable for a request. The message says why."""

@@ -1,0 +1,203 @@
+"""Whatever is committed after an index was written, it leaves the files that the log says."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.process.random_cases import times
+from support.tables.deltalog import Action, DeltaFolder, add, metadata, protocol, remove, vector
+from support.tables.filesets import schema_field
+from support.tables.indexed import index_folder, rows_of, selected
+from support.tables.snapshots import at_version, latest
+
+from sluicegate.tables.delta import DeltaFormat
+from sluicegate.tables.features import feature_needs
+from sluicegate.tables.partitions import PartitionValues, in_partitions
+from sluicegate.tables.predicates import from_hints, prune
+from sluicegate.tables.snapshot import Snapshot
+from sluicegate.tables.snapshot_index.folder import IndexFolder
+from sluicegate.tables.snapshot_index.snapshot import IndexedSnapshot
+from sluicegate.tables.snapshot_index.tables import IndexedTables
+from sluicegate.tables.snapshot_index.writer import write_index
+
+COUNTRIES = ("DE", "FR", None)
+HINTS = ("id > 40", "id = 7", "country = 'DE' AND id < 60", "country IS NULL", "id IS NULL")
+
+
+def indexed_tables(folder: IndexFolder, min_files: int = 0) -> IndexedTables:
+    async def opened() -> IndexFolder:
+        return folder
+
+    return IndexedTables(opened, DeltaFormat(), min_files=min_files, max_bytes=1 << 24)
+
+
+def partitioned(*columns: tuple[str, str]) -> Action:
+    """Metadata of a table with these columns, and a partition column."""
+    action = metadata(partitioned_by=["country"])
+    fields = [schema_field(*column) for column in (*columns, ("country", "string"))]
+    action["metaData"]["schemaString"] = json.dumps({"type": "struct", "fields": fields})
+    return action
+
+
+class RandomTable:
+    """A table that changes at random: files come, go, come back, and get deletion vectors."""
+
+    def __init__(self, folder: DeltaFolder, seed: int) -> None:
+        self.folder = folder
+        self.version = -1
+        self._random = random.Random(seed)
+        self._live: dict[str, Action] = {}
+        self.commit(protocol(3, "deletionVectors"), partitioned(("id", "long")))
+
+    def commit(self, *actions: Action) -> None:
+        """Commit these actions, and random changes of files."""
+        self.version += 1
+        changes = list(self._changes())
+        self._random.shuffle(changes)
+        self.folder.commit(self.version, *actions, *changes, modified=1000 * (self.version + 1))
+
+    def _changes(self) -> Iterator[Action]:
+        choose = self._random
+        for path in choose.sample(sorted(self._live), min(len(self._live), choose.randrange(4))):
+            old = self._live.pop(path)["add"]
+            yield remove(path, **{key: old[key] for key in ("deletionVector",) if key in old})
+            if choose.random() < 0.4:
+                offset = choose.randrange(1, 1000)
+                yield self._add(path, {**old, "deletionVector": vector("ab", offset)})
+        for _ in range(choose.randrange(5)):
+            path = f"f{choose.randrange(60)}"
+            if path not in self._live:
+                yield self._add(path, {})
+
+    def _add(self, path: str, old: Action) -> Action:
+        low = self._random.randrange(100)
+        values = {
+            "size": self._random.randrange(1, 1000),
+            "partitionValues": {"country": self._random.choice(COUNTRIES)},
+            "stats": self._random.choice(
+                [
+                    json.dumps(
+                        {
+                            "numRecords": 5,
+                            "minValues": {"id": low},
+                            "maxValues": {"id": low + self._random.randrange(9)},
+                            "nullCount": {"id": self._random.choice([0, 2, 5])},
+                        }
+                    ),
+                    None,
+                ]
+            ),
+            **{key: old[key] for key in ("size", "partitionValues", "stats") if key in old},
+        }
+        if "deletionVector" in old:
+            values["deletionVector"] = old["deletionVector"]
+        self._live[path] = add(path, **values)
+        return self._live[path]
+
+
+def check_same(indexed: IndexedSnapshot | None, snapshot: Snapshot) -> None:
+    """Both have the same totals and files, of all partitions and of one, with and without filters."""
+    assert indexed is not None
+    assert (indexed.version, indexed.timestamp) == (snapshot.version, snapshot.timestamp)
+    assert (indexed.protocol, indexed.metadata) == (snapshot.protocol, snapshot.metadata)
+
+    def german(values: PartitionValues) -> bool:
+        return values.get("country") == "DE"
+
+    needs = feature_needs(snapshot)
+    assert (
+        indexed.files.deletion_vectors
+        is snapshot.files.deletion_vectors
+        is ("deletionVectors" in needs.required)
+    )
+    for found, files in (
+        (indexed.files, snapshot.files),
+        (indexed.files.in_partitions(german), in_partitions(snapshot.files, german)),
+    ):
+        assert (len(found), found.size) == (len(files), files.size)
+        assert rows_of(selected(found, indexed.metadata, None)) == rows_of(files)
+        for hint in HINTS:
+            predicate = from_hints(None, [hint])
+            assert predicate is not None
+            left = selected(found, indexed.metadata, predicate)
+            assert rows_of(left) == rows_of(prune(files, snapshot.metadata, predicate))
+
+
+@pytest.mark.parametrize("seed", range(5 * times()))
+async def test_an_index_is_advanced_by_later_commits(folder: DeltaFolder, seed: int) -> None:
+    table = RandomTable(folder, seed)
+    for _ in range(seed % 7 + 1):
+        table.commit()
+    indexes, first = index_folder(), table.version
+    write_index(indexes, folder.table(), await latest(folder), part_rows=3)
+    tables = indexed_tables(indexes)
+    for _ in range(3):
+        found = await tables.snapshot(folder.table(), folder.directory)
+        check_same(found, await latest(folder))
+        table.commit()
+        table.commit()
+    for version in range(first, table.version + 1):
+        found = await tables.snapshot(folder.table(), folder.directory, version)
+        check_same(found, await at_version(folder, version))
+
+
+async def test_an_unchanged_table_keeps_its_snapshot(folder: DeltaFolder) -> None:
+    RandomTable(folder, 1).commit()
+    indexes = index_folder()
+    write_index(indexes, folder.table(), await latest(folder))
+    tables = indexed_tables(indexes)
+    found = await tables.snapshot(folder.table(), folder.directory)
+    assert found is not None
+    assert await tables.snapshot(folder.table(), folder.directory) is found
+
+
+@pytest.mark.parametrize("version", [0, 1])
+async def test_versions_before_the_indexed_one_are_read_from_the_log(
+    folder: DeltaFolder, version: int
+) -> None:
+    table = RandomTable(folder, 2)
+    table.commit()
+    table.commit()
+    indexes = index_folder()
+    write_index(indexes, folder.table(), await latest(folder))
+    table.commit()
+    tables = indexed_tables(indexes)
+    assert await tables.snapshot(folder.table(), folder.directory, version) is None
+    assert await tables.snapshot(folder.table(), folder.directory, 2) is not None
+
+
+async def test_a_table_that_was_created_again_is_read_from_its_log(
+    folder: DeltaFolder, tmp_path: Path
+) -> None:
+    RandomTable(folder, 3).commit()
+    indexes = index_folder()
+    write_index(indexes, folder.table(), await latest(folder))
+    for file in folder.log.iterdir():
+        file.unlink()
+    RandomTable(folder, 4).commit()
+    tables = indexed_tables(indexes)
+    assert await tables.snapshot(folder.table(), folder.directory) is None
+
+
+async def test_new_columns_do_not_need_a_new_index(folder: DeltaFolder) -> None:
+    table = RandomTable(folder, 5)
+    table.commit()
+    indexes = index_folder()
+    write_index(indexes, folder.table(), await latest(folder))
+    table.commit(partitioned(("new", "long"), ("id", "long")))
+    found = await indexed_tables(indexes).snapshot(folder.table(), folder.directory)
+    check_same(found, await latest(folder))
+
+
+async def test_a_column_of_another_type_is_decided_by_statistics(folder: DeltaFolder) -> None:
+    table = RandomTable(folder, 6)
+    table.commit()
+    indexes = index_folder()
+    write_index(indexes, folder.table(), await latest(folder))
+    table.commit(partitioned(("id", "double")))
+    found = await indexed_tables(indexes).snapshot(folder.table(), folder.directory)
+    check_same(found, await latest(folder))
