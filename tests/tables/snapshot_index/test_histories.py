@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.process.random_cases import times
-from support.tables.deltalog import Action, DeltaFolder, add, metadata, protocol, remove, vector
-from support.tables.filesets import schema_field
+from support.tables.deltalog import DeltaFolder
 from support.tables.indexed import index_folder, rows_of, selected
+from support.tables.random_log import RandomTable, partitioned
 from support.tables.snapshots import at_version, latest
 
-from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.features import feature_needs
 from sluicegate.tables.partitions import PartitionValues, in_partitions
 from sluicegate.tables.predicates import from_hints, prune
@@ -24,7 +20,6 @@ from sluicegate.tables.snapshot_index.snapshot import IndexedSnapshot
 from sluicegate.tables.snapshot_index.tables import IndexedTables
 from sluicegate.tables.snapshot_index.writer import write_index
 
-COUNTRIES = ("DE", "FR", None)
 HINTS = ("id > 40", "id = 7", "country = 'DE' AND id < 60", "country IS NULL", "id IS NULL")
 
 
@@ -32,71 +27,7 @@ def indexed_tables(folder: IndexFolder, min_files: int = 0) -> IndexedTables:
     async def opened() -> IndexFolder:
         return folder
 
-    return IndexedTables(opened, DeltaFormat(), min_files=min_files, max_bytes=1 << 24)
-
-
-def partitioned(*columns: tuple[str, str]) -> Action:
-    """Metadata of a table with these columns, and a partition column."""
-    action = metadata(partitioned_by=["country"])
-    fields = [schema_field(*column) for column in (*columns, ("country", "string"))]
-    action["metaData"]["schemaString"] = json.dumps({"type": "struct", "fields": fields})
-    return action
-
-
-class RandomTable:
-    """A table that changes at random: files come, go, come back, and get deletion vectors."""
-
-    def __init__(self, folder: DeltaFolder, seed: int) -> None:
-        self.folder = folder
-        self.version = -1
-        self._random = random.Random(seed)
-        self._live: dict[str, Action] = {}
-        self.commit(protocol(3, "deletionVectors"), partitioned(("id", "long")))
-
-    def commit(self, *actions: Action) -> None:
-        """Commit these actions, and random changes of files."""
-        self.version += 1
-        changes = list(self._changes())
-        self._random.shuffle(changes)
-        self.folder.commit(self.version, *actions, *changes, modified=1000 * (self.version + 1))
-
-    def _changes(self) -> Iterator[Action]:
-        choose = self._random
-        for path in choose.sample(sorted(self._live), min(len(self._live), choose.randrange(4))):
-            old = self._live.pop(path)["add"]
-            yield remove(path, **{key: old[key] for key in ("deletionVector",) if key in old})
-            if choose.random() < 0.4:
-                offset = choose.randrange(1, 1000)
-                yield self._add(path, {**old, "deletionVector": vector("ab", offset)})
-        for _ in range(choose.randrange(5)):
-            path = f"f{choose.randrange(60)}"
-            if path not in self._live:
-                yield self._add(path, {})
-
-    def _add(self, path: str, old: Action) -> Action:
-        low = self._random.randrange(100)
-        values = {
-            "size": self._random.randrange(1, 1000),
-            "partitionValues": {"country": self._random.choice(COUNTRIES)},
-            "stats": self._random.choice(
-                [
-                    json.dumps(
-                        {
-                            "numRecords": 5,
-                            "minValues": {"id": low},
-                            "maxValues": {"id": low + self._random.randrange(9)},
-                            "nullCount": {"id": self._random.choice([0, 2, 5])},
-                        }
-                    ),
-                    None,
-                ]
-            ),
-            **{key: old[key] for key in ("size", "partitionValues", "stats") if key in old},
-        }
-        if "deletionVector" in old:
-            values["deletionVector"] = old["deletionVector"]
-        self._live[path] = add(path, **values)
-        return self._live[path]
+    return IndexedTables(opened, min_files=min_files, max_bytes=1 << 24)
 
 
 def check_same(indexed: IndexedSnapshot | None, snapshot: Snapshot) -> None:

@@ -12,7 +12,7 @@ from sluicegate.api.budget import TableTooLarge
 from sluicegate.api.errors import TableUnreadable
 from sluicegate.tables.changes import Changes, Commit, CommitFiles
 from sluicegate.tables.delta.history import History, HistoryCache, Outline, Start
-from sluicegate.tables.delta.log import DeltaLog, LaterVersion, LogPosition
+from sluicegate.tables.delta.log import DeltaLog
 from sluicegate.tables.delta.log_files.added_files import AddedFiles
 from sluicegate.tables.delta.log_files.names import LogFile
 from sluicegate.tables.delta.log_files.segment import LogListing
@@ -60,17 +60,6 @@ class DeltaFormat(TableFormat):
                     f"versions {first} to {last} can be read"
                 )
             return await log.load(listing, version)
-
-    async def later(
-        self,
-        table: CatalogTable,
-        directory: ObjectDirectory,
-        position: LogPosition,
-        version: int | None = None,
-    ) -> LaterVersion | None:
-        """What commits after a version change; see `DeltaLog.later`."""
-        with span("snapshot"):
-            return await DeltaLog(table, directory).later(position, version)
 
     async def version_at(
         self,

@@ -5,3 +5,7 @@ from __future__ import annotations
 
 class IndexUnusable(Exception):
     """An index is damaged, incomplete, or not suitable for a request. The message says why."""
+
+
+class IndexUnsuitable(IndexUnusable):
+    """The index is fine, but one request needs more than it offers."""

@@ -16,7 +16,7 @@ from sluicegate._util.singleflight import SingleFlight
 from sluicegate.api.budget import Budget, TableLimits, Turns
 from sluicegate.api.errors import ConfigurationError, TableUnreadable
 from sluicegate.api.models import CatalogTable, ObjectDirectory
-from sluicegate.tables.delta import DeltaFormat
+from sluicegate.tables.delta.log import DeltaLog
 from sluicegate.tables.snapshot_index.failures import IndexUnusable
 from sluicegate.tables.snapshot_index.folder import IndexFolder, table_key
 from sluicegate.tables.snapshot_index.index import SnapshotIndex
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 # Seconds until a manifest is read again. New indexes are found so much later.
 _RECHECK = 60.0
-_NO_INDEXES = 10_000  # tables without an index that are remembered
+_NO_INDEXES = 10_000  # tables that are known to have no index
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,6 @@ class IndexedTables:
 
     Args:
         folder: Opens the folder that contains the indexes.
-        format: Reads the logs of tables.
         min_files: Tables with fewer files are not read from an index.
         max_bytes: Memory for what is kept of indexes.
         limits: Limits of one read of a table's log.
@@ -53,7 +52,6 @@ class IndexedTables:
     def __init__(
         self,
         folder: Callable[[], Awaitable[IndexFolder]],
-        format: DeltaFormat,
         *,
         min_files: int,
         max_bytes: int,
@@ -61,7 +59,6 @@ class IndexedTables:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
-        self._format = format
         self._min_files = min_files
         self._limits = limits
         self._clock = clock
@@ -182,7 +179,8 @@ class IndexedTables:
     ) -> IndexedSnapshot | None:
         with closing(Budget(self._limits, self._turns)) as budget:
             limited = replace(directory, budget=budget, span=span)
-            later = await self._format.later(table, limited, snapshot, version)
+            with span("snapshot"):
+                later = await DeltaLog(table, limited).later(snapshot, version)
             if later is None:
                 return None
             if not later.commits:

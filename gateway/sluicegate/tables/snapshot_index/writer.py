@@ -1,7 +1,7 @@
 """Writes the index of a snapshot.
 
 The files are sorted outside of memory: they are distributed to temporary files by their position, which
-are then sorted one after the other.
+are then sorted one at a time.
 """
 
 from __future__ import annotations

@@ -6,10 +6,9 @@ passes its result to the next. If the cache has an equal response, the last thre
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import anyio
-import pyarrow as pa
 
 from sluicegate.api import Principal, SharedTable
 from sluicegate.audit.trail import is_recorded, note_issued
@@ -25,13 +24,14 @@ from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
 )
 from sluicegate.protocols.delta_sharing.query.response_cache.key import ResponseKeys
 from sluicegate.protocols.delta_sharing.query.response_cache.recording import Recording
-from sluicegate.protocols.delta_sharing.query.selection import select
+from sluicegate.protocols.delta_sharing.query.selection import FileSelection, select
 from sluicegate.protocols.delta_sharing.query.tokens import Continuation, Continuations
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.protocols.delta_sharing.view import View, Viewer
 from sluicegate.protocols.presigning.issued_urls import NO_FILES, Offered
 from sluicegate.protocols.presigning.signer import Signer
+from sluicegate.tables.snapshot_index.failures import IndexUnusable
 from sluicegate.telemetry import span
 
 
@@ -79,8 +79,29 @@ class TableQueries:
         error instead of a broken stream. A refresh token always gets new URLs.
         """
         start = self._continuations.start(principal, shared, request)
+        try:
+            return await self._answered(principal, shared, request, form, start, with_index=True)
+        except IndexUnusable:
+            return await self._answered(principal, shared, request, form, start, with_index=False)
+
+    async def _answered(
+        self,
+        principal: Principal,
+        shared: SharedTable,
+        request: QueryRequest,
+        form: ResponseOptions,
+        start: Continuation,
+        *,
+        with_index: bool,
+    ) -> SharingResponse:
+        """A cached or new response, from the table's index or from its log."""
         view = await self._viewer.view(
-            principal, shared, form, travel=request.travel, pinned=start.version
+            principal,
+            shared,
+            form,
+            travel=request.travel,
+            pinned=start.version,
+            with_index=with_index,
         )
         keys = self._cache.keys(view, request, start, form.content_coding)
         cached = None
@@ -88,7 +109,11 @@ class TableQueries:
             cached = self._cache.get(keys, view.snapshot)
         if cached is not None:
             return self._repeated(view, request, form, cached)
-        return await self._made(view, request, form, start, keys)
+        try:
+            return await self._made(view, request, form, start, keys)
+        except IndexUnusable as error:
+            await self._viewer.distrust_index(view.table, error)
+            raise
 
     async def _made(
         self,
@@ -101,14 +126,14 @@ class TableQueries:
         """A new response. It is encoded here only if it can be cached."""
         recording = Recording(self._cache, keys, view.snapshot)
         with span("prune"):
-            files = await pruned(view.files, view.snapshot.metadata, request)
+            files = await pruned(view.files, view.snapshot.metadata, request, start)
             selection = select(files, request, start)
+            first = await selection.next_batch()
         total = None
         if is_recorded() or self._signer.limits_offers(view.table):
             total = selection.total()
         _note_offered(view, total)
         lines = FileLines(self._signer, view, total)
-        first = next(selection.batches, None)
         head = view.head() + (b"" if first is None else await lines.encode(first))
         coding = None if keys is None else form.content_coding
         encoder = BodyEncoder(coding)
@@ -120,7 +145,7 @@ class TableQueries:
             return self._last(view, request, next_page(), lines.expires_at)
 
         parts = recording.record(
-            _encoded(head, lines, selection.batches, encoder),
+            _encoded(head, lines, selection, encoder),
             lambda: EncodedFiles(encoder.end, lines.issued, next_page(), lines.offered),
         )
         body = ended(parts, last if _has_last(view, request) else None, encoder.finish)
@@ -178,10 +203,10 @@ def _note_offered(view: View, offered: Offered | None) -> None:
 
 
 async def _encoded(
-    head: bytes, lines: FileLines, batches: Iterator[pa.Table], encoder: BodyEncoder
+    head: bytes, lines: FileLines, selection: FileSelection, encoder: BodyEncoder
 ) -> AsyncIterator[bytes]:
     yield await encoder.part(head)
-    for batch in batches:
+    while (batch := await selection.next_batch()) is not None:
         yield await encoder.part(await lines.encode(batch))
         await anyio.lowlevel.checkpoint()  # a long response must not starve short ones
 

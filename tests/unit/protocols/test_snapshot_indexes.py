@@ -1,0 +1,53 @@
+"""The folder of snapshot indexes is a local one, or in a configured storage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.gateways.memory_instances import LAKE, memory_instances
+from support.tables.indexed import KEYS
+
+from sluicegate.api import ConfigurationError
+from sluicegate.api.budget import TableLimits
+from sluicegate.config import Settings
+from sluicegate.plugins import Instances
+from sluicegate.protocols.snapshot_indexes import close_indexes, lazy_indexes, open_folder
+from sluicegate.testing.fakes import MemoryStorage
+
+
+def instances() -> Instances:
+    return memory_instances(MemoryStorage())
+
+
+async def test_a_local_folder_is_created(tmp_path: Path) -> None:
+    folder = await open_folder(f"file://{tmp_path}/a%20b/index", KEYS, instances())
+    folder.write("t", b"content")
+    assert len(list((tmp_path / "a b" / "index" / "t").iterdir())) == 1
+
+
+async def test_a_folder_can_be_in_a_storage() -> None:
+    configured = instances()
+    written = await open_folder(f"{LAKE}/index", KEYS, configured)
+    file = written.write("t", b"content")
+    assert (await open_folder(f"{LAKE}/index", KEYS, configured)).read("t", file) == b"content"
+
+
+async def test_a_folder_elsewhere_is_an_error() -> None:
+    with pytest.raises(ConfigurationError, match="no configured storage serves"):
+        await open_folder("s3://other/index", KEYS, instances())
+
+
+async def test_tables_have_no_indexes_without_a_folder() -> None:
+    assert lazy_indexes(Settings(), KEYS, instances(), TableLimits()) is None
+    await close_indexes(None)
+
+
+async def test_indexes_that_nothing_needed_are_not_loaded(tmp_path: Path) -> None:
+    settings = Settings.model_validate({"index": {"location": f"file://{tmp_path}/index"}})
+    indexes = lazy_indexes(settings, KEYS, instances(), TableLimits())
+    assert indexes is not None
+    await close_indexes(indexes)
+    assert indexes.made is None
+    assert await indexes.get() is indexes.made
+    await close_indexes(indexes)
