@@ -14,7 +14,7 @@ import anyio.to_thread
 from sluicegate._util.lru import LRU
 from sluicegate._util.singleflight import SingleFlight
 from sluicegate.api.budget import Budget, TableLimits, Turns
-from sluicegate.api.errors import ConfigurationError, TableUnreadable
+from sluicegate.api.errors import SluicegateError, TableUnreadable
 from sluicegate.api.models import CatalogTable, ObjectDirectory
 from sluicegate.tables.delta.log import DeltaLog
 from sluicegate.tables.snapshot_index.failures import IndexUnusable
@@ -109,7 +109,7 @@ class IndexedTables:
     ) -> IndexedSnapshot | None:
         try:
             snapshot = await loading
-        except (IndexUnusable, TableUnreadable, ConfigurationError) as error:
+        except (IndexUnusable, TableUnreadable) as error:
             # What is wrong with the log is reported when it is read.
             self._give_up(key, error)
             return None
@@ -142,7 +142,7 @@ class IndexedTables:
     async def _open(self, key: str, opened: _Opened | None) -> _Opened | None:
         """Read the manifest, and open the index that it names unless this is the opened one."""
         with span("index"):
-            folder = await self._folder()
+            folder = await self._opened_folder()
             manifest = await anyio.to_thread.run_sync(folder.manifest, key)
             if manifest is None or manifest.files < self._min_files:
                 return None
@@ -150,6 +150,12 @@ class IndexedTables:
                 return replace(opened, checked=self._clock())
             index = await anyio.to_thread.run_sync(SnapshotIndex.open, folder, manifest)
             return _Opened(IndexedSnapshot.of(index), self._clock())
+
+    async def _opened_folder(self) -> IndexFolder:
+        try:
+            return await self._folder()
+        except SluicegateError as error:
+            raise IndexUnusable(f"the folder of indexes cannot be opened: {error.message}") from error
 
     async def _at(
         self,

@@ -34,6 +34,9 @@ from sluicegate.protocols.presigning.signer import Signer
 from sluicegate.tables.snapshot_index.failures import IndexUnusable
 from sluicegate.telemetry import span
 
+# Each reads a part of an index, which takes about 20 MB.
+_INDEX_THREADS = 4
+
 
 class TableQueries:
     """Executes metadata requests and snapshot queries.
@@ -52,6 +55,7 @@ class TableQueries:
         self._signer = signer
         self._continuations = continuations
         self._cache = cache
+        self._index_threads = anyio.CapacityLimiter(_INDEX_THREADS)
 
     async def metadata(
         self, principal: Principal, shared: SharedTable, travel: TimeTravel, form: ResponseOptions
@@ -126,9 +130,11 @@ class TableQueries:
         """A new response. It is encoded here only if it can be cached."""
         recording = Recording(self._cache, keys, view.snapshot)
         with span("prune"):
-            files = await pruned(view.files, view.snapshot.metadata, request, start)
+            files = await pruned(
+                view.files, view.snapshot.metadata, request, start, self._index_threads
+            )
             selection = select(files, request, start)
-            first = await selection.next_batch()
+            first = await selection.next_batch(self._index_threads)
         total = None
         if is_recorded() or self._signer.limits_offers(view.table):
             total = selection.total()
@@ -145,12 +151,20 @@ class TableQueries:
             return self._last(view, request, next_page(), lines.expires_at)
 
         parts = recording.record(
-            _encoded(head, lines, selection, encoder),
+            self._encoded(head, lines, selection, encoder),
             lambda: EncodedFiles(encoder.end, lines.issued, next_page(), lines.offered),
         )
         body = ended(parts, last if _has_last(view, request) else None, encoder.finish)
         headers = view.headers(form) | ({} if keys is None else coded_headers(coding))
         return SharingResponse(headers, body)
+
+    async def _encoded(
+        self, head: bytes, lines: FileLines, selection: FileSelection, encoder: BodyEncoder
+    ) -> AsyncIterator[bytes]:
+        yield await encoder.part(head)
+        while (batch := await selection.next_batch(self._index_threads)) is not None:
+            yield await encoder.part(await lines.encode(batch))
+            await anyio.lowlevel.checkpoint()  # a long response must not starve short ones
 
     def _repeated(
         self, view: View, request: QueryRequest, form: ResponseOptions, cached: CachedResponse
@@ -200,15 +214,6 @@ def _note_offered(view: View, offered: Offered | None) -> None:
         note_issued("urls", version=version, most_files=most.files, most_bytes=most.size)
     else:
         note_issued("urls", version=version, files=offered.files, bytes=offered.size)
-
-
-async def _encoded(
-    head: bytes, lines: FileLines, selection: FileSelection, encoder: BodyEncoder
-) -> AsyncIterator[bytes]:
-    yield await encoder.part(head)
-    while (batch := await selection.next_batch()) is not None:
-        yield await encoder.part(await lines.encode(batch))
-        await anyio.lowlevel.checkpoint()  # a long response must not starve short ones
 
 
 async def _each(*parts: bytes) -> AsyncIterator[bytes]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
+import anyio
 import anyio.to_thread
 import orjson
 import pyarrow as pa
@@ -32,11 +33,19 @@ async def pruned(
     metadata: TableMetadata,
     request: QueryRequest,
     start: Continuation,
+    index_threads: anyio.CapacityLimiter | None = None,
 ) -> FileSet | SelectedFiles:
     """The files that can contain rows that match the request's predicate hints.
 
     Runs in a thread: a hint can be long, and the first request for a column parses its statistics,
     which would block the event loop.
+
+    Args:
+        files: The files that the recipient can see.
+        metadata: The metadata of their version.
+        request: The hints.
+        start: Where the response starts.
+        index_threads: Limits the threads that read indexes, and so their memory.
 
     Raises:
         IndexUnusable: The request must be answered from the table's log.
@@ -44,7 +53,7 @@ async def pruned(
     if not isinstance(files, FileSet):
         in_pages = request.max_files is not None or start.after is not None
         select = partial(_selected, files, metadata, request, in_memory=in_pages)
-        return await anyio.to_thread.run_sync(select)
+        return await anyio.to_thread.run_sync(select, limiter=index_threads)
     if request.json_hints is None and not request.sql_hints:
         return files
     return await anyio.to_thread.run_sync(_prune, files, metadata, request)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import anyio
 import anyio.to_thread
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -37,15 +38,18 @@ class FileSelection:
     last_path: str | None = None
     source: FileSet | SelectedFiles | pa.Table | None = None
 
-    async def next_batch(self) -> pa.Table | None:
+    async def next_batch(self, index_threads: anyio.CapacityLimiter | None = None) -> pa.Table | None:
         """The next batch, or `None`. Batches of an index are read in a thread.
+
+        Args:
+            index_threads: Limits these threads.
 
         Raises:
             IndexUnusable: A part of the index is missing or damaged.
         """
         if self.source is None or isinstance(self.source, FileSet | pa.Table):
             return next(self.batches, None)
-        return await anyio.to_thread.run_sync(next, self.batches, None)
+        return await anyio.to_thread.run_sync(next, self.batches, None, limiter=index_threads)
 
     def total(self) -> Offered | None:
         """All files of the batches. `None` if a `limitHint` decides how many there are."""
