@@ -53,7 +53,10 @@ def test_indexes_are_built_listed_and_removed(deployment: Path) -> None:
     assert first.split()[:3] == ["LOCATION", "VERSION", "FILES"]
     assert second.split()[:4] == [location(deployment, "orders"), "0", "5", "1"]
     assert third.split()[0] == location(deployment, "returns")
-    run_here(deployment, "index", "drop", location(deployment, "orders"))
+    again = run_here(deployment, "index", "build", "raw", location(deployment, "orders"), "--json")
+    assert json.loads(again) | {"built": ""} == listed[0] | {"built": ""}
+    dropped = run_here(deployment, "index", "drop", location(deployment, "orders"), "--json")
+    assert json.loads(dropped) == {"location": location(deployment, "orders"), "removed_files": 4}
     (left,) = json.loads(run_here(deployment, "index", "list", "--json"))
     assert left["location"] == location(deployment, "returns")
 

@@ -16,6 +16,7 @@ from sluicegate.tables.snapshot_index.files import IndexedFiles
 from sluicegate.tables.snapshot_index.folder import IndexFolder, table_key
 from sluicegate.tables.snapshot_index.index import SnapshotIndex
 from sluicegate.tables.snapshot_index.selection import SelectedFiles, select_files
+from sluicegate.tables.snapshot_index.tables import IndexedTables
 from sluicegate.tables.snapshot_index.writer import write_index
 
 KEYS = KeyRing((b"k" * 32,))
@@ -41,6 +42,15 @@ def indexed(folder: IndexFolder, snapshot: Snapshot, part_rows: int = PART_ROWS)
     manifest = folder.manifest(table_key(TABLE))
     assert manifest is not None
     return IndexedFiles.of(SnapshotIndex.open(folder, manifest))
+
+
+def indexed_tables(folder: IndexFolder, min_files: int = 0) -> IndexedTables:
+    """What reads tables from the indexes of a folder."""
+
+    async def opened() -> IndexFolder:
+        return folder
+
+    return IndexedTables(opened, min_files=min_files, max_bytes=1 << 24)
 
 
 def selected(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.process.random_cases import times
 from support.tables.deltalog import DeltaFolder
-from support.tables.indexed import index_folder, rows_of, selected
+from support.tables.indexed import index_folder, indexed_tables, rows_of, selected
 from support.tables.random_log import RandomTable, partitioned
 from support.tables.snapshots import at_version, latest
 
@@ -15,19 +15,10 @@ from sluicegate.tables.features import feature_needs
 from sluicegate.tables.partitions import PartitionValues, in_partitions
 from sluicegate.tables.predicates import from_hints, prune
 from sluicegate.tables.snapshot import Snapshot
-from sluicegate.tables.snapshot_index.folder import IndexFolder
 from sluicegate.tables.snapshot_index.snapshot import IndexedSnapshot
-from sluicegate.tables.snapshot_index.tables import IndexedTables
 from sluicegate.tables.snapshot_index.writer import write_index
 
 HINTS = ("id > 40", "id = 7", "country = 'DE' AND id < 60", "country IS NULL", "id IS NULL")
-
-
-def indexed_tables(folder: IndexFolder, min_files: int = 0) -> IndexedTables:
-    async def opened() -> IndexFolder:
-        return folder
-
-    return IndexedTables(opened, min_files=min_files, max_bytes=1 << 24)
 
 
 def check_same(indexed: IndexedSnapshot | None, snapshot: Snapshot) -> None:

@@ -45,8 +45,9 @@ def index() -> None:
 @index.command()
 @click.argument("catalog", shell_complete=complete_catalogs())
 @click.argument("table")
+@json_option
 @click.pass_context
-def build(ctx: click.Context, catalog: str, table: str) -> None:
+def build(ctx: click.Context, /, catalog: str, table: str, as_json: bool) -> None:
     """Build the index of the newest version of a TABLE of a CATALOG, or build it again.
 
     TABLE is the identifier that `sluicegate tables` prints. The gateway uses the previous index until
@@ -56,9 +57,12 @@ def build(ctx: click.Context, catalog: str, table: str) -> None:
     \b
     Examples:
       sluicegate index build lake sales.orders
-      sluicegate index build raw s3://bucket/orders
+      sluicegate index build raw s3://bucket/orders --json
     """
     built = run_async(_build(load_settings(ctx), catalog, table))
+    if as_json:
+        print_json(_row(built))
+        return
     manifest = built.manifest
     click.echo(
         f"indexed version {manifest.version} of {manifest.location}: {manifest.files} files in "
@@ -90,8 +94,9 @@ def list_(ctx: click.Context, /, as_json: bool) -> None:
 
 @index.command()
 @click.argument("location")
+@json_option
 @click.pass_context
-def drop(ctx: click.Context, location: str) -> None:
+def drop(ctx: click.Context, /, location: str, as_json: bool) -> None:
     """Remove the index of the table at a LOCATION. The table is then read from its log.
 
     If the index cannot be used, name it by the key that `sluicegate index list` reports.
@@ -101,6 +106,9 @@ def drop(ctx: click.Context, location: str) -> None:
       sluicegate index drop s3://bucket/orders
     """
     removed = run_async(_drop(load_settings(ctx), location))
+    if as_json:
+        print_json({"location": location, "removed_files": removed})
+        return
     click.echo(f"removed {removed} files of the index of {location}")
 
 
