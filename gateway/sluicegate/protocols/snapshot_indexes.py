@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+import anyio
+
 from sluicegate._util.lazy import Lazy
 from sluicegate.api.budget import TableLimits
 from sluicegate.config import Settings
@@ -74,7 +76,9 @@ async def open_folder(location: str, keys: KeyRing, instances: Instances) -> Ind
 
     parts = urlsplit(location)
     if parts.scheme == _LOCAL:
-        return IndexFolder(LocalStore(unquote(parts.path), mkdir=True), "", keys)
+        path = anyio.Path(unquote(parts.path))
+        await path.mkdir(mode=0o700, parents=True, exist_ok=True)  # it says what is in the tables
+        return IndexFolder(LocalStore(str(path)), "", keys)
     canonical, storage = instances.storage_for(location)
     directory = await storage.open(canonical)
     return IndexFolder(directory.store, directory.prefix, keys)

@@ -23,7 +23,9 @@ def instances() -> Instances:
 async def test_a_local_folder_is_created(tmp_path: Path) -> None:
     folder = await open_folder(f"file://{tmp_path}/a%20b/index", KEYS, instances())
     folder.write("t", b"content")
-    assert len(list((tmp_path / "a b" / "index" / "t").iterdir())) == 1
+    created = tmp_path / "a b" / "index"
+    assert len(list((created / "t").iterdir())) == 1
+    assert created.stat().st_mode & 0o077 == 0
 
 
 async def test_a_folder_can_be_in_a_storage() -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pyarrow.parquet as pq
 import pytest
 from support.gateways.shared_lake import ACME, LakeTable, SharedLake, shared_lake
+from support.tables.deltalog import add
 from support.tables.random_log import RandomTable
 
 from sluicegate.tables.snapshot_index import building
@@ -156,6 +158,38 @@ def test_a_damaged_index_is_not_used(lake: SharedLake, what: str) -> None:
         expected = answers(lake, plain, "full", body, capable)
         assert answers(lake, indexed, "full", body, capable) == expected
     assert lake.gateway.logs(f"the snapshot index {of_table.name} is not used")
+
+
+def test_a_part_that_is_damaged_ends_only_one_response(lake: SharedLake) -> None:
+    plain, indexed = lake.table(), lake.table()
+    table = RandomTable(plain.folder, 9)
+    table.commit(
+        *(add(f"more{number}", size=1, partitionValues={"country": "FR"}) for number in range(80))
+    )
+    shutil.copytree(plain.root, indexed.root)
+    lake.gateway.command("index", "build", "raw", f"file://{indexed.root}")
+    parts = _parts(lake, indexed)
+    assert len(parts) > 16
+    parts[-1].write_bytes(b"")
+    capable = "delta;readerfeatures=deletionvectors;includeendstreamaction=true"
+    headers = {"delta-sharing-capabilities": f"responseformat={capable}"}
+    broken = lake.client(ACME).post(f"{indexed.path()}/query", json={}, headers=headers)
+    *_, last = broken.text.splitlines()
+    message = "a part of the table's index is damaged: send the request again"
+    assert json.loads(last)["endStreamAction"]["errorMessage"] == message
+    expected = answers(lake, plain, "full", {}, capable)
+    assert answers(lake, indexed, "full", {}, capable) == expected
+
+
+def _parts(lake: SharedLake, table: LakeTable) -> list[Path]:
+    """The files of the parts of a table's index, in the order in which they are read."""
+    for manifest in (lake.gateway.folder / "index").rglob("manifest.json"):
+        content = json.loads(json.loads(manifest.read_text())["payload"])
+        if content["location"] == f"file://{table.root}":
+            summary = pq.read_table(manifest.parent / f"{content['summary']['digest']}.parquet")
+            names = summary.column("digest").to_pylist()
+            return [manifest.parent / f"{name}.parquet" for name in names]
+    raise AssertionError("the table has no index")
 
 
 def _damage(folder: Path, what: str) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import anyio
+import pyarrow as pa
 
-from sluicegate.api import Principal, SharedTable
+from sluicegate.api import Principal, SharedTable, Unavailable
 from sluicegate.audit.trail import is_recorded, note_issued
 from sluicegate.http.compression.encoded_body import BodyEncoder
 from sluicegate.http.compression.middleware import coded_headers
@@ -151,7 +152,7 @@ class TableQueries:
             return self._last(view, request, next_page(), lines.expires_at)
 
         parts = recording.record(
-            self._encoded(head, lines, selection, encoder),
+            self._encoded(view, head, lines, selection, encoder),
             lambda: EncodedFiles(encoder.end, lines.issued, next_page(), lines.offered),
         )
         body = ended(parts, last if _has_last(view, request) else None, encoder.finish)
@@ -159,12 +160,27 @@ class TableQueries:
         return SharingResponse(headers, body)
 
     async def _encoded(
-        self, head: bytes, lines: FileLines, selection: FileSelection, encoder: BodyEncoder
+        self,
+        view: View,
+        head: bytes,
+        lines: FileLines,
+        selection: FileSelection,
+        encoder: BodyEncoder,
     ) -> AsyncIterator[bytes]:
         yield await encoder.part(head)
-        while (batch := await selection.next_batch(self._index_threads)) is not None:
+        while (batch := await self._next_batch(view, selection)) is not None:
             yield await encoder.part(await lines.encode(batch))
             await anyio.lowlevel.checkpoint()  # a long response must not starve short ones
+
+    async def _next_batch(self, view: View, selection: FileSelection) -> pa.Table | None:
+        try:
+            return await selection.next_batch(self._index_threads)
+        except IndexUnusable as error:
+            # Files from the log, whose order differs, cannot continue the response.
+            await self._viewer.distrust_index(view.table, error)
+            raise Unavailable(
+                "a part of the table's index is damaged: send the request again"
+            ) from error
 
     def _repeated(
         self, view: View, request: QueryRequest, form: ResponseOptions, cached: CachedResponse
