@@ -142,8 +142,10 @@ async def _opened(settings: Settings) -> AsyncIterator[_Opened]:
 
 async def _build(settings: Settings, catalog: str, name: str) -> BuiltIndex:
     from sluicegate.tables.delta import DeltaFormat
+    from sluicegate.tables.reading.memory import return_freed_memory
     from sluicegate.tables.snapshot_index.building import build_index
 
+    return_freed_memory()
     async with _opened(settings) as opened:
         table = await opened.instances.catalog(catalog).load_table(name)
         if table.format != "delta":

@@ -39,7 +39,7 @@ from sluicegate.tables.snapshot_index.order import order_of
 from sluicegate.tables.snapshot_index.overlay import key_digests
 from sluicegate.tables.snapshot_index.summary import Summary
 
-_BUCKET_PARTS = 16  # that are sorted together in memory
+_BUCKET_PARTS = 8  # that are sorted together in memory
 _READ_ROWS = 8 * 1024
 _MOST_PARTITIONS = 1_000_000
 # Columns of which many files have the same value.
