@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 from support.gateways.gateway import completed_here, run_here, write_configuration
+from support.gateways.s3_lake import storage_of
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
+
+from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
 
 @pytest.fixture
@@ -113,6 +116,24 @@ def test_a_small_table_is_not_indexed(deployment: Path) -> None:
     configure(deployment, min_files=6)
     done = completed_here(deployment, "index", "build", "raw", location(deployment, "orders"))
     assert "has 5 files, and tables with fewer than 6 are read from their logs" in done.stderr
+    assert not files(deployment)
+
+
+def test_indexes_can_be_in_a_bucket(deployment: Path) -> None:
+    with SeaweedFS.start(deployment / "store") as server:
+        settings = json.loads((deployment / "gateway.yaml").read_text())
+        settings["storage"].append(storage_of(server, server.admin))
+        settings["index"]["location"] = f"s3://{server.bucket}/gateway/index/"
+        write_configuration(deployment, settings, {"shares": {}, "recipients": {}})
+        run_here(deployment, "index", "build", "raw", location(deployment, "orders"))
+        assert len(run_here(deployment, "index", "list").splitlines()) == 2
+        removed = run_here(deployment, "index", "drop", location(deployment, "orders"))
+        assert removed.startswith("removed 4 files")
+        assert run_here(deployment, "index", "list") == ""
+        settings["storage"][-1] = storage_of(server)  # it can only read
+        write_configuration(deployment, settings, {"shares": {}, "recipients": {}})
+        done = completed_here(deployment, "index", "build", "raw", location(deployment, "orders"))
+        assert "the folder of indexes cannot be written to" in done.stderr
     assert not files(deployment)
 
 

@@ -72,13 +72,14 @@ async def open_folder(location: str, keys: KeyRing, instances: Instances) -> Ind
     """
     from obstore.store import LocalStore
 
+    from sluicegate.tables.snapshot_index.blocking_store import BlockingStore
     from sluicegate.tables.snapshot_index.folder import IndexFolder
 
     parts = urlsplit(location)
     if parts.scheme == _LOCAL:
         path = anyio.Path(unquote(parts.path))
         await path.mkdir(mode=0o700, parents=True, exist_ok=True)  # it says what is in the tables
-        return IndexFolder(LocalStore(str(path)), "", keys)
+        return IndexFolder(BlockingStore(LocalStore(str(path))), "", keys)
     canonical, storage = instances.storage_for(location)
     directory = await storage.open(canonical)
-    return IndexFolder(directory.store, directory.prefix, keys)
+    return IndexFolder(BlockingStore(directory.store, on_loop=True), directory.prefix, keys)

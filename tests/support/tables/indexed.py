@@ -12,6 +12,7 @@ from sluicegate.tables.delta.log import DeltaState
 from sluicegate.tables.delta.log_files.names import log_file
 from sluicegate.tables.predicates import Predicate
 from sluicegate.tables.snapshot import FileSet, Snapshot, TableMetadata, TableProtocol
+from sluicegate.tables.snapshot_index.blocking_store import BlockingStore
 from sluicegate.tables.snapshot_index.files import IndexedFiles
 from sluicegate.tables.snapshot_index.folder import IndexFolder, table_key
 from sluicegate.tables.snapshot_index.index import SnapshotIndex
@@ -26,7 +27,7 @@ PART_ROWS = 2
 
 def index_folder(prefix: str = "indexes", keys: KeyRing = KEYS) -> IndexFolder:
     """An empty folder for indexes, in memory."""
-    return IndexFolder(MemoryStore(), prefix, keys)
+    return IndexFolder(BlockingStore(MemoryStore()), prefix, keys)
 
 
 def snapshot_of(files: FileSet, metadata: TableMetadata) -> Snapshot:

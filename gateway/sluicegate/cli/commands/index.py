@@ -164,29 +164,37 @@ async def _build(settings: Settings, catalog: str, name: str) -> BuiltIndex:
 
 
 async def _list(settings: Settings) -> list[BuiltIndex]:
+    async with _opened(settings) as opened:
+        return await anyio.to_thread.run_sync(_listed, opened.folder)
+
+
+def _listed(folder: IndexFolder) -> list[BuiltIndex]:
     from sluicegate.tables.snapshot_index.building import described
     from sluicegate.tables.snapshot_index.failures import IndexUnusable
 
     found = []
-    async with _opened(settings) as opened:
-        for key in opened.folder.tables():
-            try:
-                found.append(described(opened.folder, key))
-            except IndexUnusable as error:
-                report("warning", f"the index {key} cannot be used: {error}")
+    for key in folder.tables():
+        try:
+            found.append(described(folder, key))
+        except IndexUnusable as error:
+            report("warning", f"the index {key} cannot be used: {error}")
     return sorted(found, key=lambda each: each.manifest.location)
 
 
 async def _drop(settings: Settings, location: str) -> int:
     async with _opened(settings) as opened:
-        keys = [
-            key
-            for key in opened.folder.tables()
-            if location == key or _location(opened.folder, key) == location.rstrip("/")
-        ]
-        if not keys:
-            raise NotFound(f"there is no index of {location}: see `sluicegate index list`")
-        return sum(map(opened.folder.remove, keys))
+        return await anyio.to_thread.run_sync(_dropped, opened.folder, location)
+
+
+def _dropped(folder: IndexFolder, location: str) -> int:
+    keys = [
+        key
+        for key in folder.tables()
+        if location == key or _location(folder, key) == location.rstrip("/")
+    ]
+    if not keys:
+        raise NotFound(f"there is no index of {location}: see `sluicegate index list`")
+    return sum(map(folder.remove, keys))
 
 
 def _location(folder: IndexFolder, key: str) -> str | None:

@@ -6,23 +6,20 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Set
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-import obstore
 import pyarrow as pa
 from obstore.exceptions import BaseError
 
 from sluicegate.api.budget import Budget, TableLimits
-from sluicegate.api.errors import TableUnreadable
+from sluicegate.api.errors import StorageError, TableUnreadable
 from sluicegate.api.models import CatalogTable
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.tables.parquet.batches import parquet_batches
+from sluicegate.tables.snapshot_index.blocking_store import BlockingStore, TooLarge
 from sluicegate.tables.snapshot_index.failures import IndexUnusable
 from sluicegate.tables.snapshot_index.manifest import FileRef, Manifest
-
-if TYPE_CHECKING:
-    from obstore.store import ObjectStore
 
 _MANIFEST = "manifest.json"
 _MANIFEST_BYTES = 32 << 20  # it contains the table's schema
@@ -49,7 +46,7 @@ class IndexFolder:
         keys: The gateway's keys, which authenticate manifests.
     """
 
-    store: ObjectStore
+    store: BlockingStore
     prefix: str
     keys: KeyRing = field(repr=False)
 
@@ -68,8 +65,12 @@ class IndexFolder:
         return manifest
 
     def publish(self, manifest: Manifest) -> None:
-        """Replace the manifest of a table, which makes its files visible to gateways."""
-        obstore.put(self.store, self._key(manifest.table, _MANIFEST), manifest.encode(self.keys))
+        """Replace the manifest of a table, which makes its files visible to gateways.
+
+        Raises:
+            StorageError: The folder cannot be written to.
+        """
+        self._put(self._key(manifest.table, _MANIFEST), manifest.encode(self.keys))
 
     def read(self, table: str, file: FileRef) -> bytes:
         """A file of an index.
@@ -85,19 +86,18 @@ class IndexFolder:
         return content
 
     def write(self, table: str, content: bytes) -> FileRef:
-        """Write a file. Equal content has the same name, so it is replaced by itself."""
+        """Write a file; raises as `publish` does. Equal content has the same name."""
         file = FileRef(hashlib.sha256(content).hexdigest(), len(content))
-        obstore.put(self.store, self._key(table, f"{file.digest}.parquet"), content)
+        self._put(self._key(table, f"{file.digest}.parquet"), content)
         return file
 
     def tables(self) -> Iterator[str]:
         """The keys of the tables that have a manifest."""
         start = f"{self.prefix}/" if self.prefix else ""
-        for page in obstore.list(self.store, self.prefix or None):
-            for item in page:
-                table, _, name = item["path"].removeprefix(start).partition("/")
-                if name == _MANIFEST:
-                    yield table
+        for key in self.store.keys(self.prefix):
+            table, _, name = key.removeprefix(start).partition("/")
+            if name == _MANIFEST:
+                yield table
 
     def remove(self, table: str, kept: Set[str] = frozenset()) -> int:
         """Remove files of a table's index.
@@ -112,34 +112,48 @@ class IndexFolder:
         if not kept:
             self._delete([self._key(table, _MANIFEST)])
         unwanted = [
-            item["path"]
-            for page in obstore.list(self.store, self._key(table, ""))
-            for item in page
-            if (match := _FILE.fullmatch(item["path"].rpartition("/")[2])) and match[1] not in kept
+            key
+            for key in self.store.keys(self._key(table, ""))
+            if (match := _FILE.fullmatch(key.rpartition("/")[2])) and match[1] not in kept
         ]
         self._delete(unwanted)
         return len(unwanted)
 
+    def _put(self, key: str, content: bytes) -> None:
+        with _changing(key):
+            self.store.put(key, content)
+
     def _delete(self, keys: list[str]) -> None:
         for start in range(0, len(keys), 1000):
-            try:
-                obstore.delete(self.store, keys[start : start + 1000])
-            except FileNotFoundError:
-                continue
+            with suppress(FileNotFoundError), _changing(self.prefix):
+                self.store.delete(keys[start : start + 1000])
 
     def _get(self, key: str, most: int) -> bytes | None:
         try:
-            result = obstore.get(self.store, key)
-            if result.meta["size"] > most:
-                raise IndexUnusable(f"{key} is larger than it was when it was written")
-            return bytes(result.bytes())
+            return self.store.get(key, most)
         except FileNotFoundError:
             return None
+        except TooLarge:
+            raise IndexUnusable(f"{key} is larger than it was when it was written") from None
         except (BaseError, OSError) as error:
             raise IndexUnusable(f"{key} cannot be read: {type(error).__name__}") from error
 
     def _key(self, table: str, name: str) -> str:
         return "/".join(part for part in (self.prefix, table, name) if part)
+
+
+@contextmanager
+def _changing(key: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (BaseError, OSError) as error:
+        raise StorageError(
+            "the folder of indexes cannot be written to: its storage must be available, and its "
+            "credentials must be able to write",
+            detail=f"{key}: {type(error).__name__}",
+        ) from error
 
 
 def decoded(content: bytes, schema: pa.Schema, what: str) -> Iterator[pa.RecordBatch]:
