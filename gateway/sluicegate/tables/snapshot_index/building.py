@@ -28,7 +28,7 @@ class BuiltIndex:
 
 
 def build_index(folder: IndexFolder, table: CatalogTable, snapshot: Snapshot) -> BuiltIndex:
-    """Replace the index of a table. Blocks for about a minute for each million files.
+    """Replace the index of a table. Takes about 40 seconds for each million files.
 
     Files of the previous index are kept, because gateways use it for up to a minute more. Those of the
     one before are removed. Build one index of a table at a time.
