@@ -41,7 +41,7 @@ from sluicegate.delegation.callbacks import Callbacks
 from sluicegate.delegation.queue.metrics import QueueGauges
 from sluicegate.http.serving import Tls
 from sluicegate.http.shared_listener.process_counts import ProcessCounts
-from sluicegate.tables.snapshot_index.writer import write_index
+from sluicegate.tables.snapshot_index.writing.writer import write_index
 from sluicegate.telemetry.setup import configure
 from sluicegate.testing.servers._certificate import make_certificate
 from sluicegate.testing.servers.seaweedfs import SeaweedFS

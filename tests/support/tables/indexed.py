@@ -18,7 +18,7 @@ from sluicegate.tables.snapshot_index.folder import IndexFolder, table_key
 from sluicegate.tables.snapshot_index.index import SnapshotIndex
 from sluicegate.tables.snapshot_index.selection import SelectedFiles, select_files
 from sluicegate.tables.snapshot_index.tables import IndexedTables
-from sluicegate.tables.snapshot_index.writer import write_index
+from sluicegate.tables.snapshot_index.writing.writer import write_index
 
 KEYS = KeyRing((b"k" * 32,))
 TABLE = CatalogTable(id="t", format="delta", location="memory:///t")

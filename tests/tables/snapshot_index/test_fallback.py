@@ -18,7 +18,7 @@ from sluicegate.tables.snapshot_index import overlay
 from sluicegate.tables.snapshot_index.failures import IndexUnusable
 from sluicegate.tables.snapshot_index.folder import IndexFolder, table_key
 from sluicegate.tables.snapshot_index.tables import IndexedTables
-from sluicegate.tables.snapshot_index.writer import write_index
+from sluicegate.tables.snapshot_index.writing.writer import write_index
 
 
 class Indexed:

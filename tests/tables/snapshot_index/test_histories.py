@@ -16,7 +16,7 @@ from sluicegate.tables.partitions import PartitionValues, in_partitions
 from sluicegate.tables.predicates import from_hints, prune
 from sluicegate.tables.snapshot import Snapshot
 from sluicegate.tables.snapshot_index.snapshot import IndexedSnapshot
-from sluicegate.tables.snapshot_index.writer import write_index
+from sluicegate.tables.snapshot_index.writing.writer import write_index
 
 HINTS = ("id > 40", "id = 7", "country = 'DE' AND id < 60", "country IS NULL", "id IS NULL")
 

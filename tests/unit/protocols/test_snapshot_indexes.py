@@ -17,7 +17,7 @@ from sluicegate.config import Settings
 from sluicegate.plugins import Instances
 from sluicegate.protocols.snapshot_indexes import close_indexes, lazy_indexes, open_folder
 from sluicegate.tables.snapshot_index.selection import select_files
-from sluicegate.tables.snapshot_index.writer import write_index
+from sluicegate.tables.snapshot_index.writing.writer import write_index
 from sluicegate.testing.fakes import MemoryStorage
 
 

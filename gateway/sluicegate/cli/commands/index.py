@@ -21,8 +21,8 @@ from sluicegate.cli.terminal import report
 if TYPE_CHECKING:
     from sluicegate.config import Settings
     from sluicegate.plugins import Instances
-    from sluicegate.tables.snapshot_index.building import BuiltIndex
     from sluicegate.tables.snapshot_index.folder import IndexFolder
+    from sluicegate.tables.snapshot_index.writing.building import BuiltIndex
 
 _HEADER = ("LOCATION", "VERSION", "FILES", "PARTS", "BYTES", "BUILT")
 
@@ -143,7 +143,7 @@ async def _opened(settings: Settings) -> AsyncIterator[_Opened]:
 async def _build(settings: Settings, catalog: str, name: str) -> BuiltIndex:
     from sluicegate.tables.delta import DeltaFormat
     from sluicegate.tables.reading.memory import return_freed_memory
-    from sluicegate.tables.snapshot_index.building import build_index
+    from sluicegate.tables.snapshot_index.writing.building import build_index
 
     return_freed_memory()
     async with _opened(settings) as opened:
@@ -169,8 +169,8 @@ async def _list(settings: Settings) -> list[BuiltIndex]:
 
 
 def _listed(folder: IndexFolder) -> list[BuiltIndex]:
-    from sluicegate.tables.snapshot_index.building import described
     from sluicegate.tables.snapshot_index.failures import IndexUnusable
+    from sluicegate.tables.snapshot_index.writing.building import described
 
     found = []
     for key in folder.tables():

@@ -16,8 +16,8 @@ from support.gateways.shared_lake import ACME, LakeTable, SharedLake, shared_lak
 from support.tables.deltalog import add
 from support.tables.random_log import RandomTable
 
-from sluicegate.tables.snapshot_index import building
-from sluicegate.tables.snapshot_index.writer import write_index
+from sluicegate.tables.snapshot_index.writing import building
+from sluicegate.tables.snapshot_index.writing.writer import write_index
 
 BODIES: tuple[Mapping[str, Any], ...] = (
     {},

@@ -10,7 +10,7 @@ from sluicegate.tables.snapshot_index.failures import IndexUnusable
 from sluicegate.tables.snapshot_index.folder import IndexFolder, table_key
 from sluicegate.tables.snapshot_index.index import SnapshotIndex
 from sluicegate.tables.snapshot_index.manifest import Manifest
-from sluicegate.tables.snapshot_index.writer import write_index
+from sluicegate.tables.snapshot_index.writing.writer import write_index
 
 
 @dataclass(frozen=True, slots=True)

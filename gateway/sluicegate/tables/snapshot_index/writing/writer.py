@@ -35,9 +35,9 @@ from sluicegate.tables.snapshot_index.layout import (
     IndexedColumns,
 )
 from sluicegate.tables.snapshot_index.manifest import FileRef, LookupRef, Manifest
-from sluicegate.tables.snapshot_index.order import order_of
 from sluicegate.tables.snapshot_index.overlay import key_digests
-from sluicegate.tables.snapshot_index.summary import Summary
+from sluicegate.tables.snapshot_index.writing.order import order_of
+from sluicegate.tables.snapshot_index.writing.summary import Summary
 
 _BUCKET_PARTS = 8  # that are sorted together in memory
 _READ_ROWS = 8 * 1024
