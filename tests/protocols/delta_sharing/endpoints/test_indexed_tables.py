@@ -148,10 +148,7 @@ def test_a_damaged_index_is_not_used(lake: SharedLake, what: str) -> None:
     while table.version < INDEXED:
         table.commit()
     shutil.copytree(plain.root, indexed.root)
-    folder = lake.gateway.folder / "index"
-    before = set(folder.iterdir()) if folder.exists() else set()
-    lake.gateway.command("index", "build", "raw", f"file://{indexed.root}")
-    (of_table,) = set(folder.iterdir()) - before
+    of_table = _built(lake, indexed)
     _damage(of_table, what)
     capable = "delta;readerfeatures=deletionvectors"
     for body in BODIES:
@@ -167,8 +164,7 @@ def test_a_part_that_is_damaged_ends_only_one_response(lake: SharedLake) -> None
         *(add(f"more{number}", size=1, partitionValues={"country": "FR"}) for number in range(80))
     )
     shutil.copytree(plain.root, indexed.root)
-    lake.gateway.command("index", "build", "raw", f"file://{indexed.root}")
-    parts = _parts(lake, indexed)
+    parts = _parts(_built(lake, indexed))
     assert len(parts) > 16
     parts[-1].write_bytes(b"")
     capable = "delta;readerfeatures=deletionvectors;includeendstreamaction=true"
@@ -181,15 +177,20 @@ def test_a_part_that_is_damaged_ends_only_one_response(lake: SharedLake) -> None
     assert answers(lake, indexed, "full", {}, capable) == expected
 
 
-def _parts(lake: SharedLake, table: LakeTable) -> list[Path]:
-    """The files of the parts of a table's index, in the order in which they are read."""
-    for manifest in (lake.gateway.folder / "index").rglob("manifest.json"):
-        content = json.loads(json.loads(manifest.read_text())["payload"])
-        if content["location"] == f"file://{table.root}":
-            summary = pq.read_table(manifest.parent / f"{content['summary']['digest']}.parquet")
-            names = summary.column("digest").to_pylist()
-            return [manifest.parent / f"{name}.parquet" for name in names]
-    raise AssertionError("the table has no index")
+def _built(lake: SharedLake, table: LakeTable) -> Path:
+    """Build the index of a table, and return the folder that contains it."""
+    folder = lake.gateway.folder / "index"
+    before = set(folder.iterdir()) if folder.exists() else set()
+    lake.gateway.command("index", "build", "raw", f"file://{table.root}")
+    (of_table,) = set(folder.iterdir()) - before
+    return of_table
+
+
+def _parts(folder: Path) -> list[Path]:
+    """The files of the parts of an index, in the order in which they are read."""
+    content = json.loads(json.loads((folder / "manifest.json").read_text())["payload"])
+    summary = pq.read_table(folder / f"{content['summary']['digest']}.parquet")
+    return [folder / f"{name}.parquet" for name in summary.column("digest").to_pylist()]
 
 
 def _damage(folder: Path, what: str) -> None:
