@@ -49,6 +49,7 @@ from sluicegate.protocols.iceberg_rest.assembly import iceberg_routes, lazy_file
 from sluicegate.protocols.iceberg_rest.file_routes import FileService
 from sluicegate.protocols.openapi.route import openapi_route
 from sluicegate.protocols.recorded import lazy_operations, recorded
+from sluicegate.protocols.snapshot_indexes import close_indexes, lazy_indexes
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.load import load_keys
 from sluicegate.tables.reading.reader import TableReader
@@ -118,10 +119,11 @@ class Gateway:
             store = await Store.open(settings.database.get_secret_value())
             stack.push_async_callback(store.aclose)
             audit = await stack.enter_async_context(audit_log(settings, keys, store, registry.notify))
-            reader = TableReader(
-                instances.formats, settings.cache.snapshots, _table_limits(settings.limits.table)
-            )
+            limits = _table_limits(settings.limits.table)
+            reader = TableReader(instances.formats, settings.cache.snapshots, limits)
             stack.push_async_callback(reader.aclose)
+            indexes = lazy_indexes(settings, keys, instances, limits)
+            stack.push_async_callback(close_indexes, indexes)
             grants = Grants(store)
             limiter = await stack.enter_async_context(recipient_limits(settings, store, grants))
             access = Access(
@@ -198,6 +200,7 @@ class Gateway:
                     resolver=resolver,
                     reader=reader,
                     vending=vending,
+                    indexes=indexes,
                 ),
                 files=lazy_files(
                     settings,

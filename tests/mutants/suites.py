@@ -58,6 +58,10 @@ _TESTS = {
         "tests/attacks/test_delta_checkpoints.py",
     ),
     f"{_CORE}/tables/predicates": ("tests/tables/predicates",),
+    f"{_CORE}/tables/snapshot_index": (
+        "tests/tables/snapshot_index",
+        "tests/protocols/delta_sharing/endpoints/test_indexed_tables.py",
+    ),
     f"{_CORE}/vending/hadoop": ("tests/vending/hadoop",),
 }
 

@@ -27,6 +27,9 @@ from support.gateways.s3_lake import s3_lake, storage_of, write_table
 from support.servers.delegation import PURGE, Desk, FolderPurge, RunningClock, make_table, payload
 from support.servers.scraped import Scraped, metrics_address, scrape
 from support.servers.telemetry import Collector, attributes_of, running_collector
+from support.tables.deltalog import DeltaFolder, add, metadata, protocol
+from support.tables.indexed import index_folder, indexed_tables
+from support.tables.snapshots import latest
 
 from sluicegate._util.tasks import cancel_all
 from sluicegate.cli.processes.child import Child
@@ -38,6 +41,7 @@ from sluicegate.delegation.callbacks import Callbacks
 from sluicegate.delegation.queue.metrics import QueueGauges
 from sluicegate.http.serving import Tls
 from sluicegate.http.shared_listener.process_counts import ProcessCounts
+from sluicegate.tables.snapshot_index.writing.writer import write_index
 from sluicegate.telemetry.setup import configure
 from sluicegate.testing.servers._certificate import make_certificate
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
@@ -137,6 +141,7 @@ def produced(
     try:
         asyncio.run(_tasks(tmp_path_factory.mktemp("tasks")))
         asyncio.run(_lose_a_process())
+        asyncio.run(_read_from_an_index(tmp_path_factory.mktemp("indexed")))
         files = make_certificate(tmp_path_factory.mktemp("tls"))
         Tls(str(files.certificate), str(files.key)).context()
     finally:
@@ -190,6 +195,13 @@ def _receiver() -> Iterator[str]:
 def _short_lived(sockets: WorkerSockets) -> list[str]:
     """A process that is ready, and ends at once."""
     return [sys.executable, "-c", f"import os; os.write({sockets.control}, b'http://here\\n')"]
+
+
+async def _read_from_an_index(folder: Path) -> None:
+    table, indexes = DeltaFolder(folder), index_folder()
+    table.commit(0, protocol(), metadata(), add("f"))
+    write_index(indexes, table.table(), await latest(table))
+    assert await indexed_tables(indexes).snapshot(table.table(), table.directory) is not None
 
 
 async def _lose_a_process() -> None:
@@ -257,7 +269,7 @@ def test_prometheus_reads_the_metrics_that_the_gateway_exports(scraped: Scraped)
     listed = documented_metrics()
     names = {prometheus_name(name, each.unit): each for name, each in listed.items()}
     assert set(scraped.families) <= set(names)
-    elsewhere = {"tasks", "task", "processes", "certificate"}
+    elsewhere = {"tasks", "task", "processes", "certificate", "index"}
     assert set(names) - set(scraped.families) == {
         prometheus_name(name, each.unit)
         for name, each in listed.items()

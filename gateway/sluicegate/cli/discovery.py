@@ -31,6 +31,7 @@ MODULES = (
     "doctor",
     "hadoop-token",
     "import",
+    "index",
     "ledger",
     "limits",
     "plugins",

@@ -23,6 +23,7 @@ from sluicegate.config.secrets import SecretInUrl
 from sluicegate.config.sections.authentication import AuthenticationSettings
 from sluicegate.config.sections.cache import CacheSettings
 from sluicegate.config.sections.delegation import DelegationSettings
+from sluicegate.config.sections.index import IndexSettings
 from sluicegate.config.sections.limits import LimitSettings
 from sluicegate.config.sections.recipients import RecipientSettings
 from sluicegate.config.sections.server import ServerSettings
@@ -133,6 +134,9 @@ class Settings(SettingsModel):
         description="The delegation service, which runs long tasks for catalogs.",
     )
     cache: CacheSettings = Field(default=CacheSettings(), description="The caches in memory.")
+    index: IndexSettings = Field(
+        default=IndexSettings(), description="Snapshot indexes of tables with millions of files."
+    )
     telemetry: TelemetrySettings = Field(
         default=TelemetrySettings(), description="Traces, metrics and logs."
     )

@@ -19,6 +19,7 @@ CounterName = Literal[
     "sluicegate.config.reloads",
     "sluicegate.credentials.issued",
     "sluicegate.files.signed",
+    "sluicegate.index.snapshots",
     "sluicegate.limits.refused",
     "sluicegate.processes.failed",
     "sluicegate.snapshots",
@@ -58,6 +59,10 @@ _COUNTERS: dict[CounterName, tuple[str, str]] = {
         "Temporary credentials issued to recipients, by outcome: vended or reused.",
     ),
     "sluicegate.files.signed": ("{file}", "Files whose signed URLs were sent to recipients."),
+    "sluicegate.index.snapshots": (
+        "{snapshot}",
+        "Snapshots of indexed tables, by outcome: used, or failed if the log is read instead.",
+    ),
     "sluicegate.limits.refused": ("{request}", "Requests refused with 429, by limit."),
     "sluicegate.processes.failed": (
         "{process}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING, overload
 
 import anyio.to_thread
 
@@ -22,6 +23,9 @@ from sluicegate.tables.partitions import (
     partition_key,
 )
 from sluicegate.tables.snapshot import FileSet, TableMetadata
+
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot_index.files import IndexedFiles
 
 # Each takes about 1 µs. A table can have as many partitions as files.
 _FEW_PARTITIONS = 1_000
@@ -65,16 +69,35 @@ def check_version(table: SharedTable, version: int) -> None:
         ).decided_by("start version")
 
 
+@overload
 async def visible(
     table: SharedTable, principal: Principal, metadata: TableMetadata, files: FileSet
-) -> FileSet:
+) -> FileSet: ...
+
+
+@overload
+async def visible(
+    table: SharedTable, principal: Principal, metadata: TableMetadata, files: IndexedFiles
+) -> IndexedFiles: ...
+
+
+async def visible(
+    table: SharedTable,
+    principal: Principal,
+    metadata: TableMetadata,
+    files: FileSet | IndexedFiles,
+) -> FileSet | IndexedFiles:
     """The table's files that are shared with this recipient; raises as `shared_partitions` does."""
     wanted = shared_partitions(table, principal, metadata)
     if wanted is None:
         return files
-    if partition_count(files) <= _FEW_PARTITIONS:
-        return in_partitions(files, wanted)
-    return await anyio.to_thread.run_sync(in_partitions, files, wanted)
+    if isinstance(files, FileSet):
+        if partition_count(files) <= _FEW_PARTITIONS:
+            return in_partitions(files, wanted)
+        return await anyio.to_thread.run_sync(in_partitions, files, wanted)
+    if files.partition_count <= _FEW_PARTITIONS:
+        return files.in_partitions(wanted)
+    return await anyio.to_thread.run_sync(files.in_partitions, wanted)
 
 
 def shared_partitions(

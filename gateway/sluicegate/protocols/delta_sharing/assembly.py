@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sluicegate.protocols.delta_sharing.pipeline import QueryPipeline
     from sluicegate.protocols.delta_sharing.query.execute import TableQueries
     from sluicegate.tables.snapshot import Snapshot
+    from sluicegate.tables.snapshot_index.tables import IndexedTables
 
 
 def lazy_pipeline(
@@ -46,6 +47,7 @@ def lazy_pipeline(
     resolver: Resolver,
     reader: TableReader,
     vending: Vending,
+    indexes: Lazy[IndexedTables] | None = None,
 ) -> Lazy[QueryPipeline]:
     """The pipeline, which is loaded by the warm-up, or by the first request that comes earlier.
 
@@ -56,6 +58,7 @@ def lazy_pipeline(
         resolver: Finds shared tables; all protocols share its cached listings.
         reader: Reads tables.
         vending: Vends temporary credentials.
+        indexes: Reads tables that have snapshot indexes.
     """
 
     def steps() -> QueryPipeline:
@@ -72,6 +75,7 @@ def lazy_pipeline(
             instances=instances,
             vending=vending,
             reader=reader,
+            indexes=indexes,
         )
 
     return Lazy(steps)

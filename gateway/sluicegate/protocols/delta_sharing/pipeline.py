@@ -6,9 +6,11 @@ Importing this module loads Arrow and all code that reads tables and encodes res
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from sluicegate._util.lazy import Lazy
 from sluicegate.config import Settings
 from sluicegate.plugins import Instances
 from sluicegate.protocols.common.resolver import Resolver
@@ -26,6 +28,9 @@ from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.tables.reading.memory import return_freed_memory
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.vending import Vending
+
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot_index.tables import IndexedTables
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,7 @@ class QueryPipeline:
         instances: Instances,
         vending: Vending,
         reader: TableReader,
+        indexes: Lazy[IndexedTables] | None = None,
     ) -> QueryPipeline:
         """Assemble the steps, and load what the first request would otherwise wait for.
 
@@ -62,13 +68,14 @@ class QueryPipeline:
             instances: Catalogs and storage.
             vending: Records issued URLs and credentials.
             reader: Reads tables.
+            indexes: Reads tables that have snapshot indexes.
         """
         return_freed_memory()
         pa.array([])  # imports pandas if that is installed
         dict(instances.formats)  # each is created by its first lookup
         sharing = settings.sharing
         refreshes = TokenSigner(keys.derive("refresh tokens"), sharing.refresh_token_lifetime)
-        viewer = Viewer(resolver, reader, access)
+        viewer = Viewer(resolver, reader, access, indexes)
         derived = DerivedLinks(keys, settings.public_url)
         signer = Signer(instances, vending, derived, sharing.presigned_url_ttl)
         answers = ResponseCache(settings.cache.answers, share=settings.cache.share_answers)

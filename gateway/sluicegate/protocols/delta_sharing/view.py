@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from sluicegate._util.lazy import Lazy
 from sluicegate.api import Principal, SharedTable
 from sluicegate.protocols.common.resolver import OpenTable, Resolver
 from sluicegate.protocols.common.shared_scope import check_history, check_version, visible
@@ -19,10 +21,16 @@ from sluicegate.protocols.delta_sharing.encoding.ndjson import TableTotals, Vers
 from sluicegate.protocols.delta_sharing.negotiation import Agreement, negotiate
 from sluicegate.protocols.delta_sharing.request import FILE_ID_HASH, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import VERSION_HEADER
-from sluicegate.tables.features import FeatureNeeds, declaring, feature_needs
+from sluicegate.tables.features import FeatureNeeds, declaring, needs_of
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.tables.snapshot import FileSet, Snapshot
+from sluicegate.tables.snapshot_index.failures import IndexUnsuitable, IndexUnusable
 from sluicegate.telemetry import span
+
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot_index.files import IndexedFiles
+    from sluicegate.tables.snapshot_index.snapshot import IndexedSnapshot
+    from sluicegate.tables.snapshot_index.tables import IndexedTables
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +45,8 @@ class View:
     """
 
     table: OpenTable
-    snapshot: Snapshot
-    files: FileSet
+    snapshot: Snapshot | IndexedSnapshot
+    files: FileSet | IndexedFiles
     needs: FeatureNeeds
     agreement: Agreement
     offer: Offer
@@ -78,12 +86,26 @@ def table_headers(version: int, agreement: Agreement, form: ResponseOptions) -> 
 
 
 class Viewer:
-    """Turns a shared table into a view: resolve → snapshot → negotiate."""
+    """Turns a shared table into a view: resolve → snapshot → negotiate.
 
-    def __init__(self, resolver: Resolver, reader: TableReader, access: DirectoryAccess) -> None:
+    Args:
+        resolver: Opens tables.
+        reader: Reads tables from their logs.
+        access: Decides on directory access.
+        indexes: Reads tables from their indexes, if they have one. `None` if none is configured.
+    """
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        reader: TableReader,
+        access: DirectoryAccess,
+        indexes: Lazy[IndexedTables] | None = None,
+    ) -> None:
         self._resolver = resolver
         self._reader = reader
         self._access = access
+        self._indexes = indexes
 
     async def version(self, principal: Principal, shared: SharedTable, starting: int | None) -> int:
         """The latest version, or the earliest at or after a time ("Query Table Version").
@@ -96,8 +118,7 @@ class Viewer:
         if starting is not None:
             check_history(shared, "startingTimestamp")
         if starting is None:
-            snapshot = await self.latest(principal, shared)
-            check_version(shared, snapshot.version)
+            _, snapshot = await self._loaded(principal, shared, TimeTravel(), None)
             return snapshot.version
         table = await self._resolver.open(principal, shared)
         version = await self._reader.version_at(
@@ -119,6 +140,7 @@ class Viewer:
         travel: TimeTravel,
         pinned: int | None = None,
         metadata: bool = False,
+        with_index: bool = True,
     ) -> View:
         """The view of the latest version, or of a requested version.
 
@@ -130,9 +152,11 @@ class Viewer:
             pinned: The version that a token has pinned. It takes precedence over `travel`.
             metadata: No URLs are needed, so tables that are shared only with directory access are also
                 allowed.
+            with_index: Whether the table can be read from its index, if it has one.
         """
-        table, snapshot = await self._loaded(principal, shared, travel, pinned)
-        needs = feature_needs(snapshot)
+        table, snapshot = await self._loaded(principal, shared, travel, pinned, with_index=with_index)
+        vectors = snapshot.files.deletion_vectors
+        needs = needs_of(snapshot.protocol, snapshot.metadata, deletion_vectors=vectors)
         offer = await self._offer(table, snapshot)
         agreement = negotiate(
             form.capabilities,
@@ -156,32 +180,51 @@ class Viewer:
         """Load the snapshot that `view` works on; raises as `view` does for what is not shared."""
         await self._loaded(principal, shared, travel, None)
 
+    async def distrust_index(self, table: OpenTable, error: IndexUnusable) -> None:
+        """Read a table from its log for a while, unless only this request needs the log."""
+        if self._indexes is not None and not isinstance(error, IndexUnsuitable):
+            (await self._indexes.get()).distrust(table.source, error)
+
     async def _loaded(
-        self, principal: Principal, shared: SharedTable, travel: TimeTravel, pinned: int | None
-    ) -> tuple[OpenTable, Snapshot]:
+        self,
+        principal: Principal,
+        shared: SharedTable,
+        travel: TimeTravel,
+        pinned: int | None,
+        *,
+        with_index: bool = True,
+    ) -> tuple[OpenTable, Snapshot | IndexedSnapshot]:
         if travel:
             check_history(shared, "time travel (version, timestamp)")
         if travel.version is not None:
             check_version(shared, travel.version)
         table = await self._resolver.open(principal, shared)
         with span("snapshot"):
-            snapshot = await self._snapshot(table, travel, pinned)
+            snapshot = await self._snapshot(table, travel, pinned, with_index=with_index)
         check_version(shared, snapshot.version)
         return table, snapshot
 
-    async def _offer(self, table: OpenTable, snapshot: Snapshot) -> Offer:
+    async def _offer(self, table: OpenTable, snapshot: Snapshot | IndexedSnapshot) -> Offer:
         """How the table can be read. Checks of all of its paths run in another thread."""
-        decide = partial(self._access.offer, table.shared, table.source, snapshot)
-        if "dir" in table.shared.access_modes:
+        if "dir" in table.shared.access_modes and isinstance(snapshot, Snapshot):
+            decide = partial(self._access.offer, table.shared, table.source, snapshot)
             return await anyio.to_thread.run_sync(decide)
-        return decide()
+        return self._access.offer(table.shared, table.source)
 
-    async def _snapshot(self, table: OpenTable, travel: TimeTravel, pinned: int | None) -> Snapshot:
+    async def _snapshot(
+        self, table: OpenTable, travel: TimeTravel, pinned: int | None, *, with_index: bool
+    ) -> Snapshot | IndexedSnapshot:
         version = travel.version if pinned is None else pinned
         if version is None and travel.timestamp is not None:
             version = await self._reader.version_at(
                 table.source, table.directory, travel.timestamp, earliest_after=False
             )
+        # Directory access depends on the paths of all files.
+        if self._indexes is not None and with_index and "dir" not in table.shared.access_modes:
+            indexes = await self._indexes.get()
+            found = await indexes.snapshot(table.source, table.directory, version)
+            if found is not None:
+                return found
         if version is None:
             return await self._reader.latest(table.source, table.directory)
         return await self._reader.at_version(table.source, table.directory, version)

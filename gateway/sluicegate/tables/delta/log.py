@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar, TypeVarTuple, Unpack
+from typing import Protocol, TypeVar, TypeVarTuple, Unpack
 
 import anyio
 import orjson
@@ -28,7 +28,13 @@ from sluicegate.tables.delta.timestamps import (
     in_commit_timestamp,
     modification_timestamps,
 )
-from sluicegate.tables.snapshot import FileChunk, FileSet, Snapshot, TableMetadata
+from sluicegate.tables.snapshot import (
+    FileChunk,
+    FileSet,
+    Snapshot,
+    TableMetadata,
+    TableProtocol,
+)
 
 _T = TypeVar("_T")
 _Arguments = TypeVarTuple("_Arguments")
@@ -43,6 +49,51 @@ class DeltaState:
     """State for advancing a snapshot: the log file that represents its version."""
 
     newest: LogFile
+
+
+class LogPosition(Protocol):
+    """A version of a table whose files are known, such as a snapshot."""
+
+    @property
+    def version(self) -> int:
+        """The version."""
+        ...
+
+    @property
+    def timestamp(self) -> int:
+        """When it was committed, epoch milliseconds."""
+        ...
+
+    @property
+    def protocol(self) -> TableProtocol:
+        """What its readers must support."""
+        ...
+
+    @property
+    def metadata(self) -> TableMetadata:
+        """Its schema and configuration."""
+        ...
+
+    @property
+    def state(self) -> object:
+        """A `DeltaState`, if it can be advanced."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LaterVersion:
+    """A version of a table, without its files.
+
+    Attributes:
+        commits: The commits since the version before, or all commits since a checkpoint.
+    """
+
+    version: int
+    timestamp: int
+    protocol: TableProtocol
+    metadata: TableMetadata
+    state: DeltaState
+    commits: Sequence[Actions]
 
 
 class DeltaLog:
@@ -100,33 +151,78 @@ class DeltaLog:
             `None` if a full load is necessary or cheaper: the log was rewritten or cleaned up, or a
                 checkpoint is smaller than the later commits.
         """
-        state = previous.state
-        if not isinstance(state, DeltaState):
+        if not isinstance(previous.state, DeltaState):
             return None
         if self._table.latest_version == previous.version:
             return previous  # the catalog decides: a listing of the store could not change the result
-        files = await self.store.files(previous.version)
-        listing = await self._sorted(files)
-        if self._table.latest_version is None and state.newest not in files:
+        listing = await self._continued(previous)
+        if listing is None or listing.latest is None or listing.latest < previous.version:
             return None
         latest = listing.latest
         if latest == previous.version:
             return previous
-        if latest is None or latest < previous.version:
-            return None
         deltas = listing.cover(previous.version + 1, latest)
         if deltas is None or _checkpoint_is_smaller(listing, deltas, previous.version):
             return None
         segment = LogSegment(latest, None, deltas, listing.commits.get(latest, deltas[-1]))
         before = _timestamp_before(latest, listing, previous)
         try:
-            return await self._snapshot(listing, segment, previous, previous.files, before)
+            later = await self._later(listing, segment, previous, before)
+            return await _snapshot(later, previous.files)
         except TableTooLarge:
             raise
         except TableUnreadable:
             if all(file.kind == "commit" for file in deltas):
                 raise
             return None  # an unusable compaction: a checkpoint can replace its commits
+
+    async def later(self, position: LogPosition, version: int | None = None) -> LaterVersion | None:
+        """What commits after a version change, even if a checkpoint is smaller than these commits.
+
+        Args:
+            position: The version.
+            version: The version to stop at, if it is not the latest one.
+
+        Returns:
+            `None` if the log was rewritten or cleaned up since then, or has no such version.
+
+        Raises:
+            TableUnreadable: A commit is damaged, exceeds a limit, or requires an unknown feature.
+            Unavailable: The store does not respond, or the log was cleaned up in the meantime.
+        """
+        if not isinstance(position.state, DeltaState):
+            return None
+        last = self._table.latest_version if version is None else version
+        listing = None
+        if last != position.version:
+            listing = await self._continued(position)
+            if listing is None:
+                return None
+            last = listing.latest if version is None else version
+        if last is None or last < position.version:
+            return None
+        if listing is None or last == position.version:
+            return LaterVersion(
+                position.version,
+                position.timestamp,
+                position.protocol,
+                position.metadata,
+                position.state,
+                (),
+            )
+        deltas = listing.cover(position.version + 1, last)
+        if deltas is None:
+            return None
+        segment = LogSegment(last, None, deltas, listing.commits.get(last, deltas[-1]))
+        before = _timestamp_before(last, listing, position)
+        return await self._later(listing, segment, position, before)
+
+    async def _continued(self, position: LogPosition) -> LogListing | None:
+        """The log from a version on. `None` if the log file that represents it was replaced."""
+        files = await self.store.files(position.version)
+        listing = await self._sorted(files)
+        newest = getattr(position.state, "newest", None)
+        return None if self._table.latest_version is None and newest not in files else listing
 
     async def _sorted(self, files: Sequence[LogFile]) -> LogListing:
         return await _off_loop(len(files), LogListing.of, files, self._table)
@@ -147,31 +243,24 @@ class DeltaLog:
     ) -> Snapshot:
         files = await anyio.to_thread.run_sync(_file_set, base.files)
         before = await _off_loop(listing.size, _timestamp_before, segment.version, listing)
-        return await self._snapshot(listing, segment, base, files, before)
+        return await _snapshot(await self._later(listing, segment, base, before), files)
 
-    async def _snapshot(
+    async def _later(
         self,
         listing: LogListing,
         segment: LogSegment,
-        base: CheckpointState | Snapshot,
-        files: FileSet,
+        base: CheckpointState | LogPosition,
         before: int | None,
-    ) -> Snapshot:
-        """Replay a segment's commits on files. `before` is the timestamp of the previous version."""
+    ) -> LaterVersion:
+        """Read a segment's commits. `before` is the timestamp of the previous version."""
         commits = await self._commits(listing, segment.deltas)
         protocol = _newest([base.protocol, *(commit.protocol for commit in commits)], "protocol")
         metadata = _newest([base.metadata, *(commit.metadata for commit in commits)], "metadata")
         check_readable(protocol, by_catalog=self._table.latest_version is not None)
         check_shareable(metadata)
-        if commits:
-            files = await anyio.to_thread.run_sync(_applied, files, commits)
-        return Snapshot(
-            version=segment.version,
-            timestamp=await self._timestamp(segment, commits, metadata, before),
-            protocol=protocol,
-            metadata=metadata,
-            files=files,
-            state=DeltaState(segment.newest),
+        timestamp = await self._timestamp(segment, commits, metadata, before)
+        return LaterVersion(
+            segment.version, timestamp, protocol, metadata, DeltaState(segment.newest), commits
         )
 
     async def _commits(self, listing: LogListing, files: Sequence[LogFile]) -> list[Actions]:
@@ -193,6 +282,20 @@ class DeltaLog:
                 return commits[-1].in_commit_timestamp
             return await in_commit_timestamp(self.store, segment.newest)
         return after(before, segment.newest.modified)
+
+
+async def _snapshot(later: LaterVersion, files: FileSet) -> Snapshot:
+    """The snapshot of a version, from the files before its commits."""
+    if later.commits:
+        files = await anyio.to_thread.run_sync(_applied, files, later.commits)
+    return Snapshot(
+        version=later.version,
+        timestamp=later.timestamp,
+        protocol=later.protocol,
+        metadata=later.metadata,
+        files=files,
+        state=later.state,
+    )
 
 
 def _applied(files: FileSet, commits: Sequence[Actions]) -> FileSet:
@@ -224,7 +327,9 @@ def _checkpoint_is_smaller(listing: LogListing, deltas: Sequence[LogFile], versi
     )
 
 
-def _timestamp_before(version: int, listing: LogListing, since: Snapshot | None = None) -> int | None:
+def _timestamp_before(
+    version: int, listing: LogListing, since: LogPosition | None = None
+) -> int | None:
     """The timestamp of the previous version, if modification times determine it."""
     first, previous = (0, None) if since is None else (since.version + 1, since.timestamp)
     commits = (commit for number, commit in listing.commits.items() if first <= number < version)

@@ -68,7 +68,7 @@ def _newest(touched: pa.Table) -> tuple[pa.Array, pa.Array]:
 
 def repeats_a_file(actions: Actions) -> bool:
     """Whether two of the adds and removes have the same key."""
-    keys = [_file_keys(batch) for batch in (actions.adds, actions.removes)]
+    keys = [file_keys(batch) for batch in (actions.adds, actions.removes)]
     return bool(pc.count_distinct(pa.chunked_array(keys, pa.string())).as_py() < sum(map(len, keys)))
 
 
@@ -95,7 +95,7 @@ class _Chunk:
         return len(self.files)
 
     def without(self, changes: FileChanges) -> _Chunk:
-        dead = _touched(self.files.plain, changes)
+        dead = touched_rows(self.files.plain, changes)
         if dead is None:
             return self
         live = pc.invert(dead) if self.live is None else pc.and_not(self.live, dead)
@@ -139,12 +139,12 @@ def _live(chunks: Sequence[_Chunk]) -> pa.BooleanArray | None:
     return pa.concat_arrays(masks)
 
 
-def _touched(batch: pa.RecordBatch, changes: FileChanges) -> pa.BooleanArray | None:
-    """Which rows the changes affect. Keys are built only for rows with an affected path."""
+def touched_rows(batch: pa.RecordBatch, changes: FileChanges) -> pa.BooleanArray | None:
+    """Which rows the changes affect, or `None`. Keys are built only for rows with an affected path."""
     suspects = pc.is_in(batch.column("path"), value_set=changes.paths)
     if not suspects.true_count:
         return None
-    keys = _file_keys(batch.filter(suspects))
+    keys = file_keys(batch.filter(suspects))
     return pc.replace_with_mask(suspects, suspects, pc.is_in(keys, value_set=changes.keys))
 
 
@@ -182,14 +182,15 @@ def _keys(actions: pa.Table) -> pa.Table:
     batches = actions.to_batches()
     return pa.table(
         {
-            "key": pa.chunked_array([_file_keys(batch) for batch in batches], pa.string()),
+            "key": pa.chunked_array([file_keys(batch) for batch in batches], pa.string()),
             "path": actions.column("path"),
             "line": actions.column("line"),
         }
     )
 
 
-def _file_keys(batch: pa.RecordBatch) -> pa.Array:
+def file_keys(batch: pa.RecordBatch) -> pa.Array:
+    """The keys of files: their paths, together with the unique ids of their deletion vectors."""
     paths, vectors = batch.column("path"), batch.column("deletion_vector")
     if vectors.null_count == len(vectors):
         return paths

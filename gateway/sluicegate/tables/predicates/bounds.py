@@ -49,15 +49,31 @@ class Bounds:
     @classmethod
     def of(cls, column: TableColumn, rows: Sequence[_Row]) -> Bounds:
         """Turn rows into columns."""
-        low, high, has_null, has_value = zip(*rows, strict=True) if rows else ((), (), (), ())
+        columns = zip(*rows, strict=True) if rows else ((), (), (), ())
         domain = column.type.domain
-        return cls(
-            pa.array(low, domain),
-            pa.array(high, domain),
-            pa.array(has_null, pa.bool_()),
-            pa.array(has_value, pa.bool_()),
-            has_nan=column.type.family is Family.FLOAT and not column.is_partition,
-        )
+        types = (domain, domain, pa.bool_(), pa.bool_())
+        arrays = [pa.array(values, type) for values, type in zip(columns, types, strict=True)]
+        return cls.of_columns(column, *arrays)
+
+    @classmethod
+    def of_columns(
+        cls,
+        column: TableColumn,
+        low: pa.Array,
+        high: pa.Array,
+        has_null: pa.BooleanArray,
+        has_value: pa.BooleanArray,
+    ) -> Bounds:
+        """The bounds of a column that these Arrow columns contain."""
+        has_nan = column.type.family is Family.FLOAT and not column.is_partition
+        return cls(low, high, has_null, has_value, has_nan)
+
+    @classmethod
+    def unknown(cls, column: TableColumn, count: int) -> Bounds:
+        """Bounds of which nothing is known."""
+        missing = pa.nulls(count, column.type.domain)
+        possible = pa.array([True] * count, pa.bool_())
+        return cls.of_columns(column, missing, missing, possible, possible)
 
 
 def partition_bounds(

@@ -1,7 +1,8 @@
-"""Information in the log about the values in one chunk of files."""
+"""What is known about the values in files, for the conditions of a predicate."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
 
 from sluicegate.tables.derived import DerivedColumns
@@ -11,23 +12,36 @@ from sluicegate.tables.predicates.truth import Truth
 from sluicegate.tables.snapshot import FileChunk
 
 
-class Evidence:
-    """Bounds of the columns that a predicate refers to. Statistics are read on demand.
+class Evidence(ABC):
+    """Bounds of the columns that a predicate refers to, for files or for groups of files."""
+
+    @abstractmethod
+    def truth(self, column: TableColumn, test: Callable[[Bounds], Truth]) -> Truth:
+        """The result of a test of a column's values, for each file or group."""
+
+
+class FileEvidence(Evidence):
+    """Bounds of one chunk of files. Statistics are read on demand.
 
     Args:
         chunk: A chunk of a `FileSet`.
         derived: Caches bounds between requests.
         columns: All columns that can be requested.
+        known: Bounds of some of the columns, which are not read from the statistics again.
     """
 
     def __init__(
-        self, chunk: FileChunk, derived: DerivedColumns, columns: Collection[TableColumn]
+        self,
+        chunk: FileChunk,
+        derived: DerivedColumns,
+        columns: Collection[TableColumn],
+        known: Mapping[TableColumn, Bounds] | None = None,
     ) -> None:
         self._partitions = chunk.plain.column("partition_values")
         self._stats = chunk.stats
         self._derived = derived
-        self._columns = columns
-        self._bounds: dict[TableColumn, Bounds] = {}
+        self._bounds: dict[TableColumn, Bounds] = dict(known or {})
+        self._columns = [column for column in columns if column not in self._bounds]
 
     def truth(self, column: TableColumn, test: Callable[[Bounds], Truth]) -> Truth:
         """The result of a test of a column's values for each file; partitions are tested once."""

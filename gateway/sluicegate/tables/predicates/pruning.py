@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate.tables.predicates.conditions import Condition, condition
-from sluicegate.tables.predicates.evidence import Evidence
+from sluicegate.tables.predicates.evidence import Evidence, FileEvidence
 from sluicegate.tables.predicates.hints import Predicate
 from sluicegate.tables.snapshot import FileSet, TableMetadata
 
@@ -30,14 +30,20 @@ def prune(files: FileSet, metadata: TableMetadata, predicate: Predicate) -> File
     Returns:
         The same table with fewer live files.
     """
-    conditions = list(_affordable(files.table.num_rows, metadata, predicate))
-    conditions.sort(key=lambda each: each.needs_statistics)
+    conditions = affordable_conditions(files.table.num_rows, metadata, predicate)
     columns = {column for each in conditions for column in each.columns}
     masks = [_NO_FILES]
     for chunk, live in files.chunks():
         wanted = pa.repeat(True, len(chunk)) if live is None else live
-        masks.append(_kept(wanted, conditions, Evidence(chunk, files.derived, columns)))
+        masks.append(still_wanted(wanted, conditions, FileEvidence(chunk, files.derived, columns)))
     return files.where(pa.concat_arrays(masks))
+
+
+def affordable_conditions(files: int, metadata: TableMetadata, predicate: Predicate) -> list[Condition]:
+    """The terms of a predicate that can be evaluated for so many files, the cheapest ones first."""
+    conditions = list(_affordable(files, metadata, predicate))
+    conditions.sort(key=lambda each: each.needs_statistics)
+    return conditions
 
 
 def _affordable(files: int, metadata: TableMetadata, predicate: Predicate) -> Iterator[Condition]:
@@ -50,10 +56,10 @@ def _affordable(files: int, metadata: TableMetadata, predicate: Predicate) -> It
             yield resolved
 
 
-def _kept(
+def still_wanted(
     live: pa.BooleanArray, conditions: Sequence[Condition], evidence: Evidence
 ) -> pa.BooleanArray:
-    """The live files to keep. Evidence that can no longer change the result is not read."""
+    """Which of the live files can match. Evidence that can no longer change the result is not read."""
     for each in conditions:
         if not live.true_count:
             break

@@ -6,12 +6,12 @@ passes its result to the next. If the cache has an equal response, the last thre
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import anyio
 import pyarrow as pa
 
-from sluicegate.api import Principal, SharedTable
+from sluicegate.api import Principal, SharedTable, Unavailable
 from sluicegate.audit.trail import is_recorded, note_issued
 from sluicegate.http.compression.encoded_body import BodyEncoder
 from sluicegate.http.compression.middleware import coded_headers
@@ -25,14 +25,18 @@ from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
 )
 from sluicegate.protocols.delta_sharing.query.response_cache.key import ResponseKeys
 from sluicegate.protocols.delta_sharing.query.response_cache.recording import Recording
-from sluicegate.protocols.delta_sharing.query.selection import select
+from sluicegate.protocols.delta_sharing.query.selection import FileSelection, select
 from sluicegate.protocols.delta_sharing.query.tokens import Continuation, Continuations
 from sluicegate.protocols.delta_sharing.request import QueryRequest, ResponseOptions, TimeTravel
 from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.protocols.delta_sharing.view import View, Viewer
 from sluicegate.protocols.presigning.issued_urls import NO_FILES, Offered
 from sluicegate.protocols.presigning.signer import Signer
+from sluicegate.tables.snapshot_index.failures import IndexUnusable
 from sluicegate.telemetry import span
+
+# Each reads a part of an index, which takes about 20 MB.
+_INDEX_THREADS = 4
 
 
 class TableQueries:
@@ -52,6 +56,7 @@ class TableQueries:
         self._signer = signer
         self._continuations = continuations
         self._cache = cache
+        self._index_threads = anyio.CapacityLimiter(_INDEX_THREADS)
 
     async def metadata(
         self, principal: Principal, shared: SharedTable, travel: TimeTravel, form: ResponseOptions
@@ -79,8 +84,29 @@ class TableQueries:
         error instead of a broken stream. A refresh token always gets new URLs.
         """
         start = self._continuations.start(principal, shared, request)
+        try:
+            return await self._answered(principal, shared, request, form, start, with_index=True)
+        except IndexUnusable:
+            return await self._answered(principal, shared, request, form, start, with_index=False)
+
+    async def _answered(
+        self,
+        principal: Principal,
+        shared: SharedTable,
+        request: QueryRequest,
+        form: ResponseOptions,
+        start: Continuation,
+        *,
+        with_index: bool,
+    ) -> SharingResponse:
+        """A cached or new response, from the table's index or from its log."""
         view = await self._viewer.view(
-            principal, shared, form, travel=request.travel, pinned=start.version
+            principal,
+            shared,
+            form,
+            travel=request.travel,
+            pinned=start.version,
+            with_index=with_index,
         )
         keys = self._cache.keys(view, request, start, form.content_coding)
         cached = None
@@ -88,7 +114,11 @@ class TableQueries:
             cached = self._cache.get(keys, view.snapshot)
         if cached is not None:
             return self._repeated(view, request, form, cached)
-        return await self._made(view, request, form, start, keys)
+        try:
+            return await self._made(view, request, form, start, keys)
+        except IndexUnusable as error:
+            await self._viewer.distrust_index(view.table, error)
+            raise
 
     async def _made(
         self,
@@ -101,14 +131,16 @@ class TableQueries:
         """A new response. It is encoded here only if it can be cached."""
         recording = Recording(self._cache, keys, view.snapshot)
         with span("prune"):
-            files = await pruned(view.files, view.snapshot.metadata, request)
+            files = await pruned(
+                view.files, view.snapshot.metadata, request, start, self._index_threads
+            )
             selection = select(files, request, start)
+            first = await selection.next_batch(self._index_threads)
         total = None
         if is_recorded() or self._signer.limits_offers(view.table):
             total = selection.total()
         _note_offered(view, total)
         lines = FileLines(self._signer, view, total)
-        first = next(selection.batches, None)
         head = view.head() + (b"" if first is None else await lines.encode(first))
         coding = None if keys is None else form.content_coding
         encoder = BodyEncoder(coding)
@@ -120,12 +152,35 @@ class TableQueries:
             return self._last(view, request, next_page(), lines.expires_at)
 
         parts = recording.record(
-            _encoded(head, lines, selection.batches, encoder),
+            self._encoded(view, head, lines, selection, encoder),
             lambda: EncodedFiles(encoder.end, lines.issued, next_page(), lines.offered),
         )
         body = ended(parts, last if _has_last(view, request) else None, encoder.finish)
         headers = view.headers(form) | ({} if keys is None else coded_headers(coding))
         return SharingResponse(headers, body)
+
+    async def _encoded(
+        self,
+        view: View,
+        head: bytes,
+        lines: FileLines,
+        selection: FileSelection,
+        encoder: BodyEncoder,
+    ) -> AsyncIterator[bytes]:
+        yield await encoder.part(head)
+        while (batch := await self._next_batch(view, selection)) is not None:
+            yield await encoder.part(await lines.encode(batch))
+            await anyio.lowlevel.checkpoint()  # a long response must not starve short ones
+
+    async def _next_batch(self, view: View, selection: FileSelection) -> pa.Table | None:
+        try:
+            return await selection.next_batch(self._index_threads)
+        except IndexUnusable as error:
+            # Files from the log, whose order differs, cannot continue the response.
+            await self._viewer.distrust_index(view.table, error)
+            raise Unavailable(
+                "a part of the table's index is damaged: send the request again"
+            ) from error
 
     def _repeated(
         self, view: View, request: QueryRequest, form: ResponseOptions, cached: CachedResponse
@@ -175,15 +230,6 @@ def _note_offered(view: View, offered: Offered | None) -> None:
         note_issued("urls", version=version, most_files=most.files, most_bytes=most.size)
     else:
         note_issued("urls", version=version, files=offered.files, bytes=offered.size)
-
-
-async def _encoded(
-    head: bytes, lines: FileLines, batches: Iterator[pa.Table], encoder: BodyEncoder
-) -> AsyncIterator[bytes]:
-    yield await encoder.part(head)
-    for batch in batches:
-        yield await encoder.part(await lines.encode(batch))
-        await anyio.lowlevel.checkpoint()  # a long response must not starve short ones
 
 
 async def _each(*parts: bytes) -> AsyncIterator[bytes]:

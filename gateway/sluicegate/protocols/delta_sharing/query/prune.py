@@ -3,28 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
 
+import anyio
 import anyio.to_thread
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate.protocols.common.column_values import texts
+from sluicegate.protocols.delta_sharing.query.tokens import Continuation
 from sluicegate.protocols.delta_sharing.request import QueryRequest
 from sluicegate.tables.predicates import from_hints, prune
 from sluicegate.tables.snapshot import FileSet, TableMetadata
+from sluicegate.tables.snapshot_index.failures import IndexUnsuitable
+
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot_index.files import IndexedFiles
+    from sluicegate.tables.snapshot_index.selection import SelectedFiles
 
 FIRST_BATCH_ROWS = 64
 # Larger batches outgrow the CPU cache, and their buffers the heap: each would need new pages.
 BATCH_ROWS = 256
 
 
-async def pruned(files: FileSet, metadata: TableMetadata, request: QueryRequest) -> FileSet:
+async def pruned(
+    files: FileSet | IndexedFiles,
+    metadata: TableMetadata,
+    request: QueryRequest,
+    start: Continuation,
+    index_threads: anyio.CapacityLimiter | None = None,
+) -> FileSet | SelectedFiles:
     """The files that can contain rows that match the request's predicate hints.
 
     Runs in a thread: a hint can be long, and the first request for a column parses its statistics,
     which would block the event loop.
+
+    Args:
+        files: The files that the recipient can see.
+        metadata: The metadata of their version.
+        request: The hints.
+        start: Where the response starts.
+        index_threads: Limits the threads that read indexes, and so their memory.
+
+    Raises:
+        IndexUnusable: The request must be answered from the table's log.
     """
+    if not isinstance(files, FileSet):
+        in_pages = request.max_files is not None or start.after is not None
+        select = partial(_selected, files, metadata, request, in_memory=in_pages)
+        return await anyio.to_thread.run_sync(select, limiter=index_threads)
     if request.json_hints is None and not request.sql_hints:
         return files
     return await anyio.to_thread.run_sync(_prune, files, metadata, request)
@@ -33,6 +62,20 @@ async def pruned(files: FileSet, metadata: TableMetadata, request: QueryRequest)
 def _prune(files: FileSet, metadata: TableMetadata, request: QueryRequest) -> FileSet:
     predicate = from_hints(request.json_hints, request.sql_hints)
     return files if predicate is None else prune(files, metadata, predicate)
+
+
+def _selected(
+    files: IndexedFiles, metadata: TableMetadata, request: QueryRequest, *, in_memory: bool
+) -> FileSet | SelectedFiles:
+    from sluicegate.tables.snapshot_index.selection import MOST_KEPT, select_files
+
+    predicate = from_hints(request.json_hints, request.sql_hints)
+    found = select_files(files, metadata, predicate)
+    if not in_memory:
+        return found
+    if len(found) > MOST_KEPT:  # an index is not ordered by path, as pages are
+        raise IndexUnsuitable(f"a page of {len(found)} files")
+    return found.loaded()
 
 
 class RowLimit:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+import anyio
+import anyio.to_thread
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,6 +17,9 @@ from sluicegate.protocols.delta_sharing.query.tokens import Continuation
 from sluicegate.protocols.delta_sharing.request import QueryRequest
 from sluicegate.protocols.presigning.issued_urls import Offered
 from sluicegate.tables.snapshot import FileSet
+
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot_index.selection import SelectedFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +36,28 @@ class FileSelection:
     batches: Iterator[pa.Table]
     limit: RowLimit
     last_path: str | None = None
-    source: FileSet | pa.Table | None = None
+    source: FileSet | SelectedFiles | pa.Table | None = None
+
+    async def next_batch(self, index_threads: anyio.CapacityLimiter | None = None) -> pa.Table | None:
+        """The next batch, or `None`. Batches of an index are read in a thread.
+
+        Args:
+            index_threads: Limits these threads.
+
+        Raises:
+            IndexUnusable: A part of the index is missing or damaged.
+        """
+        if self.source is None or isinstance(self.source, FileSet | pa.Table):
+            return next(self.batches, None)
+        return await anyio.to_thread.run_sync(next, self.batches, None, limiter=index_threads)
 
     def total(self) -> Offered | None:
         """All files of the batches. `None` if a `limitHint` decides how many there are."""
         if self.limit.left is not None or self.source is None:
             return None
-        if isinstance(self.source, FileSet):
-            return Offered(len(self.source), self.source.size)
-        return Offered(self.source.num_rows, pc.sum(self.source.column("size")).as_py() or 0)
+        if isinstance(self.source, pa.Table):
+            return Offered(self.source.num_rows, pc.sum(self.source.column("size")).as_py() or 0)
+        return Offered(len(self.source), self.source.size)
 
     def next_page(self, version: int) -> Continuation | None:
         """Where the next page starts, if there is one. Call this after the last batch was taken."""
@@ -47,10 +66,10 @@ class FileSelection:
         return Continuation(version, self.last_path, self.limit.left)
 
 
-def select(files: FileSet, request: QueryRequest, start: Continuation) -> FileSelection:
-    """The files that a request returns, if it starts at a position."""
+def select(files: FileSet | SelectedFiles, request: QueryRequest, start: Continuation) -> FileSelection:
+    """The files that a request returns, if it starts at a position. Pages are of a `FileSet`."""
     limit = RowLimit(request.limit if start.rows_left is None else start.rows_left)
-    if request.max_files is None and start.after is None:
+    if not isinstance(files, FileSet) or (request.max_files is None and start.after is None):
         batches = files.batches(BATCH_ROWS, first=FIRST_BATCH_ROWS)
         return FileSelection(limit.cut(batches), limit, source=files)
     rows, more = page(files, start.after, request.max_files or len(files))

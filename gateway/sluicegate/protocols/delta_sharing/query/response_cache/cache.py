@@ -20,7 +20,6 @@ from sluicegate.protocols.delta_sharing.query.tokens import Continuation
 from sluicegate.protocols.delta_sharing.request import QueryRequest
 from sluicegate.protocols.delta_sharing.view import View
 from sluicegate.protocols.presigning.issued_urls import NO_FILES, IssuedUrls, Offered
-from sluicegate.tables.snapshot import Snapshot
 from sluicegate.telemetry import count
 from sluicegate.telemetry.metrics import gauge
 
@@ -64,7 +63,7 @@ class CachedResponse:
     parts: tuple[bytes, ...] = field(repr=False)
     outcome: EncodedFiles
     issued_at: int
-    snapshot: weakref.ref[Snapshot]
+    snapshot: weakref.ref[object]
     weight: int
 
     def usable(self, now: int) -> bool:
@@ -113,7 +112,7 @@ class ResponseCache:
         """Bytes of memory of responses that are being recorded."""
         return self._recorded
 
-    def get(self, keys: ResponseKeys, snapshot: Snapshot) -> CachedResponse | None:
+    def get(self, keys: ResponseKeys, snapshot: object) -> CachedResponse | None:
         """The response for a request, if it can still be used and is about this snapshot."""
         found = self._usable(keys.personal, snapshot)
         if found is None and keys.shared is not None:
@@ -141,7 +140,7 @@ class ResponseCache:
         """Release reserved memory."""
         self._recorded -= size
 
-    def _usable(self, key: ResponseKey, snapshot: Snapshot) -> CachedResponse | None:
+    def _usable(self, key: ResponseKey, snapshot: object) -> CachedResponse | None:
         found = self._kept.get(key)
         if found is None or found.snapshot() is not snapshot or not found.usable(self.now()):
             return None

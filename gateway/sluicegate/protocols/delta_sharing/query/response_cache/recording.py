@@ -11,7 +11,6 @@ from sluicegate.protocols.delta_sharing.query.response_cache.cache import (
     ResponseCache,
 )
 from sluicegate.protocols.delta_sharing.query.response_cache.key import ResponseKeys
-from sluicegate.tables.snapshot import Snapshot
 
 # Bytes. Each part is sent separately, so that other requests are served in between, and that TLS, which
 # encrypts a part at once, cannot occupy memory for all of them. Smaller parts cost more CPU.
@@ -32,7 +31,7 @@ class Recording:
         snapshot: The snapshot that it is about.
     """
 
-    def __init__(self, cache: ResponseCache, keys: ResponseKeys | None, snapshot: Snapshot) -> None:
+    def __init__(self, cache: ResponseCache, keys: ResponseKeys | None, snapshot: object) -> None:
         self._cache = cache
         self._keys = keys
         self._snapshot = snapshot

@@ -1,0 +1,122 @@
+"""A query that leaves 100 files of a table with a snapshot index, beside DuckDB and deltalake."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from support.gateways.gateway import running_gateway
+
+from benchmarks.peers.pruning_log import PEERS, pruned_in_fresh_process
+from benchmarks.support.gateway import ServedGateway, as_recipient, configure
+from benchmarks.support.http import Connection
+from benchmarks.support.report import Figures, Report
+from benchmarks.support.scale import SHA256, sha256_per_cpu_second
+from benchmarks.support.shared_table import TABLE
+from benchmarks.support.table import ORDER_IDS_A_FILE, SyntheticTable, partition_date
+from benchmarks.support.usage import peak_rss_mb, rss_mb, spent
+
+_BUILD = """
+import os, sys, time
+from benchmarks.support.usage import peak_rss_mb
+from sluicegate.cli.main import run
+code = run(sys.argv[1:])
+print(time.process_time(), peak_rss_mb(os.getpid()))
+sys.exit(code)
+"""
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Options of this benchmark."""
+    parser.add_argument("--files", type=int, default=1_000_000, help="files (default 1000000)")
+    parser.add_argument("--left", type=int, default=100, help="files that match (default 100)")
+    parser.add_argument("--requests", type=int, default=20, help="requests (default 20)")
+    parser.add_argument("--peers", nargs="*", choices=PEERS, default=PEERS, help="what to compare")
+
+
+def run(options: argparse.Namespace) -> Report:
+    """Write a table's log, build its index, and query it; each peer finds the same files."""
+    files = range(options.files // 2, options.files // 2 + options.left)
+    low, high = files.start * ORDER_IDS_A_FILE, files.stop * ORDER_IDS_A_FILE
+    dates = sorted({partition_date(file) for file in files})
+    with tempfile.TemporaryDirectory(prefix="sluicegate-bench-") as name:
+        folder = Path(name)
+        table = folder / "lake" / "orders"
+        for log_file, content in SyntheticTable(options.files).log():
+            path = table / "_delta_log" / log_file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        _configure(folder, table)
+        figures = {**_build(folder, table), **_query(folder, options, low, high, dates)}
+        peers = {
+            peer: pruned_in_fresh_process(peer, table, low, high, dates, options.left)
+            for peer in options.peers
+        }
+    return Report({**figures, SHA256: sha256_per_cpu_second()}, peers)
+
+
+def _configure(folder: Path, table: Path) -> None:
+    orders = {"catalog": "raw", "table": f"file://{table}"}
+    configure(
+        folder / "gateway",
+        {"sales": {"schemas": {"eu": {"tables": {"orders": orders}}}}},
+        {"type": "file", "prefix": f"file://{table.parent}/"},
+        cache={"answers": 0},
+        index={"location": f"file://{folder}/index", "min_files": 1},
+    )
+
+
+def _build(folder: Path, table: Path) -> Figures:
+    """Build the index with the command, in a fresh process."""
+    arguments = ["index", "build", "raw", f"file://{table}"]
+    done = subprocess.run(
+        [sys.executable, "-c", _BUILD, *arguments],
+        cwd=folder / "gateway",
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    cpu, peak = done.stdout.splitlines()[-1].split()
+    size = sum(file.stat().st_size for file in (folder / "index").rglob("*.*"))
+    return {
+        "build_cpu_seconds": float(cpu),
+        "build_peak_mb": float(peak),
+        "index_mb": size / 1_000_000,
+    }
+
+
+def _query(
+    folder: Path, options: argparse.Namespace, low: int, high: int, dates: Sequence[str]
+) -> Figures:
+    with (
+        running_gateway(folder / "gateway") as running,
+        Connection(running.address) as connection,
+    ):
+        served = as_recipient(running)
+        request = _request(served, low, high, dates)
+        rest, seconds = rss_mb(served.pid), []
+        for _ in range(options.requests + 1):
+            with spent(served.pid) as used:
+                answer = connection.ask(request)
+            assert answer.lines == options.left + 2, f"{answer.lines} lines were answered"
+            seconds.append(used.cpu_seconds)
+        return {
+            "cpu_seconds_per_request": statistics.median(seconds[1:]),
+            "first_cpu_seconds": seconds[0],
+            "peak_above_rest_mb": peak_rss_mb(served.pid) - rest,
+        }
+
+
+def _request(served: ServedGateway, low: int, high: int, dates: Sequence[str]) -> bytes:
+    days = ", ".join(f"DATE '{date}'" for date in dates)
+    hints = [f"order_id >= {low}", f"order_id < {high}", f"date IN ({days})"]
+    body = json.dumps({"predicateHints": hints}).encode()
+    return served.request("POST", f"{TABLE}/query", {}, body)

@@ -1,0 +1,169 @@
+"""The folder that contains indexes: a folder for each table, with a manifest and Parquet files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Set
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from obstore.exceptions import BaseError
+
+from sluicegate.api.budget import Budget, TableLimits
+from sluicegate.api.errors import StorageError, TableUnreadable
+from sluicegate.api.models import CatalogTable
+from sluicegate.signing.keyring import KeyRing
+from sluicegate.tables.parquet.batches import parquet_batches
+from sluicegate.tables.snapshot_index.blocking_store import BlockingStore, TooLarge
+from sluicegate.tables.snapshot_index.failures import IndexUnusable
+from sluicegate.tables.snapshot_index.manifest import FileRef, Manifest
+
+_MANIFEST = "manifest.json"
+_MANIFEST_BYTES = 32 << 20  # it contains the table's schema
+_FILE = re.compile(r"([0-9a-f]{64})\.parquet")
+# What one file can take in memory, before the decoder allocates it.
+_DECODED_BYTES = 1 << 30
+
+
+def table_key(table: CatalogTable) -> str:
+    """The name of a table's folder. Tables of different catalogs can have the same location."""
+    identity = json.dumps([table.format, table.id, table.location, table.ref])
+    return hashlib.sha256(identity.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFolder:
+    """Reads and writes the files of indexes. All methods block.
+
+    Every file is checked against the digest in the manifest, or in what the manifest names.
+
+    Attributes:
+        store: The store.
+        prefix: Of the folder's keys in the store, without slashes around it.
+        keys: The gateway's keys, which authenticate manifests.
+    """
+
+    store: BlockingStore
+    prefix: str
+    keys: KeyRing = field(repr=False)
+
+    def manifest(self, table: str) -> Manifest | None:
+        """The manifest of a table's index, or `None` if the table has none.
+
+        Raises:
+            IndexUnusable: It cannot be read, or is damaged.
+        """
+        content = self._get(self._key(table, _MANIFEST), _MANIFEST_BYTES)
+        if content is None:
+            return None
+        manifest = Manifest.decode(content, self.keys)
+        if manifest.table != table:
+            raise IndexUnusable("the manifest belongs to another table")
+        return manifest
+
+    def publish(self, manifest: Manifest) -> None:
+        """Replace the manifest of a table, which makes its files visible to gateways.
+
+        Raises:
+            StorageError: The folder cannot be written to.
+        """
+        self._put(self._key(manifest.table, _MANIFEST), manifest.encode(self.keys))
+
+    def read(self, table: str, file: FileRef) -> bytes:
+        """A file of an index.
+
+        Raises:
+            IndexUnusable: It is missing, cannot be read, or is another file than was written.
+        """
+        content = self._get(self._key(table, f"{file.digest}.parquet"), file.bytes)
+        if content is None:
+            raise IndexUnusable(f"the file {file.digest}.parquet is missing")
+        if hashlib.sha256(content).hexdigest() != file.digest:
+            raise IndexUnusable(f"the file {file.digest}.parquet is damaged")
+        return content
+
+    def write(self, table: str, content: bytes) -> FileRef:
+        """Write a file; raises as `publish` does. Equal content has the same name."""
+        file = FileRef(hashlib.sha256(content).hexdigest(), len(content))
+        self._put(self._key(table, f"{file.digest}.parquet"), content)
+        return file
+
+    def tables(self) -> Iterator[str]:
+        """The keys of the tables that have a manifest."""
+        start = f"{self.prefix}/" if self.prefix else ""
+        for key in self.store.keys(self.prefix):
+            table, _, name = key.removeprefix(start).partition("/")
+            if name == _MANIFEST:
+                yield table
+
+    def remove(self, table: str, kept: Set[str] = frozenset()) -> int:
+        """Remove files of a table's index.
+
+        Args:
+            table: The table's key.
+            kept: Digests of the files to keep. If there are none, the manifest is removed, too.
+
+        Returns:
+            The number of removed files.
+        """
+        if not kept:
+            self._delete([self._key(table, _MANIFEST)])
+        unwanted = [
+            key
+            for key in self.store.keys(self._key(table, ""))
+            if (match := _FILE.fullmatch(key.rpartition("/")[2])) and match[1] not in kept
+        ]
+        self._delete(unwanted)
+        return len(unwanted)
+
+    def _put(self, key: str, content: bytes) -> None:
+        with _changing(key):
+            self.store.put(key, content)
+
+    def _delete(self, keys: list[str]) -> None:
+        for start in range(0, len(keys), 1000):
+            with suppress(FileNotFoundError), _changing(self.prefix):
+                self.store.delete(keys[start : start + 1000])
+
+    def _get(self, key: str, most: int) -> bytes | None:
+        try:
+            return self.store.get(key, most)
+        except FileNotFoundError:
+            return None
+        except TooLarge:
+            raise IndexUnusable(f"{key} is larger than it was when it was written") from None
+        except (BaseError, OSError) as error:
+            raise IndexUnusable(f"{key} cannot be read: {type(error).__name__}") from error
+
+    def _key(self, table: str, name: str) -> str:
+        return "/".join(part for part in (self.prefix, table, name) if part)
+
+
+@contextmanager
+def _changing(key: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (BaseError, OSError) as error:
+        raise StorageError(
+            "the folder of indexes cannot be written to: its storage must be available, and its "
+            "credentials must be able to write",
+            detail=f"{key}: {type(error).__name__}",
+        ) from error
+
+
+def decoded(content: bytes, schema: pa.Schema, what: str) -> Iterator[pa.RecordBatch]:
+    """Batches of some columns of an index's file, with text columns as dictionaries.
+
+    Raises:
+        IndexUnusable: It has other columns, or needs too much memory.
+    """
+    budget = Budget(TableLimits(bytes=_DECODED_BYTES))
+    try:
+        yield from parquet_batches(content, schema, what, budget)
+    except (TableUnreadable, ValueError, IndexError, pa.ArrowException) as error:
+        raise IndexUnusable(f"{what} cannot be decoded: {error}") from error

@@ -1,0 +1,138 @@
+"""An opened index: its summary in memory, its parts on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sluicegate.tables.predicates.bounds import Bounds
+from sluicegate.tables.predicates.columns import TableColumn
+from sluicegate.tables.snapshot_index.failures import IndexUnusable
+from sluicegate.tables.snapshot_index.folder import IndexFolder, decoded
+from sluicegate.tables.snapshot_index.layout import LOOKUP_SCHEMA, PARTITION_SCHEMA, IndexedColumns
+from sluicegate.tables.snapshot_index.manifest import FileRef, Manifest
+
+_VALUES = PARTITION_SCHEMA.get_field_index("partition_values")
+
+
+@dataclass(frozen=True, slots=True)
+class PartFile:
+    """The content of a part, of which columns are decoded as they are needed."""
+
+    content: bytes = field(repr=False)
+    schema: pa.Schema
+    what: str
+
+    def batches(self, names: Collection[str]) -> Iterator[pa.RecordBatch]:
+        """Batches of some columns, in the order of the schema. Texts are dictionaries.
+
+        Raises:
+            IndexUnusable: The part is damaged.
+        """
+        wanted = pa.schema([each for each in self.schema if each.name in names])
+        return decoded(self.content, wanted, self.what)
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotIndex:
+    """An index of one version.
+
+    Attributes:
+        columns: The columns with bounds.
+        summary: Where each part is, and how many rows it has.
+        bounds: The bounds of the files of each part, by column.
+        partitions: Rows of `PARTITION_SCHEMA`, with one dictionary of partition values.
+    """
+
+    folder: IndexFolder
+    manifest: Manifest
+    columns: IndexedColumns
+    summary: pa.RecordBatch
+    bounds: Mapping[TableColumn, Bounds]
+    partitions: pa.Table
+
+    @classmethod
+    def open(cls, folder: IndexFolder, manifest: Manifest) -> Self:
+        """Read what is needed to find parts. Blocks.
+
+        Raises:
+            IndexUnusable: A file of the index is missing or damaged.
+        """
+        columns = IndexedColumns.of(manifest.metadata)
+        summary = _one_batch(folder, manifest, manifest.summary, columns.summary_schema())
+        bounds = dict(zip(columns.all, columns.bounds_in(summary, columns.all), strict=True))
+        partitions = _table(folder, manifest, manifest.partitions, PARTITION_SCHEMA)
+        if pc.sum(summary.column("rows")).as_py() not in (manifest.files, None):
+            raise IndexUnusable("its parts have other files than the manifest")
+        return cls(folder, manifest, columns, summary, bounds, partitions)
+
+    def __len__(self) -> int:
+        """Number of parts."""
+        return int(self.summary.num_rows)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory of the summary and the partitions."""
+        return int(self.summary.nbytes + self.partitions.nbytes)
+
+    @property
+    def partition_values(self) -> pa.DictionaryArray:
+        """The partition of each row of `partitions`."""
+        return self.partitions.column(_VALUES).combine_chunks()
+
+    def rows(self, part: int) -> int:
+        """Number of files in a part."""
+        return int(self.summary.column("rows")[part].as_py())
+
+    def part(self, number: int) -> PartFile:
+        """Fetch a part. Blocks.
+
+        Raises:
+            IndexUnusable: It is missing or damaged.
+        """
+        file = FileRef(
+            self.summary.column("digest")[number].as_py(), self.summary.column("bytes")[number].as_py()
+        )
+        content = self.folder.read(self.manifest.table, file)
+        return PartFile(content, self.columns.part_schema(), f"part {number} of the index")
+
+    def parts_with(self, keys: Sequence[int]) -> list[int]:
+        """The parts that can contain files with these key digests, in ascending order. Blocks.
+
+        Args:
+            keys: Ascending.
+
+        Raises:
+            IndexUnusable: A file of the index is missing or damaged.
+        """
+        wanted, found = pa.array(keys, pa.int64()), set[int]()
+        for lookup in self.manifest.lookups:
+            if not any(lookup.first <= key <= lookup.last for key in keys):
+                continue
+            content = self.folder.read(self.manifest.table, lookup.file)
+            for batch in decoded(content, LOOKUP_SCHEMA, "a lookup of the index"):
+                mask = pc.is_in(batch.column("key"), value_set=wanted)
+                found.update(batch.column("part").filter(mask).to_pylist())
+        return sorted(found)
+
+
+def _table(folder: IndexFolder, manifest: Manifest, file: FileRef, schema: pa.Schema) -> pa.Table:
+    batches = list(decoded(folder.read(manifest.table, file), schema, "a file of the index"))
+    if not batches:
+        types = [pa.dictionary(pa.int32(), each) if pa.types.is_string(each) else each
+                 for each in schema.types]  # fmt: skip
+        return pa.schema(list(zip(schema.names, types, strict=True))).empty_table()
+    return pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()
+
+
+def _one_batch(
+    folder: IndexFolder, manifest: Manifest, file: FileRef, schema: pa.Schema
+) -> pa.RecordBatch:
+    table = _table(folder, manifest, file, schema)
+    return pa.RecordBatch.from_arrays(
+        [column.combine_chunks() for column in table.columns], names=schema.names
+    )

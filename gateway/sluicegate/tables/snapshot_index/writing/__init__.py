@@ -1,0 +1,1 @@
+"""Writes indexes: the order of files, their parts, and what describes these."""

@@ -1,0 +1,119 @@
+"""The order of files in an index: by partition, and in a partition by the most selective column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sluicegate.tables.derived import DerivedColumns
+from sluicegate.tables.packed import PackedTexts
+from sluicegate.tables.predicates.bounds import Bounds, file_bounds, partition_bounds
+from sluicegate.tables.predicates.column_types import Family
+from sluicegate.tables.predicates.columns import TableColumn
+from sluicegate.tables.snapshot import FileSet
+from sluicegate.tables.snapshot_index.layout import IndexedColumns
+
+_SAMPLED_CHUNKS = 16
+_SAMPLE_ROWS = 2048  # of each chunk
+# Files of which at least so many have known bounds, or the column does not order them.
+_LEAST_KNOWN = 0.5
+_NUMBERS = frozenset(Family) - {Family.STRING, Family.OTHER}
+
+
+@dataclass(frozen=True, slots=True)
+class FileOrder:
+    """Where each live file of a set comes in the order.
+
+    Attributes:
+        positions: For each live file, in the order of the set.
+        column: The data column that orders the files of a partition, if any does.
+    """
+
+    positions: pa.Array
+    column: TableColumn | None
+
+
+def order_of(files: FileSet, columns: IndexedColumns) -> FileOrder:
+    """Order files. Reads the statistics of one column."""
+    ranks = _ranks(files, columns.partitions)
+    column = _most_selective(files, columns.data)
+    keys, values = [], []
+    for chunk, live in files.chunks():
+        plain = chunk.plain.column("partition_values")
+        rank = _rank_column(plain, ranks)
+        lows = pa.nulls(len(chunk), pa.int64())
+        if column is not None:
+            (bounds,) = file_bounds(DerivedColumns(0), chunk.stats, [column])
+            lows = bounds.low
+        keys.append(rank if live is None else rank.filter(live))
+        values.append(lows if live is None else lows.filter(live))
+    domain = pa.int64() if column is None else column.type.domain
+    table = pa.table(
+        {"rank": pa.chunked_array(keys, pa.int32()), "low": pa.chunked_array(values, domain)}
+    )
+    rows = pc.sort_indices(table, sort_keys=[("rank", "ascending"), ("low", "ascending")])
+    return FileOrder(pc.sort_indices(rows), column)  # of a permutation, this is the inverse
+
+
+def _ranks(files: FileSet, columns: Sequence[TableColumn]) -> Mapping[str, int]:
+    """The rank of each distinct partition, by its values, and not by their texts: 9 is before 10."""
+    chunks = files.table.column("partition_values").chunks
+    texts = sorted({text for chunk in chunks for text in chunk.dictionary.to_pylist()})
+    lows = [
+        bounds.low.to_pylist()
+        for bounds in partition_bounds(DerivedColumns(0), pa.array(texts, pa.string()), columns)
+    ]
+    keys = [[(low is not None, low) for low in row] for row in zip(*lows, strict=True)]
+    ordered = sorted(range(len(texts)), key=keys.__getitem__) if keys else range(len(texts))
+    return {texts[row]: rank for rank, row in enumerate(ordered)}
+
+
+def _rank_column(values: pa.DictionaryArray, ranks: Mapping[str, int]) -> pa.Array:
+    found = [ranks[text] for text in values.dictionary.to_pylist()]
+    return pa.array(found, pa.int32()).take(values.indices)
+
+
+def _most_selective(files: FileSet, columns: Sequence[TableColumn]) -> TableColumn | None:
+    """The column whose ranges of values overlap the least, in a sample of the files."""
+    samples = list(_samples(files, columns)) if columns else []
+    overlaps = {
+        column: overlap
+        for number, column in enumerate(columns)
+        if (overlap := _overlap(column, [sample[number] for sample in samples])) is not None
+    }
+    return min(overlaps, key=overlaps.__getitem__, default=None)
+
+
+def _samples(files: FileSet, columns: Sequence[TableColumn]) -> Iterator[list[Bounds]]:
+    step = max(1, len(files.stats) // _SAMPLED_CHUNKS)
+    for texts in islice(files.stats, 0, None, step):
+        sample = texts.reader().slice(0, min(len(texts), _SAMPLE_ROWS)).combine_chunks()
+        yield file_bounds(DerivedColumns(0), PackedTexts(sample), columns)
+
+
+def _overlap(column: TableColumn, samples: Sequence[Bounds]) -> float | None:
+    """The average width of the ranges in relation to all values. `None` if too few are known.
+
+    Texts have no width: they count as if half of them overlapped.
+    """
+    lows = [low for sample in samples for low in sample.low.to_pylist()]
+    highs = [high for sample in samples for high in sample.high.to_pylist()]
+    known: list[tuple[Any, Any]] = [
+        (low, high)
+        for low, high in zip(lows, highs, strict=True)
+        if low is not None and high is not None
+    ]
+    if not known or len(known) < _LEAST_KNOWN * len(lows):
+        return None
+    if column.type.family not in _NUMBERS:
+        return 0.5
+    ranges = [(float(low), float(high)) for low, high in known]
+    width = max(high for _, high in ranges) - min(low for low, _ in ranges)
+    if not 0 < width < float("inf"):
+        return None
+    return sum(high - low for low, high in ranges) / len(ranges) / width

@@ -1,0 +1,125 @@
+"""Whatever is committed after an index was written, it leaves the files that the log says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.process.random_cases import times
+from support.tables.deltalog import DeltaFolder
+from support.tables.indexed import index_folder, indexed_tables, rows_of, selected
+from support.tables.random_log import RandomTable, partitioned
+from support.tables.snapshots import at_version, latest
+
+from sluicegate.tables.features import feature_needs
+from sluicegate.tables.partitions import PartitionValues, in_partitions
+from sluicegate.tables.predicates import from_hints, prune
+from sluicegate.tables.snapshot import Snapshot
+from sluicegate.tables.snapshot_index.snapshot import IndexedSnapshot
+from sluicegate.tables.snapshot_index.writing.writer import write_index
+
+HINTS = ("id > 40", "id = 7", "country = 'DE' AND id < 60", "country IS NULL", "id IS NULL")
+
+
+def check_same(indexed: IndexedSnapshot | None, snapshot: Snapshot) -> None:
+    """Both have the same totals and files, of all partitions and of one, with and without filters."""
+    assert indexed is not None
+    assert (indexed.version, indexed.timestamp) == (snapshot.version, snapshot.timestamp)
+    assert (indexed.protocol, indexed.metadata) == (snapshot.protocol, snapshot.metadata)
+
+    def german(values: PartitionValues) -> bool:
+        return values.get("country") == "DE"
+
+    needs = feature_needs(snapshot)
+    assert (
+        indexed.files.deletion_vectors
+        is snapshot.files.deletion_vectors
+        is ("deletionVectors" in needs.required)
+    )
+    for found, files in (
+        (indexed.files, snapshot.files),
+        (indexed.files.in_partitions(german), in_partitions(snapshot.files, german)),
+    ):
+        assert (len(found), found.size) == (len(files), files.size)
+        assert rows_of(selected(found, indexed.metadata, None)) == rows_of(files)
+        for hint in HINTS:
+            predicate = from_hints(None, [hint])
+            assert predicate is not None
+            left = selected(found, indexed.metadata, predicate)
+            assert rows_of(left) == rows_of(prune(files, snapshot.metadata, predicate))
+
+
+@pytest.mark.parametrize("seed", range(5 * times()))
+async def test_an_index_is_advanced_by_later_commits(folder: DeltaFolder, seed: int) -> None:
+    table = RandomTable(folder, seed)
+    for _ in range(seed % 7 + 1):
+        table.commit()
+    indexes, first = index_folder(), table.version
+    write_index(indexes, folder.table(), await latest(folder), part_rows=3)
+    tables = indexed_tables(indexes)
+    for _ in range(3):
+        found = await tables.snapshot(folder.table(), folder.directory)
+        check_same(found, await latest(folder))
+        table.commit()
+        table.commit()
+    for version in range(first, table.version + 1):
+        found = await tables.snapshot(folder.table(), folder.directory, version)
+        check_same(found, await at_version(folder, version))
+
+
+async def test_an_unchanged_table_keeps_its_snapshot(folder: DeltaFolder) -> None:
+    RandomTable(folder, 1).commit()
+    indexes = index_folder()
+    write_index(indexes, folder.table(), await latest(folder))
+    tables = indexed_tables(indexes)
+    found = await tables.snapshot(folder.table(), folder.directory)
+    assert found is not None
+    assert await tables.snapshot(folder.table(), folder.directory) is found
+
+
+@pytest.mark.parametrize("version", [0, 1])
+async def test_versions_before_the_indexed_one_are_read_from_the_log(
+    folder: DeltaFolder, version: int
+) -> None:
+    table = RandomTable(folder, 2)
+    table.commit()
+    table.commit()
+    indexes = index_folder()
+    write_index(indexes, folder.table(), await latest(folder))
+    table.commit()
+    tables = indexed_tables(indexes)
+    assert await tables.snapshot(folder.table(), folder.directory, version) is None
+    assert await tables.snapshot(folder.table(), folder.directory, 2) is not None
+
+
+async def test_a_table_that_was_created_again_is_read_from_its_log(
+    folder: DeltaFolder, tmp_path: Path
+) -> None:
+    RandomTable(folder, 3).commit()
+    indexes = index_folder()
+    write_index(indexes, folder.table(), await latest(folder))
+    for file in folder.log.iterdir():
+        file.unlink()
+    RandomTable(folder, 4).commit()
+    tables = indexed_tables(indexes)
+    assert await tables.snapshot(folder.table(), folder.directory) is None
+
+
+async def test_new_columns_do_not_need_a_new_index(folder: DeltaFolder) -> None:
+    table = RandomTable(folder, 5)
+    table.commit()
+    indexes = index_folder()
+    write_index(indexes, folder.table(), await latest(folder))
+    table.commit(partitioned(("new", "long"), ("id", "long")))
+    found = await indexed_tables(indexes).snapshot(folder.table(), folder.directory)
+    check_same(found, await latest(folder))
+
+
+async def test_a_column_of_another_type_is_decided_by_statistics(folder: DeltaFolder) -> None:
+    table = RandomTable(folder, 6)
+    table.commit()
+    indexes = index_folder()
+    write_index(indexes, folder.table(), await latest(folder))
+    table.commit(partitioned(("id", "double")))
+    found = await indexed_tables(indexes).snapshot(folder.table(), folder.directory)
+    check_same(found, await latest(folder))
