@@ -18,8 +18,8 @@ import pyarrow as pa
 import pytest
 import pytest_asyncio
 
+from sluicegate_spark.cluster.cores import cores_of
 from sluicegate_spark.config import SparkConfig
-from sluicegate_spark.cores import cores_of
 from sluicegate_spark.engine import Engine, TaskSession
 from sluicegate_spark.maintenance.progress import finished_tasks
 from sluicegate_spark.purge import wave_rule

@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 
 from sluicegate.api import SecretStr
+from sluicegate_spark.cluster.pools import FAIR, Pools, in_pool
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.failures import failed_on_spark
 from sluicegate_spark.jvm import launch
@@ -48,7 +49,7 @@ EXTENSIONS = (
 """What Delta Lake and Iceberg add to Spark's SQL."""
 _EVERYWHERE = {"spark.sql.session.timeZone": "UTC", **OF_SESSIONS}
 # Fixed when Spark starts; a Spark Connect server has its own values.
-_STARTED = {"spark.ui.showConsoleProgress": "false", **OF_STARTS}
+_STARTED = {"spark.ui.showConsoleProgress": "false", **FAIR, **OF_STARTS}
 _HERE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -64,6 +65,7 @@ class TaskSession:
         tag: Marks the task's jobs for people who look at the cluster.
         secrets: Values that no error message may contain.
         configured: Names of settings that keep their configured values.
+        pool: Scheduler pool of the task's jobs; `None` is that of the session.
     """
 
     def __init__(
@@ -72,11 +74,13 @@ class TaskSession:
         tag: str,
         secrets: Collection[str] = (),
         configured: Collection[str] = (),
+        pool: str | None = None,
     ) -> None:
         self.spark = spark
         self._tag = tag
         self._secrets = secrets
         self._configured = configured
+        self._pool = pool
 
     async def tune(self, settings: Mapping[str, str]) -> None:
         """Apply settings without secrets, except those that the executor's configuration contains."""
@@ -109,7 +113,8 @@ class TaskSession:
         try:
             self.spark.addTag(self._tag)
             try:
-                return work(self.spark)
+                with in_pool(self.spark, self._pool):
+                    return work(self.spark)
             finally:
                 self.spark.removeTag(self._tag)
         except Exception as error:
@@ -148,6 +153,7 @@ class Engine:
         self._spark: SparkSession | None = None
         self._context: SparkContext | None = None  # started here
         self._known = KnownSecrets(_secrets({}, self._given() | self._named()))
+        self._pools = Pools()
         self._starting = threading.Lock()
         self._registered: frozenset[str] = frozenset()
         self._registering = threading.Lock()
@@ -172,9 +178,11 @@ class Engine:
             name: value for name, value in conf.items() if name not in given or name.startswith("fs.")
         }
         secrets = _secrets(settings, given)
-        session = TaskSession(spark, f"sluicegate-{task_id}", secrets, given.keys())
         try:
-            with self._known.of_task(secrets):
+            with self._known.of_task(secrets), self._pools.pool() as pool:
+                in_own = pool if self._config.remote is None else None
+                tag = f"sluicegate-{task_id}"
+                session = TaskSession(spark, tag, secrets, given.keys(), in_own)
                 await session.run(lambda spark: self._configure(spark, settings))
                 yield session
         finally:

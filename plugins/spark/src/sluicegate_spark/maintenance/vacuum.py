@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from pydantic import Field, model_validator
 
 from sluicegate.api import TaskFailed, TaskResult
-from sluicegate_spark.cores import cores_of
+from sluicegate_spark.cluster.cores import cores_of
 from sluicegate_spark.maintenance.session import OpenTable, delta_table
 from sluicegate_spark.maintenance.storage_settings import hadoop_location
 from sluicegate_spark.maintenance.vacuum_parallelism import vacuum_settings

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 import pyarrow as pa
 
-from sluicegate_spark.cores import cores_of, is_connect
+from sluicegate_spark.cluster.cores import cores_of, is_connect
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.purge.deletion import Deletion
 from sluicegate_spark.purge.manifests import COUNTS, LISTED, Listing, Parser, Problems

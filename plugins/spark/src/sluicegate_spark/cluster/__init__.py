@@ -1,0 +1,1 @@
+"""How many cores a cluster has, and how tasks divide them."""
