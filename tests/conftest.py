@@ -4,6 +4,7 @@ import signal
 from collections.abc import Generator
 
 import pytest
+from hypothesis import HealthCheck, settings
 from support.process.external_files import left_out
 from support.servers.databases import postgres
 
@@ -13,6 +14,12 @@ __all__ = ["no_secret_leaks", "postgres"]
 
 # A test run in the background inherits "ignore Ctrl-C", and so would every command that is tested.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# On a busy machine, any example can be slow. In CI, this is Hypothesis' own choice.
+settings.register_profile(
+    "busy", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("busy")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
