@@ -203,7 +203,7 @@ class Firings:
         same = (firings.c.id == firing.id, firings.c.version == firing.version)
         values = {"claimed_until": self._now + _CLAIM, "version": firing.version + 1, **changes}
         if values.get("message") is not None:
-            values["message"] = _storable(values["message"])
+            values["message"] = storable_message(values["message"])
         changed = update(firings).where(*same).values(values).returning(firings)
         row = (await connection.execute(changed)).one_or_none()
         if row is None:
@@ -303,7 +303,7 @@ class Firings:
         return None if row is None else Firing.of(row)
 
 
-def _storable(message: str) -> str:
+def storable_message(message: str) -> str:
     """Return a message, which can contain text of a catalog, as all databases store it."""
     return UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", redact(message[:_LONGEST_MESSAGE]))
 

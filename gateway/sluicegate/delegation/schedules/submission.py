@@ -22,7 +22,7 @@ from sluicegate.delegation.payloads.task_payload import TaskPayload
 from sluicegate.delegation.queue.encryption import PayloadCipher
 from sluicegate.delegation.queue.new_tasks import Origin, create_free
 from sluicegate.delegation.queue.statements import Now
-from sluicegate.delegation.schedules.firings import Firing, FiringConflict, Firings
+from sluicegate.delegation.schedules.firings import Firing, FiringConflict, Firings, storable_message
 from sluicegate.delegation.schedules.listing import SelectedTables
 from sluicegate.delegation.schedules.schedule import Schedule, StartTimes
 from sluicegate.delegation.schedules.selection import TableName
@@ -79,8 +79,9 @@ class Submission:
 
     async def fail(self, firing: Firing, message: str) -> None:
         """Record that a firing submits no more tasks, because of an error."""
-        log.error("schedule %s submits no more tasks: %s", firing.schedule, message)
-        await self.firings.end(firing, "FAILED", message)
+        stored = storable_message(message)
+        log.error("schedule %s submits no more tasks: %s", firing.schedule, stored)
+        await self.firings.end(firing, "FAILED", stored)
 
 
 class _Attempt:
@@ -178,7 +179,7 @@ class _Attempt:
         if now - firing.opened_at > _LONGEST:
             await parts.fail(firing, message)
             return
-        log.warning("schedule %s: %s", firing.schedule, detail or message)
+        log.warning("schedule %s: %s", firing.schedule, storable_message(detail or message))
         await parts.firings.postpone(firing, _RETRY, message)
 
     async def _end(self, is_capped: bool) -> None:
