@@ -54,7 +54,14 @@ def send(gateway: RunningGateway, count: int) -> None:
 
 def workers(gateway: RunningGateway) -> set[int]:
     children = psutil.Process(gateway.process.pid).children()
-    return {child.pid for child in children if child.status() != psutil.STATUS_ZOMBIE}
+    return {child.pid for child in children if _is_running(child)}
+
+
+def _is_running(process: psutil.Process) -> bool:
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:  # it ended after it was listed
+        return False
 
 
 def test_requests_of_all_processes_are_counted_and_not_on_the_public_port(

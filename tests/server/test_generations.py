@@ -98,7 +98,9 @@ async def test_a_request_that_is_ended_while_its_record_waits_gets_an_error(tmp_
         ) as client,
     ):
         other = await Generation.open(settings(tmp_path))
-        with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as connection:
+        with closing(
+            sqlite3.connect(tmp_path / "x.db", timeout=60, isolation_level=None)
+        ) as connection:
             connection.execute("BEGIN IMMEDIATE")
             waiting = asyncio.create_task(client.post("/oauth/token", content=b"grant_type=none"))
             await asyncio.sleep(0.1)

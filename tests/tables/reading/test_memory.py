@@ -17,6 +17,7 @@ import pytest
 from obstore.store import LocalStore
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
+from sluicegate._util.garbage_collection import trim_heap
 from sluicegate.api import CatalogTable, ObjectDirectory, TableLimits, TableTooLarge
 from sluicegate.tables.delta import DeltaFormat
 from sluicegate.tables.reading import memory
@@ -121,5 +122,5 @@ def test_a_heap_of_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPat
         """A C library without glibc's functions."""
 
     monkeypatch.setattr(ctypes, "CDLL", lambda _: Other())
-    memory.trim_heap()
+    trim_heap()
     memory.return_freed_memory()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 
 import pyarrow as pa
+
+from sluicegate._util.garbage_collection import glibc_heap
 
 _CHOICE_OF_OPERATORS = "ARROW_DEFAULT_MEMORY_POOL"
 
@@ -19,13 +20,6 @@ def return_freed_memory() -> None:
     """Configure allocators to return the memory of dropped snapshots and large buffers at once."""
     _return_arrows()
     _return_large_buffers()
-
-
-def trim_heap() -> None:
-    """Return what glibc keeps of freed memory. Imports free many small objects, here and there."""
-    libc = _libc()
-    if libc is not None:
-        libc.malloc_trim(0)
 
 
 def _return_arrows() -> None:
@@ -53,17 +47,8 @@ def _return_large_buffers() -> None:
     """
     if any(name in os.environ for name in _CHOICES_OF_GLIBC):
         return
-    libc = _libc()
+    libc = glibc_heap()
     if libc is None:
         return
     for threshold in (_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD):
         libc.mallopt(threshold, _LARGE)
-
-
-def _libc() -> ctypes.CDLL | None:
-    """The C library if it has glibc's functions for its heap."""
-    try:
-        libc = ctypes.CDLL(None)
-    except (OSError, TypeError):
-        return None
-    return libc if all(hasattr(libc, name) for name in ("mallopt", "malloc_trim")) else None

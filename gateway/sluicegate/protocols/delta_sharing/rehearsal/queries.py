@@ -7,6 +7,7 @@ from secrets import token_bytes
 
 import orjson
 
+from sluicegate._util.garbage_collection import trim_heap
 from sluicegate.access.grants import Grants
 from sluicegate.api import Event, Principal, SharedTable
 from sluicegate.config import Settings
@@ -23,7 +24,6 @@ from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.tables.delta import DeltaFormat
-from sluicegate.tables.reading.memory import trim_heap
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.telemetry import silence
 from sluicegate.vending import Ledger, Vending
