@@ -81,7 +81,7 @@ def started_tasks(spark: SparkSession) -> int:
         return [context.taskAttemptId()]
 
     (found,) = spark.sparkContext.parallelize([0], 1).mapPartitions(number).collect()
-    return found
+    return int(found)
 
 
 async def test_a_small_table_needs_few_spark_tasks(executor: SparkExecutor, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def cores_of(spark: SparkSession) -> int:
     With dynamic allocation, it grows while executors are added.
     """
     if not is_connect(spark):
-        return spark.sparkContext.defaultParallelism
+        return int(spark.sparkContext.defaultParallelism)
     # Spark divides a range into as many partitions, and Spark Connect has no other way to find out.
     partitions = spark.range(_MOST_CORES).selectExpr("spark_partition_id() AS number")
-    return partitions.distinct().count()
+    return int(partitions.distinct().count())

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,9 +45,9 @@ def in_pool(spark: SparkSession, pool: str | None) -> Iterator[None]:
     if pool is None:
         yield
         return
-    context = spark.sparkContext
+    context: Any = spark.sparkContext
     context.setLocalProperty(_POOL, pool)
     try:
         yield
     finally:
-        context.setLocalProperty(_POOL, None)  # type: ignore[arg-type]
+        context.setLocalProperty(_POOL, None)

@@ -44,7 +44,7 @@ class SortedFiles:
             schema: Schema of the outcome.
         """
         if is_connect(self.rows.sparkSession):
-            return self._filtered(numbers).mapInArrow(work, schema).collect()
+            return list(self._filtered(numbers).mapInArrow(work, schema).collect())
         return _selected(self.rows.mapInArrow(work, schema), numbers)
 
     def _filtered(self, numbers: Sequence[int]) -> DataFrame:
