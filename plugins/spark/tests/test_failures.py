@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkRuntimeError
-from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 
 from sluicegate_spark.failures import failed_on_spark
 
@@ -42,7 +41,6 @@ OVER_GRPC = (
             "org.apache.iceberg.exceptions.ValidationException: Missing required files to delete",
         ),
         (ConnectionRefusedError("no server"), True, "no server"),
-        (SparkConnectGrpcException(OVER_GRPC), True, 'details = "org/apache/Missing$Builder"'),
     ],
 )
 def test_a_wrong_statement_is_terminal_and_the_rest_is_tried_again(
@@ -80,3 +78,11 @@ def test_a_spark_that_does_not_start_leads_to_javas_own_words() -> None:
 
 def test_what_spark_has_no_part_in_is_not_its_failure() -> None:
     assert failed_on_spark(ValueError("ours")) is None
+
+
+def test_an_error_of_spark_connect_tells_its_details() -> None:
+    connect = pytest.importorskip("pyspark.errors.exceptions.connect", exc_type=ImportError)
+    failure = failed_on_spark(connect.SparkConnectGrpcException(OVER_GRPC))
+    assert failure is not None
+    assert failure.retryable
+    assert failure.detail == 'details = "org/apache/Missing$Builder"'
