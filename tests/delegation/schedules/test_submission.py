@@ -219,6 +219,16 @@ async def test_messages_of_catalogs_are_stored_without_what_databases_refuse(
     assert len(str(firing.message)) == 2000
 
 
+async def test_a_secret_that_a_long_message_is_cut_in_is_not_stored(
+    store: Store, clock: SetClock
+) -> None:
+    secret = "slg_" + "s3cr3tOf" * 5
+    catalog = Listing({"s": ["a"]}, {"s": PermissionDenied("x" * 1989 + " " + secret)})
+    one = await fired(store, clock, catalog)
+    [firing] = await one.recorded()
+    assert "s3cr3t" not in str(firing.message)
+
+
 async def test_busy_tables_do_not_count_for_the_limit(store: Store, clock: SetClock) -> None:
     tables = [f"t{number}" for number in range(6)]
     one = await fired(store, clock, Listing({"s": tables}), max_tasks=3, overlap="allow")

@@ -103,12 +103,22 @@ def _kind(error: BaseException) -> str:
 
 
 def _words(source: Callable[[], object]) -> str:
-    """Return a message that every database can store. PostgreSQL rejects null characters."""
+    """Return a message that every database can store."""
     try:
         text = str(source())
     except Exception:  # `__str__` of a plugin's own class raises anything
         return "(its message cannot be read)"
+    return storable_text(text, _LONGEST)
+
+
+def storable_text(text: str, longest: int) -> str:
+    """Return a text from elsewhere without secrets, as every database can store it.
+
+    Args:
+        text: The text. PostgreSQL rejects null characters.
+        longest: Characters that are kept. An ellipsis follows if there are more.
+    """
     # Truncated before redaction, which is slow for long texts, and after it, because the first cut may
     # split a secret.
-    kept = UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", redact(text[: 2 * _LONGEST]))
-    return kept if len(kept) <= _LONGEST else f"{kept[:_LONGEST]}…"
+    kept = UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", redact(text[: 2 * longest]))
+    return kept if len(kept) <= longest else f"{kept[:longest]}…"

@@ -19,16 +19,15 @@ from sluicegate.database.statements.clock import NOW
 from sluicegate.database.statements.upserts import insert_into
 from sluicegate.database.task_tables import schedule_firings as firings
 from sluicegate.database.task_tables import schedules, tasks
+from sluicegate.delegation.queue.failures import storable_text
 from sluicegate.delegation.queue.statements import Now
 from sluicegate.delegation.queue.states import UNFINISHED
-from sluicegate.delegation.reports import UNSTORABLE
 from sluicegate.delegation.schedules.selection import TableName
 from sluicegate.delegation.schedules.states import add_states
-from sluicegate.telemetry.redaction import redact
 
 FiringStatus = Literal["SUBMITTING", "SUBMITTED", "SKIPPED", "FAILED"]
 _CLAIM = 120_000  # milliseconds; a catalog's listing can take a minute
-_LONGEST_MESSAGE = 2_000
+_LONGEST_MESSAGE = 1_999  # and an ellipsis
 
 
 class FiringConflict(SluicegateError):
@@ -305,7 +304,7 @@ class Firings:
 
 def storable_message(message: str) -> str:
     """Return a message, which can contain text of a catalog, as all databases store it."""
-    return UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", redact(message[:_LONGEST_MESSAGE]))
+    return storable_text(message, _LONGEST_MESSAGE)
 
 
 def _last(schedule: str) -> Select[Any]:
