@@ -93,3 +93,28 @@ async def test_a_task_that_another_worker_has_taken_over_stays_with_it(
     assert "another worker has the task" in caplog.text
     found = await impatient.queue.get(task.id)
     assert (found.leased_by, found.version) == ("another", taken.version)
+
+
+@dataclass
+class Unhurried(Deleting):
+    """Takes longer than a lease to stop."""
+
+    async def run(self, task: DelegatedTask, resources: Any, run: TaskRun) -> TaskResult:
+        """Run until the task is cancelled, and then for a while."""
+        try:
+            return await super().run(task, resources, run)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await anyio.sleep(2)
+
+
+async def test_heartbeats_also_prolong_the_lease_of_a_task_that_is_being_cancelled(
+    impatient: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    task, executor = await impatient.queue.submit(payload(), "polaris"), Unhurried()
+    with anyio.fail_after(20):
+        async with impatient.working(executor):
+            await executor.started.wait()
+            await impatient.queue.cancel(task.id)
+            assert (await impatient.ended(task.id)).error_code == "TASK_CANCELLED"
+    assert "no heartbeat was stored" not in caplog.text

@@ -246,10 +246,7 @@ class Attempt:
     async def _stop_without_lease(self) -> None:
         """Cancel the executor when the lease has ended, because then another worker can have it."""
         await self._deadline.passed()
-        log.warning(
-            "%s: stopped, because no heartbeat was stored during lease.ttl",
-            self.task,
-        )
+        log.warning("%s: stopped, because no heartbeat was stored during lease.ttl", self.task)
         self.stop("cut off")
 
     def _warn_of_a_stuck_executor(self) -> None:
@@ -267,7 +264,7 @@ class Attempt:
                 return "held"
             began = anyio.current_time()
             beat = await self._leases.beat(self.task, self._progress)
-        if beat == "held":
+        if beat != "lost":
             self._deadline.prolonged(began)
         return beat
 
