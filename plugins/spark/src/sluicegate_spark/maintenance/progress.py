@@ -10,6 +10,7 @@ import anyio
 import anyio.to_thread
 
 from sluicegate.api import TaskProgress
+from sluicegate_spark.cluster.cores import is_connect
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.work import Work
 
@@ -47,7 +48,7 @@ async def watched(
 
 async def _report(work: Work, session: TaskSession, stage: str) -> None:
     work.run.report(TaskProgress(stage))
-    while hasattr(session.spark, "_jsparkSession"):
+    while not is_connect(session.spark):
         await anyio.sleep(_SECONDS)
         try:
             done, known = await anyio.to_thread.run_sync(

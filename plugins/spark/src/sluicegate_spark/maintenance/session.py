@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sluicegate.api import SecretStr, TaskFailed, Unavailable
+from sluicegate_spark.cluster.cores import is_connect
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.granted_files import check_delta_files, check_iceberg_files
 from sluicegate_spark.maintenance.catalog_settings import CATALOG, HTTP_CLIENT, catalog_settings
@@ -125,7 +126,7 @@ async def delta_table(work: Work, settings: Mapping[str, str]) -> AsyncIterator[
 
 def _set_http_client(spark: SparkSession) -> None:
     """Set an HTTP client that is available: the SDK jars for Hadoop lack Iceberg's default."""
-    if not hasattr(spark, "_jvm") or spark.conf.get(HTTP_CLIENT, None) is not None:
+    if is_connect(spark) or spark.conf.get(HTTP_CLIENT, None) is not None:
         return
     jvm: Any = spark._jvm
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
