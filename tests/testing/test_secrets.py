@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from secrets import token_hex
 
 import asyncpg
 import httpx
@@ -11,7 +12,14 @@ import pytest
 from support.servers.postgres import running_postgres
 from support.servers.telemetry import running_collector
 
-from sluicegate.testing.secrets import keep_secret, keep_url_secret, keep_written, registered, search
+from sluicegate.testing.secrets import (
+    keep_secret,
+    keep_url_secret,
+    keep_written,
+    registered,
+    search,
+    used_by_several,
+)
 
 SECRET = "s3cr3t/with+signs="
 
@@ -39,10 +47,19 @@ def test_what_is_not_there_is_not_found(tmp_path: Path) -> None:
 
 
 def test_what_is_kept_is_searched_for_at_the_end_of_the_run() -> None:
+    signature = token_hex()
     keep_secret("a secret that no gateway sees", "short")
-    keep_url_secret("https://store.example/a?X-Amz-Signature=0123456789abcdef&X-Amz-Date=20260101")
-    assert {"a secret that no gateway sees", "0123456789abcdef"} <= registered()
+    keep_url_secret(f"https://store.example/a?X-Amz-Signature={signature}&X-Amz-Date=20260101")
+    assert {"a secret that no gateway sees", signature} <= registered()
     assert "short" not in registered()
+
+
+def test_a_secret_that_two_modules_contain_is_found_wherever_they_run(tmp_path: Path) -> None:
+    modules = [tmp_path / "test_one.py", tmp_path / "test_other.py"]
+    for number, module in enumerate(modules):
+        module.write_text(f"OWN = 'own-secret-{number}'\nB = 'of-both-é'\n")
+    kept = ["own-secret-0", "own-secret-1", "of-both-é", "of-none"]
+    assert used_by_several(kept, modules) == ["of-both-é"]
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ To use it in a suite, import it in `conftest.py`:
 
     from sluicegate.testing.leaks import no_secret_leaks
 
-If a run has several workers, each of them searches only its own files.
+If a run has several workers, each of them searches only its own files. Which tests share a worker
+differs from run to run, so a secret must not be a text that another test uses for something else.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from sluicegate.testing.secrets import begin_register, keep_secret, registered, search
+from sluicegate.testing.secrets import (
+    begin_register,
+    keep_secret,
+    registered,
+    search,
+    used_by_several,
+)
 
 __all__ = ["no_secret_leaks"]
 
@@ -24,13 +31,17 @@ _PLANTED = "a planted secret"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def no_secret_leaks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def no_secret_leaks(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
     """Check at the end of the run that no log or database contains a secret of its tests."""
     base = tmp_path_factory.getbasetemp()
     begin_register(base / "secrets.registered")
     with _own_log(base / "in-process.gateway.log"):
         yield
     secrets = registered() - {_PLANTED}
+    shared = used_by_several(secrets, {item.path for item in request.session.items})
+    assert not shared, f"secrets of tests that other test modules contain, too: {shared}"
     _check_that_it_finds(tmp_path_factory.mktemp("planted"))
     found = search([base], secrets)
     assert found.files, "neither a log nor a database was searched"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -87,6 +88,13 @@ def registered() -> frozenset[str]:
     register = _register()
     kept = "" if register is None else register.read_text(encoding="utf-8")
     return frozenset(kept.split("\n")) - {""}
+
+
+def used_by_several(secrets: Iterable[str], modules: Iterable[Path]) -> list[str]:
+    """Return the secrets that more than one of these test modules contains."""
+    held = _finder([secret.encode() for secret in secrets])
+    found = Counter(secret for module in modules for secret in held(module.read_bytes()))
+    return sorted(secret.decode() for secret, modules_with_it in found.items() if modules_with_it > 1)
 
 
 def search(folders: Iterable[Path], secrets: Iterable[str]) -> Findings:
