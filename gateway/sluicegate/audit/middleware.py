@@ -109,14 +109,9 @@ class _HeldResponse(Trail):
 
     async def record_failure(self) -> bool:
         """Record an error that nothing handled. Returns whether the server can respond to it."""
-        try:
-            await self._write(500)
-        except Unavailable as error:
-            await self._refuse(error)
-            self.log_refusal()
-            return False
-        self.recorded = True
-        return True
+        await self._record(500)
+        self.log_refusal()
+        return self.recorded
 
     async def respond(self, error: SluicegateError) -> None:
         """Record and send an error instead of the response, which still waited for its record."""
@@ -136,14 +131,19 @@ class _HeldResponse(Trail):
 
     async def _start(self, message: Message) -> None:
         if self.refusal is None:
-            try:
-                await self._write(message.get("status"))
-            except Unavailable as error:
-                await self._refuse(error)
+            await self._record(message.get("status"))
         if self.refusal is not None:
             raise self.refusal
-        self.recorded = True
         await self._send(message)
+
+    async def _record(self, status: int | None) -> None:
+        """Store the record of the response, or send an error instead of it."""
+        try:
+            await self._write(status)
+        except Unavailable as error:
+            await self._refuse(error)
+        else:
+            self.recorded = True
 
     async def _write(self, status: int | None) -> None:
         audit, request = self._audit, current_request()
