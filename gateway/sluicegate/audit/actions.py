@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from starlette.routing import BaseRoute, Match
 
 from sluicegate._util.lazy import Lazy
+from sluicegate.http.routing import RouteIndex
 
 UNKNOWN = "unknown"
 """The operation of requests that no route serves. Their paths, which can contain anything, are not
@@ -46,7 +47,7 @@ class RequestActions:
     """
 
     def __init__(self, routes: Sequence[BaseRoute], operations: Lazy[Operations]) -> None:
-        self._routes = routes
+        self._routes = RouteIndex(routes)
         self._operations = operations
         self._known: Operations | None = None
         self._found: dict[tuple[str, str], str] = {}
@@ -89,7 +90,7 @@ class RequestActions:
     def _routed(self, scope: MutableMapping[str, Any]) -> BaseRoute | None:
         """The route that would have served the request."""
         partial = None
-        for route in self._routes:
+        for route in self._routes.candidates(scope):
             match, child = route.matches(scope)
             if match is Match.NONE:
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,9 +31,8 @@ class IndexedRouter(Router):
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        # With a root path, Starlette decides which part of the path its routes match.
-        if scope["type"] == "http" and not scope.get("root_path"):
-            for route in self._index.candidates(scope["path"]):
+        if scope["type"] == "http":
+            for route in self._index.candidates(scope):
                 match, found = route.matches(scope)
                 if match is Match.FULL:
                     scope.setdefault("router", self)
@@ -76,6 +75,7 @@ class RouteIndex:
     """
 
     def __init__(self, routes: Sequence[BaseRoute]) -> None:
+        self._routes = routes
         self._shaped = [(_Shape.of(route), route) for route in routes]
         shapes = [shape for shape, _ in self._shaped]
         self._firsts = {shape.first for shape in shapes}
@@ -83,13 +83,16 @@ class RouteIndex:
         self._longest = max((shape.segments or 0 for shape in shapes), default=0)
         self._found: dict[Any, Sequence[BaseRoute]] = {}
 
-    def candidates(self, path: str) -> Sequence[BaseRoute]:
-        """Return the routes that can match a path, in order.
+    def candidates(self, scope: Mapping[str, Any]) -> Sequence[BaseRoute]:
+        """Return the routes that can match the path of a request, in order.
 
         Args:
-            path: A decoded path, which starts with a slash.
+            scope: Its ASGI scope.
         """
-        segments = path.split("/")
+        # With a root path, Starlette decides which part of the path its routes match.
+        if scope.get("root_path"):
+            return self._routes
+        segments = scope["path"].split("/")
         first, last = segments[1] if len(segments) > 1 else None, segments[-1]
         # Clients choose paths: only what routes contain becomes a key, so that there are few keys.
         key = (
