@@ -54,6 +54,11 @@ def test_what_is_kept_is_searched_for_at_the_end_of_the_run() -> None:
     assert "short" not in registered()
 
 
+def test_each_line_of_a_private_key_is_a_secret(register: Path) -> None:
+    keep_secret("-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2Vw\n-----END PRIVATE KEY-----\n")
+    assert registered() == {"MC4CAQAwBQYDK2Vw"}
+
+
 def test_a_secret_that_two_modules_contain_is_found_wherever_they_run(tmp_path: Path) -> None:
     modules = [tmp_path / "test_one.py", tmp_path / "test_other.py"]
     for number, module in enumerate(modules):

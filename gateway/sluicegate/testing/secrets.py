@@ -22,6 +22,7 @@ from ahocorasick_rs import BytesAhoCorasick
 
 # Shorter texts are not secrets, and could occur by chance.
 _SHORTEST = 8
+_PEM_BOUNDARY = "-----"
 # Logs and databases of servers that tests run next to gateways have other names.
 _SEARCHED = ("gateway.log", ".db", ".db-wal")
 # Spark's event logs have the name of the application, with this prefix if they are rolled.
@@ -45,10 +46,16 @@ class Findings:
 
 
 def keep_secret(*secrets: str) -> None:
-    """Register secrets until the end of the run, for all of its processes."""
+    """Register secrets until the end of the run, for all of its processes.
+
+    Args:
+        secrets: Texts. Each line of a private key in PEM format is a secret of its own.
+    """
+    lines = (line for secret in secrets for line in secret.splitlines())
+    kept = [line for line in lines if len(line) >= _SHORTEST and not line.startswith(_PEM_BOUNDARY)]
     if register := _register():
         with register.open("a", encoding="utf-8") as file:
-            file.writelines(f"{secret}\n" for secret in secrets if len(secret) >= _SHORTEST)
+            file.writelines(f"{line}\n" for line in kept)
 
 
 def keep_url_secret(*urls: str) -> None:
