@@ -6,12 +6,17 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
 from obstore.store import S3Store
+
+if TYPE_CHECKING:
+    from obstore.store import S3Credential
 
 _BUCKET = "lake"
 _HEADER = '<?xml version="1.0" encoding="UTF-8"?>'
@@ -37,12 +42,16 @@ class S3Folder:
 
     @property
     def store(self) -> S3Store:
-        """An obstore store of the bucket that does not retry."""
+        """An obstore store of the bucket that does not retry.
+
+        As those of the storage plugins, it gets its credentials from a coroutine. They are expired when
+        it gets them, so it asks for new ones before each request.
+        """
         return S3Store(
             _BUCKET,
             endpoint=self.endpoint,
             region="us-east-1",
-            skip_signature=True,
+            credential_provider=_expired,
             virtual_hosted_style_request=False,
             client_options={"allow_http": True},
             retry_config={"max_retries": 0},
@@ -69,6 +78,14 @@ class S3Folder:
             f"<Contents><Key>{escape(key)}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified>"
             f'<ETag>"{stat.st_mtime_ns}-{stat.st_size}"</ETag><Size>{stat.st_size}</Size></Contents>'
         )
+
+
+async def _expired() -> S3Credential:
+    return {
+        "access_key_id": "a key",
+        "secret_access_key": "a secret",
+        "expires_at": datetime(2026, 1, 1, tzinfo=UTC),
+    }
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from support.tables.snapshots import paths
 
 from sluicegate.api import CatalogTable, NotFound, ObjectDirectory, StorageError, Unavailable
 from sluicegate.tables.delta import DeltaFormat
+from sluicegate.tables.delta.log_files import commits
 from sluicegate.tables.snapshot import Snapshot
 
 TABLE = CatalogTable(id="t", format="delta", location="s3://lake/dir/t a%20b")
@@ -56,6 +57,14 @@ async def test_a_load_reads_the_checkpoint_and_what_follows_it(
     assert [hint, listing] == [f"GET {LOG}/_last_checkpoint", f"LIST {LOG}/"]
     assert checkpoint == f"GET {LOG}/{10:020}.checkpoint.parquet"
     assert sorted(commits) == [f"GET {LOG}/{11:020}.json", f"GET {LOG}/{12:020}.json"]
+
+
+async def test_a_large_commit_is_read_in_parts(
+    bucket: S3Folder, table: DeltaFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commits, "_WHOLE_BYTES", 1)
+    snapshot = await latest(bucket)
+    assert (snapshot.version, len(snapshot.files)) == (12, 13)
 
 
 @pytest.mark.parametrize("page", [1000, 120])

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.from_thread
 import obstore
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
@@ -105,7 +106,7 @@ class LogStore:
             return int((await obstore.head_async(self._store, self._key(name)))["size"])
 
     def open(self, name: str, size: int) -> _RangedObject:
-        """An object as a blocking, seekable file, for worker threads."""
+        """An object as a blocking, seekable file, for worker threads of anyio."""
         return _RangedObject(self._store, self._key(name), size, f"the Delta log's {name}", self.budget)
 
     def _key(self, name: str) -> str:
@@ -140,15 +141,19 @@ class _RangedObject(io.RawIOBase):
             return b""
         self._budget.take(self._what, bytes=end - self._position)
         with span("store.get"), store_errors(self._key):
-            data = obstore.get_range(self._store, self._key, start=self._position, end=end)
+            # The event loop sends the request: storage plugins get credentials with coroutines.
+            data = anyio.from_thread.run(self._get_range, self._position, end)
         self._position = end
-        return bytes(data)
+        return data
 
     def readinto(self, buffer: Buffer) -> int:
         view = memoryview(buffer).cast("B")
         data = self.read(len(view))
         view[: len(data)] = data
         return len(data)
+
+    async def _get_range(self, start: int, end: int) -> bytes:
+        return bytes(await obstore.get_range_async(self._store, self._key, start=start, end=end))
 
 
 @contextmanager
