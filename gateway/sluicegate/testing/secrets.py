@@ -49,7 +49,7 @@ def keep_secret(*secrets: str) -> None:
     """Register secrets until the end of the run, for all of its processes.
 
     Args:
-        secrets: Texts. Each line of a private key in PEM format is a secret of its own.
+        secrets: Texts. Lines of a private key in PEM format are registered separately.
     """
     lines = (line for secret in secrets for line in secret.splitlines())
     kept = [line for line in lines if len(line) >= _SHORTEST and not line.startswith(_PEM_BOUNDARY)]
