@@ -83,6 +83,10 @@ class IcebergTables:
         for change in changes:
             self.spark.sql(change.format(t=table))
 
+    def write_rows(self, name: str, rows: str) -> None:
+        """Add rows to a table, in one file for each partition."""
+        self.spark.sql(f"INSERT INTO {self.direct}.{SCHEMA}.{name} {rows}")
+
     def run(self, operation: str, name: str, **properties: str) -> httpx.Response:
         """Submit a task, and wait for its end."""
         return self.tasks.execute(task(operation, name, properties=properties))

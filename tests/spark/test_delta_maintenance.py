@@ -110,16 +110,35 @@ def tables(
 
 
 @pytest.fixture(scope="module")
-def compacted(tables: DeltaTables) -> pa.Table:
+def waited(tables: DeltaTables) -> dict[str, Any]:
+    """The result of a compaction whose thresholds are not reached."""
+    files = tables.objects()
+    found = result_of(
+        tables.run("TABLE_COMPACTION", only_if_small_files="4", only_if_deleted_rows="10.1%")
+    )
+    assert tables.objects() == files
+    return found
+
+
+@pytest.fixture(scope="module")
+def compacted(tables: DeltaTables, waited: dict[str, Any]) -> pa.Table:
     """Compact the table, and return its rows."""
     rows = tables.sql("SELECT * FROM {t}")
     tables.check(rows)
-    done = result_of(tables.run("TABLE_COMPACTION"))
+    done = result_of(tables.run("TABLE_COMPACTION", only_if_deleted_rows="10%"))
     assert (done["rewritten_data_files"], done["added_data_files"]) == (3, 1)
     assert done["removed_deletion_vectors"] == 3
     assert done["rewritten_bytes"] > 0
     tables.check(rows)
     return rows
+
+
+def test_compaction_waits_for_its_thresholds(
+    tables: DeltaTables, waited: dict[str, Any], compacted: pa.Table
+) -> None:
+    assert (waited["small_files"], waited["deleted_rows"]) == (3, 3)
+    one = result_of(tables.run("TABLE_COMPACTION", only_if_small_files="2", only_if_deleted_rows="1"))
+    assert (one["small_files"], one["deleted_rows"]) == (0, 0)
 
 
 def test_compaction_joins_files_and_takes_deleted_rows_out(

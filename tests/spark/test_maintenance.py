@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
@@ -21,6 +21,69 @@ pytestmark = [
 ]
 
 NOW = "0s"
+
+
+def test_compaction_waits_for_its_thresholds(tables: IcebergTables) -> None:
+    name = "by_need"
+    tables.write(name, "DELETE FROM {t} WHERE id % 10 = 3")
+    rows, files = tables.rows(name), tables.files(name)
+
+    def run(**properties: str) -> dict[str, Any]:
+        return result_of(tables.run("TABLE_COMPACTION", name, **properties))
+
+    few = run(only_if_small_files="5", only_if_deleted_rows="10.1%")
+    assert (few["small_files"], few["deleted_rows"]) == (4, 4)
+    larger = run(**{"only_if_small_files": "2", "min-file-size-bytes": "1"})
+    assert larger["small_files"] == 0
+    assert tables.files(name) == files
+    reached = run(
+        only_if_small_files="5",
+        only_if_deleted_rows="10%",
+        **{"delete-file-threshold": "1", "min-input-files": "2"},
+    )
+    assert reached["rewritten_data_files"] == 4
+    tables.check(name, rows)
+    assert run(only_if_small_files="2", only_if_deleted_rows="1")["small_files"] == 0
+
+
+def test_small_files_of_different_partitions_are_not_counted(tables: IcebergTables) -> None:
+    name = "by_need_parts"
+    tables.write(name, files=0)
+    with tables.table(name).update_spec() as spec:
+        spec.add_identity("id")
+    tables.write_rows(name, "SELECT 1L, 'a' UNION ALL SELECT 2L, 'b'")
+    tables.write_rows(name, "SELECT 1L, 'c'")
+    found = result_of(tables.run("TABLE_COMPACTION", name, only_if_small_files="3"))
+    assert found["small_files"] == 2
+
+
+def test_compaction_of_a_branch_counts_its_files(tables: IcebergTables) -> None:
+    name = "by_need_branch"
+    tables.write(name)
+    table = tables.table(name)
+    current = table.current_snapshot()
+    assert current is not None
+    table.manage_snapshots().create_branch(current.snapshot_id, "audit's").commit()
+    tables.write_rows(name, "SELECT 99L, 'main'")
+    found = result_of(tables.run("TABLE_COMPACTION", name, only_if_small_files="5", branch="audit's"))
+    assert found["small_files"] == 4
+
+
+def test_expiry_waits_for_its_thresholds(tables: IcebergTables) -> None:
+    name = "expiry_by_need"
+    tables.write(name)
+
+    def run(**properties: str) -> dict[str, Any]:
+        return result_of(tables.run("SNAPSHOT_EXPIRY", name, older_than=NOW, **properties))
+
+    few = run(only_if_snapshots="5", only_if_older_than="1d")
+    assert (few["snapshots"], few["old_snapshots"]) == (4, 0)
+    assert len(tables.table(name).snapshots()) == 4
+    tables.write_rows(name, "SELECT 99L, 'new'")
+    assert "deleted_manifest_lists" in run(only_if_snapshots="5", only_if_older_than="1d")
+    assert len(tables.table(name).snapshots()) == 1
+    # The current snapshot is old, too, and can't be expired.
+    assert run(only_if_older_than=NOW)["old_snapshots"] == 0
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +187,12 @@ def test_a_delta_table_in_the_directory_is_no_orphan(tables: IcebergTables) -> N
         ),
         ("SNAPSHOT_EXPIRY", {"older_than": "yesterday"}, "expected a time like 2026-11-01T00:00:00Z"),
         ("SNAPSHOT_EXPIRY", {"retain_last": "0"}, "'retain_last': input should be greater"),
+        (
+            "TABLE_COMPACTION",
+            {"only_if_deleted_rows": "some"},
+            "'only_if_deleted_rows': expected a number of rows, like 10000, or a part of all rows",
+        ),
+        ("TABLE_COMPACTION", {"only_if_small": "2"}, "the most similar one is 'only_if_small_files'"),
         ("TABLE_VACUUM", {}, "TABLE_VACUUM is for Delta tables, and this is an Iceberg table"),
     ],
 )

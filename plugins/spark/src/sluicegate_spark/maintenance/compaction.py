@@ -21,6 +21,8 @@ from sluicegate_spark.maintenance.column_names import (
     names_in,
 )
 from sluicegate_spark.maintenance.condition_sql import Where, condition_sql
+from sluicegate_spark.maintenance.need import delta, iceberg
+from sluicegate_spark.maintenance.need.thresholds import Rows, unneeded
 from sluicegate_spark.maintenance.property_types import Text
 from sluicegate_spark.maintenance.session import OpenTable, delta_table, iceberg_table
 from sluicegate_spark.maintenance.sql import identifier
@@ -28,7 +30,23 @@ from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.work import Work
 
 
-class IcebergCompaction(Properties):
+class Compaction(Properties):
+    """Properties of TABLE_COMPACTION for tables of both formats."""
+
+    only_if_small_files: int | None = Field(
+        default=None,
+        ge=2,
+        description="Do nothing if fewer small files can be combined, unless another threshold is "
+        "reached.",
+    )
+    only_if_deleted_rows: Rows | None = Field(
+        default=None,
+        description="Do nothing if fewer rows are deleted, such as `10000` or `5%`, unless another "
+        "threshold is reached.",
+    )
+
+
+class IcebergCompaction(Compaction):
     """Properties of TABLE_COMPACTION for Iceberg tables. Hyphenated ones are Iceberg's options."""
 
     format: Literal["iceberg"] | None = Field(default=None, description="The table format.")
@@ -73,10 +91,13 @@ class IcebergCompaction(Properties):
 
 
 _TARGET: Final = "spark.databricks.delta.optimize.maxFileSize"
-_ARGUMENTS: Final = {"location", "format", "strategy", "sort_order", "where", "branch"}
+_ARGUMENTS: Final = {
+    *Compaction.model_fields,
+    *("format", "strategy", "sort_order", "where", "branch"),
+}
 
 
-class DeltaCompaction(Properties):
+class DeltaCompaction(Compaction):
     """Properties of TABLE_COMPACTION for Delta tables."""
 
     format: Literal["delta"] | None = Field(default=None, description="The table format.")
@@ -112,6 +133,15 @@ async def _rewrite(work: Work) -> TaskResult:
     }
     async with iceberg_table(work) as table:
         await _check_names(table, properties.where, "sort_order", names_in(properties.sort_order or ""))
+        measured = await iceberg.measured_files(
+            table,
+            properties.only_if_small_files,
+            properties.only_if_deleted_rows,
+            small_bytes=_small_bytes(properties),
+            branch=properties.branch,
+        )
+        if (done := unneeded(measured)) is not None:
+            return done
         (row,) = await table.procedure("rewrite_data_files", arguments)
     return _result(
         {
@@ -134,6 +164,14 @@ async def _optimize(work: Work) -> TaskResult:
             (row,) = await table.sql("DESCRIBE DETAIL", f"DESCRIBE DETAIL {table.name}")
             check_partition_columns(row["partitionColumns"], _paths(properties.where), "where")
             statement += f" WHERE {condition_sql(properties.where)}"
+        measured = await delta.measured_files(
+            work,
+            properties.only_if_small_files,
+            properties.only_if_deleted_rows,
+            target_bytes=properties.target_bytes,
+        )
+        if (done := unneeded(measured)) is not None:
+            return done
         if properties.zorder_by is not None:
             columns = ", ".join(identifier(*path) for path in properties.zorder_by)
             statement += f" ZORDER BY ({columns})"
@@ -149,6 +187,12 @@ async def _optimize(work: Work) -> TaskResult:
             "removed_deletion_vectors": vectors.get("numDeletionVectorsRemoved", 0),
         }
     )
+
+
+def _small_bytes(properties: IcebergCompaction) -> int | None:
+    if properties.min_bytes is not None or properties.target_bytes is None:
+        return properties.min_bytes
+    return round(iceberg.SMALL_SHARE * properties.target_bytes)
 
 
 async def _check_names(

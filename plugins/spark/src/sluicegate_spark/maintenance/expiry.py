@@ -10,6 +10,8 @@ from typing import Final, Literal
 from pydantic import Field
 
 from sluicegate.api import TaskResult
+from sluicegate_spark.maintenance.need.iceberg import measured_snapshots
+from sluicegate_spark.maintenance.need.thresholds import unneeded
 from sluicegate_spark.maintenance.property_types import Moment
 from sluicegate_spark.maintenance.session import iceberg_table
 from sluicegate_spark.properties import Properties, parse
@@ -41,6 +43,16 @@ class Expiry(Properties):
     clean_expired_metadata: bool | None = Field(
         default=None, description="Also remove schemas and partition specs that are no longer needed."
     )
+    only_if_snapshots: int | None = Field(
+        default=None,
+        ge=2,
+        description="Do nothing if the table has fewer snapshots, unless another threshold is reached.",
+    )
+    only_if_older_than: Moment | None = Field(
+        default=None,
+        description="Do nothing if no snapshot is older than this, except those of branches and tags, "
+        "unless another threshold is reached.",
+    )
 
 
 async def expire(work: Work) -> TaskResult:
@@ -58,6 +70,11 @@ async def expire(work: Work) -> TaskResult:
         "stream_results": True,
     }
     async with iceberg_table(work) as table:
+        measured = await measured_snapshots(
+            table, properties.only_if_snapshots, properties.only_if_older_than
+        )
+        if (done := unneeded(measured)) is not None:
+            return done
         (row,) = await table.procedure("expire_snapshots", arguments)
     deleted = {f"deleted_{kind}": row[f"deleted_{kind}_count"] or 0 for kind in _DELETED}
     count = sum(deleted.values())
