@@ -22,6 +22,8 @@ CounterName = Literal[
     "sluicegate.index.snapshots",
     "sluicegate.limits.refused",
     "sluicegate.processes.failed",
+    "sluicegate.schedules.firings",
+    "sluicegate.schedules.tasks",
     "sluicegate.snapshots",
     "sluicegate.tasks.attempts",
 ]
@@ -68,6 +70,11 @@ _COUNTERS: dict[CounterName, tuple[str, str]] = {
         "{process}",
         "Gateway processes that ended unexpectedly and were replaced.",
     ),
+    "sluicegate.schedules.firings": (
+        "{firing}",
+        "Firings of schedules, by schedule and outcome: SUBMITTED, SKIPPED or FAILED.",
+    ),
+    "sluicegate.schedules.tasks": ("{task}", "Tasks that schedules submitted, by schedule."),
     "sluicegate.snapshots": ("{snapshot}", "Snapshots served, by outcome: loaded, advanced or cached."),
     "sluicegate.tasks.attempts": (
         "{attempt}",

@@ -2,37 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
-import pytest
-from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from support.servers.delegation import PURGE, Desk, Failing, RunningClock, payload
+from support.tasks.metrics import points
 
 from sluicegate.api import TaskFailed
 from sluicegate.delegation.queue.metrics import QueueGauges
-from sluicegate.telemetry import metrics
-
-
-@pytest.fixture
-def reader() -> Iterator[InMemoryMetricReader]:
-    reader = InMemoryMetricReader()
-    provider = MeterProvider([reader])
-    metrics.enable(provider.get_meter("tests"))
-    yield reader
-    metrics.disable()
-    provider.shutdown()
-
-
-def points(reader: InMemoryMetricReader) -> dict[str, list[tuple[dict[str, Any], Any]]]:
-    found: dict[str, list[tuple[dict[str, Any], Any]]] = {}
-    data: Any = reader.get_metrics_data()
-    for metric in data.resource_metrics[0].scope_metrics[0].metrics:
-        for point in metric.data.data_points:
-            value = getattr(point, "value", getattr(point, "count", None))
-            found.setdefault(metric.name, []).append((dict(point.attributes), value))
-    return found
 
 
 async def test_the_queue_is_measured(

@@ -24,6 +24,7 @@ from sluicegate.delegation.queue.statements import Now
 from sluicegate.delegation.queue.states import UNFINISHED
 from sluicegate.delegation.schedules.selection import TableName
 from sluicegate.delegation.schedules.states import add_states
+from sluicegate.telemetry import count
 
 FiringStatus = Literal["SUBMITTING", "SUBMITTED", "SKIPPED", "FAILED"]
 _CLAIM = 120_000  # milliseconds; a catalog's listing can take a minute
@@ -111,7 +112,12 @@ class Firings:
             if paused:
                 return None
             running = None if may_overlap else await self._running(connection, schedule)
-            return await self._add(connection, schedule, fires_at, skipped=running, parent_id=parent_id)
+            firing = await self._add(
+                connection, schedule, fires_at, skipped=running, parent_id=parent_id
+            )
+        if firing is not None and firing.status == "SKIPPED":
+            _count(firing)
+        return firing
 
     async def ended(self, schedule: str, after: int) -> Firing | None:
         """Return the last firing of a schedule after a time whose tasks have all ended, or `None`.
@@ -219,9 +225,11 @@ class Firings:
             Unavailable: The database doesn't respond.
         """
         async with self._store.append() as connection:
-            return await self.move(
+            ended = await self.move(
                 connection, firing, status=status, message=message, capped=int(capped)
             )
+        _count(ended)
+        return ended
 
     async def postpone(self, firing: Firing, seconds: int, message: str) -> None:
         """Let a service try again later.
@@ -315,3 +323,9 @@ def _last(schedule: str) -> Select[Any]:
         .order_by(firings.c.opened_at.desc())
         .limit(1)
     )
+
+
+def _count(firing: Firing) -> None:
+    count("sluicegate.schedules.firings", schedule=firing.schedule, outcome=firing.status)
+    if firing.submitted:
+        count("sluicegate.schedules.tasks", firing.submitted, schedule=firing.schedule)
