@@ -105,9 +105,17 @@ class LogStore:
         with span("store.head"), store_errors(name):
             return int((await obstore.head_async(self._store, self._key(name)))["size"])
 
-    def open(self, name: str, size: int) -> _RangedObject:
-        """An object as a blocking, seekable file, for worker threads of anyio."""
-        return _RangedObject(self._store, self._key(name), size, f"the Delta log's {name}", self.budget)
+    def open(self, name: str, size: int, *, on_loop: bool = True) -> _RangedObject:
+        """An object as a blocking, seekable file.
+
+        Args:
+            name: Its name.
+            size: Its size in bytes.
+            on_loop: Whether the event loop sends the requests, as storage plugins need for their
+                credentials. The file can then be read only in worker threads of anyio.
+        """
+        key, what = self._key(name), f"the Delta log's {name}"
+        return _RangedObject(self._store, key, size, what, self.budget, on_loop=on_loop)
 
     def _key(self, name: str) -> str:
         return f"{self._prefix}/{name}"
@@ -116,10 +124,19 @@ class LogStore:
 class _RangedObject(io.RawIOBase):
     """An object as a blocking file: each read is one range request, and counts in the budget."""
 
-    def __init__(self, store: ObjectStore, key: str, size: int, what: str, budget: Budget) -> None:
+    def __init__(
+        self,
+        store: ObjectStore,
+        key: str,
+        size: int,
+        what: str,
+        budget: Budget,
+        *,
+        on_loop: bool,
+    ) -> None:
         super().__init__()
         self._store, self._key, self._size, self._position = store, key, size, 0
-        self._what, self._budget = what, budget
+        self._what, self._budget, self._on_loop = what, budget, on_loop
 
     def readable(self) -> bool:
         return True
@@ -141,10 +158,9 @@ class _RangedObject(io.RawIOBase):
             return b""
         self._budget.take(self._what, bytes=end - self._position)
         with span("store.get"), store_errors(self._key):
-            # The event loop sends the request: storage plugins get credentials with coroutines.
-            data = anyio.from_thread.run(self._get_range, self._position, end)
+            data = self._get_range(self._position, end)
         self._position = end
-        return data
+        return bytes(data)
 
     def readinto(self, buffer: Buffer) -> int:
         view = memoryview(buffer).cast("B")
@@ -152,8 +168,14 @@ class _RangedObject(io.RawIOBase):
         view[: len(data)] = data
         return len(data)
 
-    async def _get_range(self, start: int, end: int) -> bytes:
-        return bytes(await obstore.get_range_async(self._store, self._key, start=start, end=end))
+    def _get_range(self, start: int, end: int) -> Buffer:
+        if not self._on_loop:
+            return obstore.get_range(self._store, self._key, start=start, end=end)
+
+        async def get_range() -> Buffer:
+            return await obstore.get_range_async(self._store, self._key, start=start, end=end)
+
+        return anyio.from_thread.run(get_range)
 
 
 @contextmanager
