@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sluicegate._util.garbage_collection import paused_collection
+from sluicegate._util.memory.garbage_collection import paused_collection
+from sluicegate._util.memory.heap import share_arenas
 from sluicegate._util.service_manager import notify_ready
 from sluicegate.cli.context import config_path, load_settings, run_async
 from sluicegate.cli.metrics.option import prometheus_option, with_prometheus_port
@@ -59,6 +60,7 @@ def serve(
       sluicegate serve --processes auto
       sluicegate serve --config /etc/sluicegate/gateway.yaml --host 0.0.0.0 --port 8080
     """
+    share_arenas()
     with paused_collection():  # this imports the models of the settings
         settings = load_settings(ctx, warn=worker is None)
     given = {key: value for key, value in (("host", host), ("port", port)) if value is not None}

@@ -9,8 +9,8 @@ from typing import Any
 
 import anyio.to_thread
 
-from sluicegate._util.garbage_collection import paused_collection
 from sluicegate._util.lazy import Lazy
+from sluicegate._util.memory.garbage_collection import paused_collection
 from sluicegate.access.authentication.assembly import Access
 from sluicegate.access.grants import Grants
 from sluicegate.api.errors import ConfigurationError, SluicegateError

@@ -7,7 +7,7 @@ from secrets import token_bytes
 
 import orjson
 
-from sluicegate._util.garbage_collection import trim_heap
+from sluicegate._util.memory.heap import trim_heap
 from sluicegate.access.grants import Grants
 from sluicegate.api import Event, Principal, SharedTable
 from sluicegate.config import Settings

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from sluicegate._util.memory.heap import trim_heap
 
 
 @contextmanager
@@ -32,19 +33,3 @@ def collect_all() -> None:
     gc.collect()
     gc.freeze()
     trim_heap()
-
-
-def trim_heap() -> None:
-    """Return what glibc keeps of freed memory. Imports free many small objects, here and there."""
-    libc = glibc_heap()
-    if libc is not None:
-        libc.malloc_trim(0)
-
-
-def glibc_heap() -> ctypes.CDLL | None:
-    """The C library if it has glibc's functions for its heap."""
-    try:
-        libc = ctypes.CDLL(None)
-    except (OSError, TypeError):
-        return None
-    return libc if all(hasattr(libc, name) for name in ("mallopt", "malloc_trim")) else None

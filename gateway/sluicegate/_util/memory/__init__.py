@@ -1,0 +1,1 @@
+"""Garbage and the heap of the process."""
