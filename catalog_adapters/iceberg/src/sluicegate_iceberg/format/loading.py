@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import starmap
 
 import anyio.to_thread
-import orjson
 
 from sluicegate.api import CatalogTable, UnsupportedOperation
 from sluicegate.formats import DescribedVersion, FileChunk, FileSet, Snapshot, TableMetadata
@@ -20,7 +18,6 @@ from sluicegate_iceberg.format.deletes.delete_files import (
     delete_files,
     parse_deletes,
 )
-from sluicegate_iceberg.format.json_cost import take_json
 from sluicegate_iceberg.format.lineage import Lineage, Version
 from sluicegate_iceberg.format.manifests.bounds import metrics_of
 from sluicegate_iceberg.format.manifests.data_files import DataFiles, data_files
@@ -33,12 +30,11 @@ from sluicegate_iceberg.format.manifests.manifest_files import (
     manifests_of,
     schema_of,
 )
-from sluicegate_iceberg.format.metadata.field_ids import field_ids
 from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata
-from sluicegate_iceberg.format.metadata.required import required_columns
-from sluicegate_iceberg.format.metadata.schema import Struct, parse_struct, places
-from sluicegate_iceberg.format.metadata.shape import Shape, shape_of
+from sluicegate_iceberg.format.metadata.schema import Struct
+from sluicegate_iceberg.format.metadata.shape import Shape
 from sluicegate_iceberg.format.objects import TableObjects
+from sluicegate_iceberg.format.reading import described_by, way_of_reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,23 +237,7 @@ class Loader:
         for manifest in manifests:
             text = schema_of(manifest, fetched[manifest.path], self._objects.budget)
             texts.setdefault(text, manifest.called)
-        shape = shape_of(
-            schema,
-            [*self._metadata.schemas.values(), *starmap(self._schema, texts.items())],
-            known=self._metadata.all_schemas and self._called_as_mapped(schema),
-        )
-        return shape, required_columns(self._metadata, Struct(shape.columns))
-
-    def _schema(self, text: str, what: str) -> Struct:
-        with in_file(what):
-            take_json(text.encode(), what, self._objects.budget)
-            return parse_struct(orjson.loads(text))
-
-    def _called_as_mapped(self, schema: Struct) -> bool:
-        """Ensure that files without field ids, if any, use the current names of columns."""
-        mapped = self._metadata.mapped_names
-        names = ((place.field.name, mapped.get(place.field.id)) for place in places(schema))
-        return all(known in (None, (name,)) for name, known in names)
+        return way_of_reading(self._metadata, schema, texts, self._objects.budget)
 
     def _files(
         self,
@@ -284,13 +264,7 @@ class Loader:
         return made
 
     def _table_metadata(self, shape: Shape) -> TableMetadata:
-        return TableMetadata(
-            id=self._metadata.table_uuid or self._table.id,
-            schema_string=shape.delta_schema,
-            parquet_schema_string=shape.parquet_schema,
-            configuration=shape.configuration,
-            field_ids=field_ids(shape.columns),
-        )
+        return described_by(shape, self._metadata, self._table)
 
 
 def _version(version: Version, shape: Shape, metadata: TableMetadata) -> DescribedVersion:

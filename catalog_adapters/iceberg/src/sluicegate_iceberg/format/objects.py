@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
-from typing import TypeVar, TypeVarTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 import anyio
 import obstore
@@ -22,6 +23,9 @@ from sluicegate.api import (
 )
 from sluicegate.formats import plain_paths
 from sluicegate_iceberg.format.broken import named
+
+if TYPE_CHECKING:
+    from obstore import GetOptions
 
 _T = TypeVar("_T")
 _Arguments = TypeVarTuple("_Arguments")
@@ -84,9 +88,24 @@ class TableObjects:
             StorageError: The store doesn't respond or denies access.
         """
         key = self._key(literal_location(location))
+        with self._fetching(key):
+            return await self._fetch(key, named("file", location), part)
+
+    async def read_start(self, location: str, most: int) -> bytes:
+        """Read at most the first bytes of an object. Raises the same errors as `read`."""
+        key = self._key(literal_location(location))
+        with self._fetching(key):
+            options: GetOptions = {"range": (0, most)}
+            result = await obstore.get_async(self._directory.store, key, options=options)
+            start, end = result.range
+            await self._expect(named("file", location), end - start)
+            return bytes(await result.bytes_async())
+
+    @contextmanager
+    def _fetching(self, key: str) -> Iterator[None]:
         try:
             with self._directory.span("store.get"):
-                return await self._fetch(key, named("file", location), part)
+                yield
         except FileNotFoundError:
             raise TableUnreadable(
                 "a metadata file of the Iceberg table is missing", detail=key

@@ -24,6 +24,10 @@ _MANIFEST: Mapping[str, Any] = {
     "content": _INTEGER,
     "sequence_number": _INTEGER,
     "added_snapshot_id": _INTEGER,
+    "added_files_count": _INTEGER,
+    "added_data_files_count": _INTEGER,
+    "existing_files_count": _INTEGER,
+    "existing_data_files_count": _INTEGER,
 }
 _ENTRY: Mapping[str, Any] = {
     "status": _INTEGER,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from io import BytesIO
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +15,8 @@ from sluicegate_iceberg.format.broken import in_file
 from sluicegate_iceberg.format.manifests.data_files import DataFiles
 from sluicegate_iceberg.format.objects import TableObjects
 
-_MOST_FILES = 2_000
+MOST_FILES: Final = 2_000
+"""Number of data files whose footers are checked."""
 _TAIL = 16_384  # bytes; most footers fit
 _LONGEST = 16 << 20  # bytes of a footer
 _WHAT = "the footer of a data file"
@@ -32,8 +34,8 @@ async def check_field_ids(objects: TableObjects, manifests: Iterable[DataFiles])
         StorageError: The store doesn't respond or denies access.
     """
     files = [pair for each in manifests for pair in _files(each)]
-    if len(files) > _MOST_FILES:
-        raise _unknown(f"more than {_MOST_FILES} data files may lack")
+    if len(files) > MOST_FILES:
+        raise too_many_to_check()
     footers = await _tails(objects, files, [_TAIL] * len(files))
     longer = [number for number, footer in enumerate(footers) if _length(footer) > len(footer)]
     lengths = [_length(footers[number]) for number in longer]
@@ -42,6 +44,11 @@ async def check_field_ids(objects: TableObjects, manifests: Iterable[DataFiles])
         footers[number] = footer
     if not await objects.decode(_have_ids, footers, objects.budget):
         raise _unknown("data files lack")
+
+
+def too_many_to_check() -> UnsupportedOperation:
+    """Return the error for a table with more than `MOST_FILES` data files that might lack field ids."""
+    return _unknown(f"more than {MOST_FILES} data files may lack")
 
 
 def _files(manifest: DataFiles) -> Iterable[tuple[str, int]]:

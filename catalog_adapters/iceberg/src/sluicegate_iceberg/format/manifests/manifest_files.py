@@ -25,12 +25,14 @@ class Manifest:
         content: `DATA` or `DELETES`.
         sequence_number: Inherited by entries without one.
         snapshot_id: Inherited by entries without one.
+        live: Number of live files in the manifest; `None` if the manifest list has no counts.
     """
 
     path: str
     content: int
     sequence_number: int
     snapshot_id: int | None
+    live: int | None = None
 
     @property
     def called(self) -> str:
@@ -108,7 +110,17 @@ def _manifest(row: Mapping[str, Any]) -> Manifest:
         row.get("content") or DATA,
         row.get("sequence_number") or 0,
         row.get("added_snapshot_id"),
+        _live(row),
     )
+
+
+def _live(row: Mapping[str, Any]) -> int | None:
+    # Writers used the second names before version 2 of the format.
+    counts = [
+        row.get(f"{kind}_files_count", row.get(f"{kind}_data_files_count"))
+        for kind in ("added", "existing")
+    ]
+    return None if None in counts else sum(counts)
 
 
 def _entry(manifest: Manifest, row: Mapping[str, Any]) -> Entry:

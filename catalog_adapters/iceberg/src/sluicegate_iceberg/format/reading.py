@@ -1,0 +1,65 @@
+"""How the files of a snapshot are read: from the declared schema and those of its manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import starmap
+
+import orjson
+
+from sluicegate.api import Budget, CatalogTable
+from sluicegate.formats import TableMetadata
+from sluicegate_iceberg.format.broken import in_file
+from sluicegate_iceberg.format.json_cost import take_json
+from sluicegate_iceberg.format.metadata.field_ids import field_ids
+from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata
+from sluicegate_iceberg.format.metadata.required import required_columns
+from sluicegate_iceberg.format.metadata.schema import Struct, parse_struct, places
+from sluicegate_iceberg.format.metadata.shape import Shape, shape_of
+
+
+def way_of_reading(
+    metadata: IcebergMetadata, schema: Struct, written: Mapping[str, str], budget: Budget
+) -> tuple[Shape, dict[int, str]]:
+    """Return the shape of a snapshot, and the columns that each of its files must contain.
+
+    Args:
+        metadata: The table's metadata file.
+        schema: The declared schema.
+        written: JSON of the schemas of the snapshot's data manifests, and descriptions of their files.
+        budget: Counts the size of parsed schemas.
+
+    Raises:
+        UnsupportedOperation: No shape returns the correct rows.
+        TableUnreadable: A schema is broken.
+    """
+
+    def parsed(text: str, what: str) -> Struct:
+        with in_file(what):
+            take_json(text.encode(), what, budget)
+            return parse_struct(orjson.loads(text))
+
+    shape = shape_of(
+        schema,
+        [*metadata.schemas.values(), *starmap(parsed, written.items())],
+        known=metadata.all_schemas and _called_as_mapped(metadata, schema),
+    )
+    return shape, required_columns(metadata, Struct(shape.columns))
+
+
+def described_by(shape: Shape, metadata: IcebergMetadata, table: CatalogTable) -> TableMetadata:
+    """Return the metadata of a table with a shape, in the form in which the gateway shares it."""
+    return TableMetadata(
+        id=metadata.table_uuid or table.id,
+        schema_string=shape.delta_schema,
+        parquet_schema_string=shape.parquet_schema,
+        configuration=shape.configuration,
+        field_ids=field_ids(shape.columns),
+    )
+
+
+def _called_as_mapped(metadata: IcebergMetadata, schema: Struct) -> bool:
+    """Ensure that files without field ids, if any, use the current names of columns."""
+    mapped = metadata.mapped_names
+    names = ((place.field.name, mapped.get(place.field.id)) for place in places(schema))
+    return all(known in (None, (name,)) for name, known in names)
