@@ -192,6 +192,7 @@ def conversion_lake(
     spark: SparkSession,
     directories: Mapping[str, str],
     catalog_of: CatalogOf = icebergs_catalog,
+    **executor_settings: Any,
 ) -> Iterator[ConversionLake]:
     """Serve the store, the catalog, the service and the gateway until the block ends.
 
@@ -200,13 +201,17 @@ def conversion_lake(
         spark: Writes and reads the tables.
         directories: Directories of the bucket that are shared as Delta tables, by name.
         catalog_of: Serves the catalog.
+        executor_settings: More settings of the executor.
     """
     with (
         SeaweedFS.start(folder / "store", bucket=BUCKET, warehouse=WAREHOUSE) as server,
         catalog_of(folder, server) as catalog,
         closing(_opened(spark, server)),
         executor_on_engine(
-            server, folder, catalogs={CATALOG: {**catalog.settings, "credentials": "storage"}}
+            server,
+            folder,
+            catalogs={CATALOG: {**catalog.settings, "credentials": "storage"}},
+            **executor_settings,
         ) as executor,
     ):
         writer = RestCatalog("written", **catalog.client, **_NOT_VENDED)

@@ -42,7 +42,10 @@ DIRECTORIES = {
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConversionLake]:
     require_spark()
-    with conversion_lake(tmp_path_factory.mktemp("conversion"), spark, DIRECTORIES) as running:
+    folder = tmp_path_factory.mktemp("conversion")
+    # Every table is converted on Spark, as large ones are. `test_conversion_checkpoints.py` converts
+    # tables without Spark.
+    with conversion_lake(folder, spark, DIRECTORIES, files_in_worker=0) as running:
         yield running
 
 

@@ -89,6 +89,12 @@ class SparkConfig(PluginConfig):
         description="The largest number of files that one purge or removal of orphan files deletes "
         "per second, on all machines together.",
     )
+    files_in_worker: int = Field(
+        default=10_000,
+        ge=0,
+        description="The largest number of files of an Iceberg table that the worker converts to Delta "
+        "itself. Larger tables are converted on Spark.",
+    )
     endpoints: tuple[Endpoint, ...] = Field(
         default=(),
         description="Stores, in addition to the public clouds, that the `config` of a task can name: "

@@ -79,6 +79,7 @@ class SparkExecutor(TaskExecutor):
                 run,
                 self._catalogs,
                 self._config.deletions_per_second,
+                self._config.files_in_worker,
             )
         )
 

@@ -80,15 +80,43 @@ async def check_file_set(granted: GrantedLocations, files: FileSet, location: st
         TaskFailed: Some are not (`NOT_GRANTED`).
     """
     if granted.is_limited:
-        await anyio.to_thread.run_sync(partial(_check, granted, files, location))
+        await anyio.to_thread.run_sync(partial(check_files, granted, files, location))
 
 
-def _check(granted: GrantedLocations, files: FileSet, location: str) -> None:
+def check_files(granted: GrantedLocations, files: FileSet, location: str) -> None:
+    """Ensure that files are granted; see `check_file_set`. Blocks until all of them are compared."""
     table = files.table.select(["path", "deletion_vector"])
     live = table if files.live is None else table.filter(files.live)
     paths, vectors = live.columns
     for path in (*_leading_elsewhere(paths), *_leading_elsewhere(_vector_files(vectors))):
-        granted.check([path if _ABSOLUTE.match(path) else f"{location}/{path}"])
+        granted.check([_location_of(path, location)])
+
+
+def ungranted_locations(
+    granted: GrantedLocations, paths: pa.StringArray, vectors: pa.StructArray, location: str
+) -> pa.StringArray:
+    """Return the location of each file, or of its deletion vector, that is not granted; else null.
+
+    Args:
+        granted: Grant of the task.
+        paths: Paths of files, relative to `location`, or absolute.
+        vectors: Their deletion vectors, as in a log.
+        location: The table's directory.
+    """
+    kinds, files = (pc.struct_field(vectors, name) for name in ("storageType", "pathOrInlineDv"))
+    absolute = pc.equal(kinds, "p").fill_null(False)
+    elsewhere = pc.match_substring_regex(paths, _LEADS_ELSEWHERE)
+    found: list[str | None] = [None] * len(paths)
+    for suspicious, values in ((elsewhere, paths), (absolute, files)):
+        for row in pc.indices_nonzero(suspicious).to_pylist():
+            place = _location_of(values[row].as_py(), location)
+            if not granted.allows(place):
+                found[row] = place
+    return pa.array(found, pa.string())
+
+
+def _location_of(path: str, location: str) -> str:
+    return path if _ABSOLUTE.match(path) else f"{location}/{path}"
 
 
 def _leading_elsewhere(paths: pa.ChunkedArray) -> list[str]:

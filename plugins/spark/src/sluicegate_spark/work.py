@@ -20,6 +20,7 @@ class Work:
         run: Receives progress and finished stages.
         catalogs: The configured catalogs, by name.
         deletions_per_second: Limit for deletions of files by this package, or `None`.
+        files_in_worker: Number of files up to which a table is converted in the worker, without Spark.
     """
 
     task: DelegatedTask
@@ -28,6 +29,7 @@ class Work:
     run: TaskRun
     catalogs: Mapping[str, TaskCatalog]
     deletions_per_second: int | None = None
+    files_in_worker: int = 10_000
 
 
 Operation = Callable[[Work], Awaitable[TaskResult]]

@@ -58,6 +58,11 @@ def file(path: str, *, vector: str | None = None, partition: str | None = "x") -
     }
 
 
+def datetime_of(now: int) -> datetime:
+    """Return a time in epoch milliseconds as one with a time zone."""
+    return datetime.fromtimestamp(now / 1000, UTC)
+
+
 class Log:
     """A Delta table with its log in a folder."""
 
@@ -81,8 +86,7 @@ class Log:
     async def checkpoint(self, now: int = NOW) -> int:
         """Write the checkpoint of the newest version, and return the version."""
         state = await self.state()
-        moment = datetime.fromtimestamp(now / 1000, UTC)
-        write_checkpoint(self._directory, state.version, state, moment)
+        write_checkpoint(self._directory, state.version, state, datetime_of(now))
         return state.version
 
     def removed(self, version: int) -> list[tuple[str, str]]:
@@ -155,6 +159,22 @@ async def test_removed_files_are_kept_from_checkpoint_to_checkpoint_until_they_e
     assert log.removed(await log.checkpoint(NOW + WEEK - 1)) == kept
     await log.commit(6, [])
     assert log.removed(await log.checkpoint(NOW + WEEK)) == []
+
+
+async def test_removed_files_are_taken_over_from_a_checkpoint_in_parts(log: Log) -> None:
+    await log.commit(0, [file("a"), file("b"), file("c")])
+    await log.commit(1, [], [file("a"), file("b")])
+    await log.checkpoint()
+    whole = log.folder / f"{1:020}.checkpoint.parquet"
+    table = pq.read_table(whole)
+    for part in (1, 2):
+        name = f"{1:020}.checkpoint.{part:010}.{2:010}.parquet"
+        pq.write_table(table.slice((part - 1) * 3, 3), log.folder / name)
+    whole.unlink()
+    for old in log.folder.glob("*.json"):
+        old.unlink()
+    await log.commit(2, [file("b")], [file("c")])
+    assert log.removed(await log.checkpoint()) == [("a", ""), ("c", "")]
 
 
 async def test_a_file_that_came_back_and_left_again_is_told_once(log: Log) -> None:

@@ -6,23 +6,21 @@ Source: Delta protocol, "Checkpoints", "Checkpoint Schema" and "Last Checkpoint 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import chain
 from tempfile import TemporaryFile
-from typing import IO, Final
+from typing import IO, Any, Final
 
-import anyio.to_thread
 import obstore
 import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sluicegate.api import ObjectDirectory
-from sluicegate.formats import DELETION_VECTOR, Snapshot
+from sluicegate.formats import DELETION_VECTOR, Snapshot, TableMetadata, TableProtocol
 from sluicegate_spark.conversion.to_delta.delta_log import add_lines, commit_header
 from sluicegate_spark.conversion.to_delta.tombstones import TOMBSTONE, tombstones
-from sluicegate_spark.work import Work
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +28,7 @@ INTERVAL: Final = "delta.checkpointInterval"
 _DEFAULT_INTERVAL = 10  # Delta's default
 _TEXTS = pa.map_(pa.string(), pa.string())
 _FORMAT = pa.struct([("provider", pa.string()), ("options", _TEXTS)])
-_SCHEMA = pa.schema(
+CHECKPOINT: Final = pa.schema(
     {
         "protocol": pa.struct(
             [
@@ -75,24 +73,26 @@ _SCHEMA = pa.schema(
 _Actions = tuple[str, pa.StructArray]
 
 
-async def checkpoint_if_due(work: Work, version: int, state: Snapshot) -> None:
+async def checkpoint_if_due(
+    location: str,
+    version: int,
+    configuration: Mapping[str, str],
+    write: Callable[[datetime], Awaitable[None]],
+) -> None:
     """Write the checkpoint of a committed version, if one is due.
 
     Errors are logged, not raised, because the commit is already valid: without this checkpoint,
     readers are only slower until the next one.
 
     Args:
-        work: The task, whose credentials grant access to the table.
+        location: The table's directory, for the log.
         version: The committed version.
-        state: The table at this version.
+        configuration: The table's properties.
+        write: Writes the checkpoint at a time.
     """
-    location = work.access.table.location
     try:
-        if version % int(state.metadata.configuration.get(INTERVAL, _DEFAULT_INTERVAL)) == 0:
-            directory = (await work.access.objects()).directory(location)
-            await anyio.to_thread.run_sync(
-                write_checkpoint, directory, version, state, datetime.now(UTC)
-            )
+        if version % int(configuration.get(INTERVAL, _DEFAULT_INTERVAL)) == 0:
+            await write(datetime.now(UTC))
     except Exception as error:
         why = type(error).__name__
         log.warning("version %d of the Delta table %s has no checkpoint: %s", version, location, why)
@@ -110,37 +110,56 @@ def write_checkpoint(directory: ObjectDirectory, version: int, state: Snapshot, 
     removed = (("remove", each) for each in tombstones(directory, version, now))
     with TemporaryFile() as file:
         count = _write(file, chain(_live(state), removed))
-        pointer = {"version": version, "size": count, "sizeInBytes": file.tell()}
+        pointer = pointer_of(version, count, file.tell(), len(state.files))
         file.seek(0)
         key = directory.key(f"_delta_log/{version:020}.checkpoint.parquet")
         obstore.put(directory.store, key, file)
-    content = orjson.dumps(pointer | {"numOfAddFiles": len(state.files)})
+    content = orjson.dumps(pointer)
     obstore.put(directory.store, directory.key("_delta_log/_last_checkpoint"), content)
+
+
+def pointer_of(version: int, rows: int, size: int, files: int, parts: int = 1) -> dict[str, int]:
+    """Return the content of `_last_checkpoint`.
+
+    Args:
+        version: The version of the checkpoint.
+        rows: Number of its actions.
+        size: Size of its files, in bytes.
+        files: Number of live files.
+        parts: Number of its files.
+    """
+    several = {"parts": parts} if parts > 1 else {}
+    pointer = {"version": version, "size": rows, "sizeInBytes": size, "numOfAddFiles": files}
+    return pointer | several
+
+
+def header_actions(protocol: TableProtocol, metadata: TableMetadata) -> dict[str, Any]:
+    """Return protocol and metadata as actions, by kind."""
+    _, *lines = commit_header({}, protocol, metadata).splitlines()
+    return {kind: action for line in lines for kind, action in orjson.loads(line).items()}
 
 
 def _live(state: Snapshot) -> Iterator[_Actions]:
     """Return protocol, metadata and files in the form of a commit."""
-    _, *lines = commit_header({}, state.protocol, state.metadata).splitlines()
-    for line in lines:
-        for kind, action in orjson.loads(line).items():
-            yield kind, pa.array([action], _SCHEMA.field(kind).type)
+    for kind, action in header_actions(state.protocol, state.metadata).items():
+        yield kind, pa.array([action], CHECKPOINT.field(kind).type)
     for batch in add_lines(state.files):
         files = (orjson.loads(line)["add"] for line in batch.splitlines())
         unchanged = [file | {"dataChange": False} for file in files]
-        yield "add", pa.array(unchanged, _SCHEMA.field("add").type)
+        yield "add", pa.array(unchanged, CHECKPOINT.field("add").type)
 
 
 def _write(file: IO[bytes], batches: Iterable[_Actions]) -> int:
     """Write each action as one row, and return the number of rows."""
     count = 0
-    with pq.ParquetWriter(file, _SCHEMA) as writer:
+    with pq.ParquetWriter(file, CHECKPOINT) as writer:
         for kind, actions in batches:
             if not len(actions):
                 continue  # no empty row groups
             columns = [
                 actions if field.name == kind else pa.nulls(len(actions), field.type)
-                for field in _SCHEMA
+                for field in CHECKPOINT
             ]
-            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=_SCHEMA))
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=CHECKPOINT))
             count += len(actions)
     return count

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from mmap import mmap
 from typing import Any, Final
 
 import obstore
@@ -78,7 +79,7 @@ def remove_lines(files: FileSet, now: int) -> Iterator[bytes]:
         yield "".join(lines).encode()
 
 
-async def commit(directory: ObjectDirectory, version: int, content: bytes) -> None:
+async def commit(directory: ObjectDirectory, version: int, content: bytes | mmap) -> None:
     """Write a commit as one object, if the log doesn't contain its version yet.
 
     If the response is lost, the object is read back: the store's client repeats the request, and the
@@ -115,7 +116,7 @@ async def commit(directory: ObjectDirectory, version: int, content: bytes) -> No
         ) from error
 
 
-async def _is_stored(store: ObjectStore, key: str, content: bytes) -> bool:
+async def _is_stored(store: ObjectStore, key: str, content: bytes | mmap) -> bool:
     compared = min(len(content), _COMPARED)
     try:
         found = await obstore.head_async(store, key)

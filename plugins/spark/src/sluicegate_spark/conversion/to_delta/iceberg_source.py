@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sluicegate.api import CatalogTable, ObjectDirectory, TaskFailed
 from sluicegate.formats import Snapshot
+from sluicegate_iceberg.format.lineage import Lineage
+from sluicegate_iceberg.format.manifests.manifest_files import Manifest, manifests_of
 from sluicegate_iceberg.format.metadata.metadata_file import IcebergMetadata, parse_metadata
 from sluicegate_iceberg.format.objects import TableObjects
 from sluicegate_iceberg.format.table_format import IcebergFormat
@@ -20,12 +23,14 @@ class IcebergSource:
     Attributes:
         metadata_location: Location of the metadata file.
         metadata: Its parsed content.
+        lineage: Its versions, of which the latest one is converted.
     """
 
     table: CatalogTable
     directory: ObjectDirectory
     metadata_location: str
     metadata: IcebergMetadata
+    lineage: Lineage
 
     @property
     def id(self) -> str:
@@ -40,6 +45,20 @@ class IcebergSource:
             TableUnreadable: Metadata is broken or missing.
         """
         return await IcebergFormat().latest(self.table, self.directory, None)
+
+    async def manifests(self) -> Sequence[Manifest]:
+        """Return the manifests of the current snapshot.
+
+        Raises:
+            TableUnreadable: The manifest list is missing or broken.
+            StorageError: The store doesn't respond or denies access.
+        """
+        objects = TableObjects(self.table, self.directory)
+        return await manifests_of(objects, self.lineage.latest.snapshot)
+
+    async def at(self, metadata_location: str) -> IcebergSource:
+        """Return the table at another metadata file in its directories; see `iceberg_source`."""
+        return await _at(self.table, self.directory, metadata_location)
 
     async def derived(self, recipe: str) -> bytes:
         """See `TableFormat.derived`."""
@@ -63,5 +82,9 @@ async def iceberg_source(table: Table, objects: ObjectAccess) -> IcebergSource:
         table.location, "iceberg", table.location, metadata_location=table.metadata_location
     )
     directory = objects.directory(table.location)
-    data = await TableObjects(described, directory).read(table.metadata_location)
-    return IcebergSource(described, directory, table.metadata_location, parse_metadata(data))
+    return await _at(described, directory, table.metadata_location)
+
+
+async def _at(table: CatalogTable, directory: ObjectDirectory, location: str) -> IcebergSource:
+    metadata = parse_metadata(await TableObjects(table, directory).read(location))
+    return IcebergSource(table, directory, location, metadata, Lineage(metadata))

@@ -8,26 +8,35 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
-from uuid import uuid4
+from typing import Final
 
 import anyio.to_thread
+import pyarrow.compute as pc
 from pydantic import Field
 
-from sluicegate.api import TaskFailed, TaskProgress, TaskResult
-from sluicegate.formats import FileSet, Snapshot
+from sluicegate.api import TableUnreadable, TaskFailed, TaskProgress, TaskResult
+from sluicegate.formats import FileSet, Snapshot, TableProtocol
+from sluicegate_iceberg.format.manifests.field_ids import MOST_FILES
 from sluicegate_spark.conversion.origin import MIRROR_FEATURE, Origin
-from sluicegate_spark.conversion.to_delta.checkpoints import INTERVAL, checkpoint_if_due
-from sluicegate_spark.conversion.to_delta.deletion_vectors import write_deletion_vectors
-from sluicegate_spark.conversion.to_delta.delta_log import (
-    DELETION_VECTORS,
-    add_lines,
-    commit,
-    commit_header,
-    remove_lines,
-    with_deletion_vectors,
-    with_feature,
+from sluicegate_spark.conversion.to_delta.checkpoints import (
+    INTERVAL,
+    checkpoint_if_due,
+    write_checkpoint,
 )
+from sluicegate_spark.conversion.to_delta.converted_table import (
+    FILES,
+    MODE,
+    ConvertedTable,
+    check_commit_size,
+    converted,
+)
+from sluicegate_spark.conversion.to_delta.deletion_vectors import write_deletion_vectors
+from sluicegate_spark.conversion.to_delta.delta_log import add_lines, commit, remove_lines
+from sluicegate_spark.conversion.to_delta.distributed.conversion import ClusterConversion
+from sluicegate_spark.conversion.to_delta.distributed.log_files import LogHead, read_head
+from sluicegate_spark.conversion.to_delta.distributed.scope import Manifests
 from sluicegate_spark.conversion.to_delta.file_difference import difference
 from sluicegate_spark.conversion.to_delta.iceberg_source import IcebergSource, iceberg_source
 from sluicegate_spark.delta_reader import delta_snapshot
@@ -35,8 +44,7 @@ from sluicegate_spark.granted_files import check_file_set
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.work import Work
 
-_MODE = "delta.columnMapping.mode"
-_LARGEST = 4 << 30  # bytes of an object that every store accepts in one request
+_LINE: Final = 2000  # bytes of a file in a log, with many columns
 
 
 class ToDelta(Properties):
@@ -63,30 +71,69 @@ async def convert_to_delta(work: Work) -> TaskResult:
         UnsupportedOperation: Delta can't represent the table exactly.
     """
     properties = parse(ToDelta, work.task.properties)
-    table = work.access.table
     objects = await work.access.objects()
-    source = await iceberg_source(table, objects)
-    before = await delta_snapshot(objects, table.location)
+    source = await iceberg_source(work.access.table, objects)
     origin = Origin(source.id, source.metadata_location, source.metadata.last_updated)
-    if before is not None and _is_up_to_date(origin, before):
-        return TaskResult(
-            "the Delta table already contains this snapshot", further=_version(before.version)
-        )
+    try:
+        head = await anyio.to_thread.run_sync(read_head, source.directory)
+    except TableUnreadable:  # the gateway's reader might be able to read it, or describes the error
+        return await _convert_here(work, source, origin, properties)
+    if head is not None and _is_up_to_date(origin, head.configuration, head.protocol):
+        return _unchanged(head.version)
+    current = Manifests.of(await source.manifests())
+    if not _is_large(work, source, current, head):
+        return await _convert_here(work, source, origin, properties)
     work.run.report(TaskProgress("read"))
-    recorded = {**origin.properties(), **_interval(properties, before)}
-    after = _marked(await source.snapshot(), before, recorded, writable=properties.writable)
-    await check_file_set(work.access.granted, after.files, table.location)
+    recorded = _recorded(origin, properties, {} if head is None else head.configuration)
+    conversion = ClusterConversion(work, source, current, head, recorded, writable=properties.writable)
+    return await conversion.run()
+
+
+def _is_large(work: Work, source: IcebergSource, current: Manifests, head: LogHead | None) -> bool:
+    """Return whether a table, or the log of its conversion, is too large for the worker."""
+    files, most = current.files, work.files_in_worker
+    if source.metadata.name_mapping and (files is None or files <= MOST_FILES):
+        return False  # footers of data files might be read
+    segment = () if head is None else next(head.files.segments(head.version), ())
+    size = sum(file.size for file in segment)
+    return files is None or files > most or size > most * _LINE
+
+
+async def _convert_here(
+    work: Work, source: IcebergSource, origin: Origin, properties: ToDelta
+) -> TaskResult:
+    """Convert a table in the worker, without Spark."""
+    location = work.access.table.location
+    before = await delta_snapshot(await work.access.objects(), location)
+    if before is not None and _is_up_to_date(origin, before.metadata.configuration, before.protocol):
+        return _unchanged(before.version)
+    work.run.report(TaskProgress("read"))
+    snapshot = await source.snapshot()
+    await check_file_set(work.access.granted, snapshot.files, location)
+    recorded = _recorded(origin, properties, {} if before is None else before.metadata.configuration)
+    table = ConvertedTable.marked(
+        (snapshot.version, snapshot.timestamp, snapshot.protocol, snapshot.metadata),
+        None if before is None else before.protocol,
+        {**recorded, FILES: str(_distinct(snapshot.files))},
+        writable=properties.writable,
+    )
+    after = replace(snapshot, protocol=table.protocol, metadata=table.metadata)
     version = 0 if before is None else before.version + 1
-    result = await _written(work, source, before, after, version)
-    await checkpoint_if_due(work, version, after)
+    result = await _written(work, source, before, after, table, version)
+
+    async def write(now: datetime) -> None:
+        directory = (await work.access.objects()).directory(location)
+        await anyio.to_thread.run_sync(write_checkpoint, directory, version, after, now)
+
+    await checkpoint_if_due(location, version, after.metadata.configuration, write)
     return result
 
 
-def _is_up_to_date(origin: Origin, before: Snapshot) -> bool:
-    recorded = Origin.of(before.metadata.configuration)
+def _is_up_to_date(origin: Origin, configuration: Mapping[str, str], protocol: TableProtocol) -> bool:
+    recorded = Origin.of(configuration)
     if origin.is_contained_in(recorded, "a Delta table in the table's directory"):
         return True
-    if MIRROR_FEATURE not in (before.protocol.writer_features or ()):
+    if MIRROR_FEATURE not in (protocol.writer_features or ()):
         raise TaskFailed(
             "the Delta table was made writable, so conversions no longer update it",
             error_code="INVALID_PAYLOAD",
@@ -94,32 +141,29 @@ def _is_up_to_date(origin: Origin, before: Snapshot) -> bool:
     return False
 
 
-def _interval(properties: ToDelta, before: Snapshot | None) -> dict[str, str]:
-    """Return the table property for the checkpoint interval: the task's, or else the table's own."""
-    known = None if before is None else before.metadata.configuration.get(INTERVAL)
-    interval = properties.checkpoint_interval or known
-    return {} if interval is None else {INTERVAL: str(interval)}
-
-
-def _marked(
-    snapshot: Snapshot, before: Snapshot | None, recorded: Mapping[str, str], *, writable: bool
-) -> Snapshot:
-    """Return the snapshot with the properties and writer features of a converted table."""
-    metadata = replace(
-        snapshot.metadata,
-        configuration={**snapshot.metadata.configuration, **recorded},
-        created_time=snapshot.timestamp,
+def _unchanged(version: int) -> TaskResult:
+    return TaskResult(
+        "the Delta table already contains this snapshot", further={"delta_version": version}
     )
-    protocol = snapshot.protocol
-    if before is not None and DELETION_VECTORS in (before.protocol.reader_features or ()):
-        protocol = with_deletion_vectors(protocol)
-    if not writable:
-        protocol = with_feature(protocol, MIRROR_FEATURE)
-    return replace(snapshot, metadata=metadata, protocol=protocol)
+
+
+def _recorded(origin: Origin, properties: ToDelta, before: Mapping[str, str]) -> dict[str, str]:
+    """Return the origin and the checkpoint interval: the task's, or else the table's own."""
+    interval = properties.checkpoint_interval or before.get(INTERVAL)
+    return {**origin.properties(), **({} if interval is None else {INTERVAL: str(interval)})}
+
+
+def _distinct(files: FileSet) -> int:
+    return int(pc.count_distinct(files.table.column("path")).as_py())
 
 
 async def _written(
-    work: Work, source: IcebergSource, before: Snapshot | None, after: Snapshot, version: int
+    work: Work,
+    source: IcebergSource,
+    before: Snapshot | None,
+    after: Snapshot,
+    table: ConvertedTable,
+    version: int,
 ) -> TaskResult:
     added, removed = await anyio.to_thread.run_sync(partial(_changed, before, after))
     total = len(added) + len(removed)
@@ -130,13 +174,10 @@ async def _written(
     await write_deletion_vectors(
         vectors if added.live is None else vectors.filter(added.live), source.derived, directory
     )
-    content = await anyio.to_thread.run_sync(partial(_content, before, after, added, removed))
+    content = await anyio.to_thread.run_sync(partial(_content, table, added, removed))
     await commit(directory, version, content)
     work.run.report(TaskProgress("commit", files_done=total, files_total=total, bytes_done=added.size))
-    return TaskResult(
-        f"the table was converted to version {version} of a Delta table with the same data files",
-        further={**_version(version), "files_added": len(added), "files_removed": len(removed)},
-    )
+    return converted(version, len(added), len(removed))
 
 
 def _changed(before: Snapshot | None, after: Snapshot) -> tuple[FileSet, FileSet]:
@@ -144,33 +185,13 @@ def _changed(before: Snapshot | None, after: Snapshot) -> tuple[FileSet, FileSet
     if before is None:
         return after.files, FileSet.of(())
     removed = difference(before.files, after.files)
-    if before.metadata.configuration.get(_MODE) != after.metadata.configuration.get(_MODE):
+    if before.metadata.configuration.get(MODE) != after.metadata.configuration.get(MODE):
         return after.files, removed  # statistics contain other column names
     return difference(after.files, before.files), removed
 
 
-def _content(before: Snapshot | None, after: Snapshot, added: FileSet, removed: FileSet) -> bytes:
+def _content(table: ConvertedTable, added: FileSet, removed: FileSet) -> bytes:
     now = time.time_ns() // 1_000_000
-    info = {
-        "timestamp": now,
-        "operation": "CONVERT",
-        "operationParameters": {"source": "iceberg", "snapshotVersion": str(after.version)},
-        "engineInfo": "Sluicegate",
-        "txnId": str(uuid4()),
-    }
-    known = before is not None and before.protocol == after.protocol
-    protocol = None if known else after.protocol
-    content = b"".join(
-        (commit_header(info, protocol, after.metadata), *remove_lines(removed, now), *add_lines(added))
-    )
-    if len(content) > _LARGEST:
-        raise TaskFailed(
-            f"the table has too many files for one commit of a Delta log ({len(added)}): compact the "
-            "table first",
-            error_code="INVALID_PAYLOAD",
-        )
+    content = b"".join((table.header(now), *remove_lines(removed, now), *add_lines(added)))
+    check_commit_size(len(content), len(added))
     return content
-
-
-def _version(version: int) -> dict[str, int | str]:
-    return {"delta_version": version}

@@ -6,6 +6,7 @@ Source: Delta protocol, "Checkpoints" (which keep them until they expire) and "A
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from io import BytesIO
@@ -34,8 +35,8 @@ TOMBSTONE: Final = pa.struct(
     ]
 )
 # Delta's default of `delta.deletedFileRetentionDuration`. A converted table doesn't set the property.
-_KEPT = timedelta(weeks=1)
-_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")
+KEPT: Final = timedelta(weeks=1)
+_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.\d{10}\.(\d{10}))?\.parquet")
 
 _Key = tuple[str, str | None]
 _Removal = dict[str, Any]
@@ -52,7 +53,7 @@ def tombstones(directory: ObjectDirectory, version: int, now: datetime) -> Itera
         version: A committed version.
         now: The current time. Removals older than one week have expired.
     """
-    oldest = now - _KEPT
+    oldest = now - KEPT
     before, commits = _since_checkpoint(directory, version, oldest)
     since: dict[_Key, _Removal | None] = {}
     for commit in commits:
@@ -61,21 +62,26 @@ def tombstones(directory: ObjectDirectory, version: int, now: datetime) -> Itera
     removed = [each | {"dataChange": False} for each in since.values() if each]
     for start in range(0, len(removed), BATCH):
         yield _young(pa.array(removed[start : start + BATCH], TOMBSTONE), oldest)
-    for kept in _removed_in(directory, before) if before else ():
-        yield _without(_young(kept, oldest), since)
+    for part in before:
+        for kept in _removed_in(directory, part):
+            yield _without(_young(kept, oldest), since)
 
 
 def _since_checkpoint(
     directory: ObjectDirectory, version: int, oldest: datetime
-) -> tuple[str | None, list[str]]:
-    """Return the previous checkpoint, and the commits after it that are newer than `oldest`."""
+) -> tuple[list[str], list[str]]:
+    """Return the parts of the previous checkpoint, and later commits that are newer than `oldest`."""
     pages = obstore.list(directory.store, _key_of(directory, ""))
     found = {each["path"].rpartition("/")[2]: each["last_modified"] for page in pages for each in page}
-    known = (int(match[1]) for name in found if (match := _CHECKPOINT.fullmatch(name)))
-    start = max((each for each in known if each < version), default=-1)
+    sets: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for name in found:
+        if (match := _CHECKPOINT.fullmatch(name)) and int(match[1]) < version:
+            sets[int(match[1]), int(match[2] or 1)].append(name)
+    complete = {start: names for (start, parts), names in sets.items() if len(names) == parts}
+    start = max(complete, default=-1)
     commits = (f"{each:020}.json" for each in range(start + 1, version + 1))
     young = [name for name in commits if name in found and found[name] > oldest]
-    return (None if start < 0 else f"{start:020}.checkpoint.parquet"), young
+    return complete.get(start, []), young
 
 
 def _fate(action: Mapping[str, Any]) -> dict[_Key, _Removal | None]:
