@@ -11,8 +11,8 @@ from sluicegate_spark.conversion.to_delta.operation import ToDelta
 from sluicegate_spark.conversion.to_iceberg.operation import ToIceberg
 from sluicegate_spark.maintenance.compaction import DeltaCompaction, IcebergCompaction
 from sluicegate_spark.maintenance.expiry import Expiry
-from sluicegate_spark.maintenance.orphans import Orphans
 from sluicegate_spark.maintenance.vacuum import Vacuum
+from sluicegate_spark.orphans.operation import Orphans
 from sluicegate_spark.properties import Properties
 
 DOCS = Path(__file__).parents[2] / "docs" / "operators"

@@ -9,7 +9,10 @@ import pytest
 from .spark_requirements import require_jars
 
 # The first ones start the JVM, with the jars that they need.
-CASES = [Path(__file__).with_name(f"{name}_cases.py") for name in ("vacuum", "engine", "wave", "pool")]
+CASES = [
+    Path(__file__).with_name(f"{name}_cases.py")
+    for name in ("vacuum", "engine", "wave", "orphan", "pool")
+]
 
 
 @pytest.mark.jvm

@@ -6,9 +6,9 @@ import pytest
 
 from sluicegate.api import TaskFailed
 from sluicegate_spark.maintenance.compaction import IcebergCompaction
-from sluicegate_spark.maintenance.orphans import Orphans
 from sluicegate_spark.maintenance.sql import Value, call, identifier, literal
 from sluicegate_spark.maintenance.vacuum import Vacuum
+from sluicegate_spark.orphans.operation import Orphans
 from sluicegate_spark.properties import parse
 
 

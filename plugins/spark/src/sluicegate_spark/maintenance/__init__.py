@@ -1,4 +1,4 @@
-"""Maintains tables: compaction, snapshot expiry, orphan file removal, VACUUM.
+"""Maintains tables: compaction, snapshot expiry, VACUUM.
 
 The operations are imported with the first task, because some of them import Arrow.
 """
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 TABLE_COMPACTION: Final = "TABLE_COMPACTION"
 SNAPSHOT_EXPIRY: Final = "SNAPSHOT_EXPIRY"
-ORPHAN_FILE_REMOVAL: Final = "ORPHAN_FILE_REMOVAL"
 TABLE_VACUUM: Final = "TABLE_VACUUM"
 
 
@@ -29,13 +28,6 @@ async def expiry(work: Work) -> TaskResult:
     from sluicegate_spark.maintenance.expiry import expire
 
     return await expire(work)
-
-
-async def orphans(work: Work) -> TaskResult:
-    """See `sluicegate_spark.maintenance.orphans`."""
-    from sluicegate_spark.maintenance.orphans import remove_orphans
-
-    return await remove_orphans(work)
 
 
 async def vacuum(work: Work) -> TaskResult:

@@ -12,15 +12,14 @@ from sluicegate_spark.conversion import (
     convert_to_iceberg,
 )
 from sluicegate_spark.maintenance import (
-    ORPHAN_FILE_REMOVAL,
     SNAPSHOT_EXPIRY,
     TABLE_COMPACTION,
     TABLE_VACUUM,
     compaction,
     expiry,
-    orphans,
     vacuum,
 )
+from sluicegate_spark.orphans import ORPHAN_FILE_REMOVAL, orphans
 from sluicegate_spark.purge import TABLE_PURGE, purge
 from sluicegate_spark.work import Operation
 

@@ -34,7 +34,7 @@ _AT_ONCE = 16
 # Deletions per request. Google's store has no bulk request.
 _KEYS_OF_REQUEST: Mapping[str, int] = {"aws": 1_000, "azure": 256, "gcp": 1}
 # Azure can't start a listing at an offset.
-_LISTS_FROM_KEY = frozenset({"aws", "gcp"})
+LISTS_FROM_KEY = frozenset({"aws", "gcp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ class _Batch:
 
     def _sizes(self, keys: Sequence[str]) -> dict[str, int]:
         """Return sizes in bytes of the objects that exist."""
-        if self._kind not in _LISTS_FROM_KEY or len(keys) == 1:
+        if self._kind not in LISTS_FROM_KEY or len(keys) == 1:
             return _looked_up(self._store, keys)
         found = _listed(self._store, keys)
         # Not every store lists keys in order, so objects missing from the listing might exist.

@@ -119,6 +119,20 @@ async def read_history(objects: ObjectAccess, location: str) -> History | None:
         ) from error
 
 
+def check_unshared(history: History) -> None:
+    """Ensure that the table's files belong to no other table.
+
+    Raises:
+        TaskFailed: They might (`INVALID_PAYLOAD`).
+    """
+    if history.shared:
+        raise TaskFailed(
+            "the table's property gc.enabled is false, so its files may also belong to other "
+            "tables; to delete them, set it to true",
+            error_code="INVALID_PAYLOAD",
+        )
+
+
 async def metadata_files_in_folder(objects: ObjectAccess, location: str) -> list[str]:
     """Return the locations of all metadata files in the folder of a metadata file.
 

@@ -113,12 +113,13 @@ class Problems(NamedTuple):
         return self.worst[2] if self.worst is not None and self.worst[0] == "ungranted" else None
 
 
-def unlisted(what: str, problems: Problems) -> TaskFailed:
-    """Return the failure of a purge that can't determine all files.
+def unlisted(what: str, problems: Problems, remedy: str) -> TaskFailed:
+    """Return the failure of a task that can't determine all files.
 
     Args:
         what: Kind of unreadable object: a manifest or a manifest list.
         problems: At least one problem.
+        remedy: What to do if an object is missing or broken.
     """
     problem, source, reason = problems.worst or ("broken", "", "")
     more = f" (and {problems.found - 1:,} more)" if problems.found > 1 else ""
@@ -131,9 +132,7 @@ def unlisted(what: str, problems: Problems) -> TaskFailed:
             detail=reason,
         )
     return TaskFailed(
-        f"the {what} '{source}'{more} is {problem}, so the files that it names are unknown: "
-        "restore it, or set the property 'missing_manifests' to 'skip' and remove orphan files "
-        "yourself",
+        f"the {what} '{source}'{more} is {problem}, so the files that it names are unknown: {remedy}",
         error_code="STORAGE_FAILED",
         detail=reason or None,
     )

@@ -9,7 +9,12 @@ from pydantic import ConfigDict, Field
 from sluicegate.api import DelegatedTask, TaskFailed, TaskResult, TaskRun
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.purge.catalog_entry import catalog_of, drop_entry
-from sluicegate_spark.purge.history import History, metadata_files_in_folder, read_history
+from sluicegate_spark.purge.history import (
+    History,
+    check_unshared,
+    metadata_files_in_folder,
+    read_history,
+)
 from sluicegate_spark.purge.old_metadata import OldMetadata, old_metadata
 from sluicegate_spark.purge.progress import DeletionProgress
 from sluicegate_spark.purge.stages import LISTS, MANIFESTS, METADATA, OLD_METADATA, Stages, stage_of
@@ -61,7 +66,7 @@ async def purge(work: Work) -> TaskResult:
         access.granted.check((*old.files, *old.links))
         if not is_requested_table(task, location, history, old):
             return _another_table(work)
-        _check_unshared(history)
+        check_unshared(history)
         await _delete(work, properties, progress, location, history, old)
     if properties.drop_catalog_entry:
         await drop_entry(access.table)
@@ -117,15 +122,6 @@ def _another_table(work: Work) -> TaskResult:
         "dropped, and another one with its name was created; nothing of this one was deleted",
         error_code="INVALID_PAYLOAD",
     )
-
-
-def _check_unshared(history: History) -> None:
-    if history.shared:
-        raise TaskFailed(
-            "the table's property gc.enabled is false, so its files may also belong to other "
-            "tables; to delete them, set it to true",
-            error_code="INVALID_PAYLOAD",
-        )
 
 
 async def _check_purged(work: Work, location: str) -> None:

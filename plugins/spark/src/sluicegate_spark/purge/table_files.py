@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from sluicegate_spark.purge.history import History
 from sluicegate_spark.purge.manifests import Problems, files_in, manifests_in, unlisted
 from sluicegate_spark.purge.sorted_files import SortedFiles
-from sluicegate_spark.purge.waves import Waves
+from sluicegate_spark.purge.waves import Listed, Waves
+
+_SKIP: Final = (
+    "restore it, or set the property 'missing_manifests' to 'skip' and remove orphan files yourself"
+)
 
 
 class TableFiles:
@@ -17,12 +22,16 @@ class TableFiles:
         waves: Reads on Spark.
         history: The table's history.
         skip_missing: Skip missing or broken objects; files that only they name are not deleted.
+        remedy: What to do if they are not to be skipped.
     """
 
-    def __init__(self, waves: Waves, history: History, *, skip_missing: bool) -> None:
+    def __init__(
+        self, waves: Waves, history: History, *, skip_missing: bool, remedy: str = _SKIP
+    ) -> None:
         self._waves = waves
         self._history = history
         self._skip_missing = skip_missing
+        self._remedy = remedy
 
     async def manifests(self) -> SortedFiles:
         """Return the manifests of all snapshots.
@@ -40,8 +49,15 @@ class TableFiles:
         Raises:
             TaskFailed: A manifest can't be read, or names a location that is not granted.
         """
-        listed = await self._waves.list_all(manifests, files_in, self._judge("manifest"))
-        return await self._waves.sort(listed)
+        return await self._waves.sort(await self.content_with_duplicates(manifests))
+
+    async def content_with_duplicates(self, manifests: SortedFiles) -> Listed:
+        """Return the same as `content`, unsorted.
+
+        Raises:
+            TaskFailed: See `content`.
+        """
+        return await self._waves.list_all(manifests, files_in, self._judge("manifest"))
 
     async def check(self) -> None:
         """List everything, only to verify that it is readable and granted.
@@ -49,14 +65,13 @@ class TableFiles:
         Raises:
             TaskFailed: Something is not (`NOT_GRANTED`, `STORAGE_FAILED`).
         """
-        manifests = await self.manifests()
-        await self._waves.list_all(manifests, files_in, self._judge("manifest"))
+        await self.content_with_duplicates(await self.manifests())
 
     def _judge(self, what: str) -> Callable[[Problems], None]:
         def judge(problems: Problems) -> None:
             if problems.ungranted is not None:
                 self._waves.granted.check([problems.ungranted])
             if problems.refused or (problems.found and not self._skip_missing):
-                raise unlisted(what, problems)
+                raise unlisted(what, problems, self._remedy)
 
         return judge

@@ -51,6 +51,8 @@ class Waves:
     """Runs waves in a task's session.
 
     Attributes:
+        session: The session.
+        access: Provides credentials for each wave.
         granted: Locations that the task can access.
 
     Args:
@@ -62,8 +64,8 @@ class Waves:
     def __init__(
         self, session: TaskSession, access: TableAccess, deletions_per_second: int | None = None
     ) -> None:
-        self._session = session
-        self._access = access
+        self.session = session
+        self.access = access
         self._deletions_per_second = deletions_per_second
         self.granted = access.granted
         self._kept: list[DataFrame] = []
@@ -97,10 +99,10 @@ class Waves:
         """
         frames, count = [], 0
         async for wave in self._sources(sources):
-            objects = await self._access.objects()
+            objects = await self.access.objects()
             rows, found, problems = await self._listed(wave, Listing(objects, parse))
             if problems.refused and objects.has_expired:
-                again = Listing(await self._access.objects(), parse)
+                again = Listing(await self.access.objects(), parse)
                 rows, found, problems = await self._listed(wave, again)
             judge(problems)
             frames.append(rows.where("path IS NOT NULL").select("path"))
@@ -109,7 +111,7 @@ class Waves:
 
     async def sort(self, listed: Listed, others: Sequence[str] = ()) -> SortedFiles:
         """Return distinct locations in listing order, so that one listing covers much of a part."""
-        return await self._session.run(partial(self._sorted, listed, others))
+        return await self.session.run(partial(self._sorted, listed, others))
 
     async def delete(self, files: SortedFiles, done: Callable[[Deletion], None]) -> Deletion:
         """Delete files.
@@ -121,7 +123,7 @@ class Waves:
         total = Deletion()
         queue = PartQueue(files.parts)
         while queue:
-            cluster = await self._session.run(self._seen)
+            cluster = await self.cluster()
             unfinished, deletion = await self._deleted(files, queue.take(cluster.width), cluster)
             queue.put_back(unfinished)
             done(deletion)
@@ -130,7 +132,7 @@ class Waves:
 
     async def _sources(self, sources: SortedFiles | Sequence[str]) -> AsyncIterator[Sequence[str]]:
         """Yield the locations of each wave of a listing."""
-        cluster = await self._session.run(self._seen)
+        cluster = await self.cluster()
         most = _MANIFESTS_OF_CORE * cluster.cores
         if not isinstance(sources, SortedFiles):
             for paths in _chunks(sources, most):
@@ -138,16 +140,16 @@ class Waves:
             return
         width = max(1, most * sources.parts // max(1, sources.files))
         for numbers in _chunks(range(sources.parts), width):
-            yield await self._session.run(partial(_paths, sources, numbers))
+            yield await self.session.run(partial(_paths, sources, numbers))
 
     async def _listed(self, paths: Sequence[str], listing: Listing) -> tuple[DataFrame, int, Problems]:
-        return await self._session.run(partial(self._read, paths, listing))
+        return await self.session.run(partial(self._read, paths, listing))
 
     def _read(
         self, paths: Sequence[str], listing: Listing, spark: SparkSession
     ) -> tuple[DataFrame, int, Problems]:
         """Store listed paths, and return unreadable objects."""
-        rows = self._keep(_frame(spark, paths).mapInArrow(listing, LISTED))
+        rows = self.keep(_frame(spark, paths).mapInArrow(listing, LISTED))
         found, *problems = rows.selectExpr(*COUNTS).head() or (0, 0, 0, None)
         return rows, found, Problems(*problems)
 
@@ -156,12 +158,12 @@ class Waves:
     ) -> tuple[list[Part], Deletion]:
         """Run a wave, and return the unfinished parts and the sum of deletions."""
         work = PartDeletion(
-            await self._access.objects(),
+            await self.access.objects(),
             {part.number: part for part in parts},
             cluster.task_seconds,
             cluster.deletions_per_task,
         )
-        rows = await self._session.run(lambda spark: files.process([*work.parts], work, OUTCOME))
+        rows = await self.session.run(lambda spark: files.process([*work.parts], work, OUTCOME))
         unfinished = [
             replace(work.parts[number], after=after, stalled=after == work.parts[number].after)
             for number, after, finished, *_ in rows
@@ -169,8 +171,11 @@ class Waves:
         ]
         return unfinished, sum((Deletion(*counts) for _, _, _, *counts in rows), Deletion())
 
-    def _seen(self, spark: SparkSession) -> Cluster:
+    async def cluster(self) -> Cluster:
         """Return the cluster's present size. With Spark Connect, it is requested once."""
+        return await self.session.run(self._seen)
+
+    def _seen(self, spark: SparkSession) -> Cluster:
         if self._cluster is None or not is_connect(spark):
             self._cluster = Cluster(
                 cores_of(spark), self._deletions_per_second, prunes=not is_connect(spark)
@@ -183,12 +188,13 @@ class Waves:
         paths = reduce(lambda some, more: some.union(more), frames)
         # Equal paths are in the same range, so that `distinct` needs no second shuffle.
         ranges = paths.repartitionByRange(parts, "path").distinct().sortWithinPartitions("path")
-        rows = self._keep(ranges.selectExpr("path", "spark_partition_id() AS part"))
+        rows = self.keep(ranges.selectExpr("path", "spark_partition_id() AS part"))
         # Spark makes fewer ranges if there are few different paths, and none if there are no paths.
         files, last = rows.selectExpr("count(*)", "coalesce(max(part), -1)").head() or (0, -1)
         return SortedFiles(rows, files, last + 1)
 
-    def _keep(self, rows: DataFrame) -> DataFrame:
+    def keep(self, rows: DataFrame) -> DataFrame:
+        """Store rows on the cluster's disks until the waves end."""
         from pyspark.storagelevel import StorageLevel
 
         kept = rows.persist(StorageLevel.DISK_ONLY)
