@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,8 @@ class Purge(TaskExecutor):
     async def run(self, task, resources, run):
         folder, done = Path(self.config.lake) / task.table.name, 0
         for file in sorted(folder.glob("*.parquet")):
-            file.unlink()
+            await run.check_lease()
+            file.unlink(missing_ok=True)
             done += 1
             run.report(TaskProgress("content", done))
             await anyio.sleep(self.config.pause)
@@ -127,6 +129,38 @@ def test_a_killed_worker_loses_its_task_to_another(lake: Lake, capsys: Capture) 
         "SUCCESS",
     ]
     assert (lake.files("T1"), lake.files("T2")) == (0, 41)
+
+
+def suspend(worker: DelegationProcess, database: Path) -> None:
+    """Suspend a worker at a moment when it does not lock the database."""
+    while True:
+        worker.process.send_signal(signal.SIGSTOP)
+        try:
+            with closing(sqlite3.connect(database, timeout=0.2)) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                return
+        except sqlite3.OperationalError:
+            worker.process.send_signal(signal.SIGCONT)
+            time.sleep(0.05)
+
+
+def test_a_suspended_worker_deletes_nothing_once_another_one_has_its_task(
+    lake: Lake, capsys: Capture
+) -> None:
+    lake.configure(pause=0.3)
+    task_id = submit(lake, capsys)
+    with lake.process("worker") as first:
+        until(lambda: lake.files("T1") < 39)
+        suspend(first, lake.folder / "tasks.db")
+        left = lake.files("T1")
+        lake.configure(pause=3600, drain_timeout="0s")
+        with lake.process("worker"):
+            until(lambda: lake.files("T1") < left)
+            first.process.send_signal(signal.SIGCONT)
+            until(lambda: "another worker has" in first.said())
+            assert first.stop(signal.SIGTERM) == 0
+            assert lake.files("T1") == left - 1
+    assert shown(capsys, task_id)["attempt_count"] == 2
 
 
 @pytest.mark.parametrize(

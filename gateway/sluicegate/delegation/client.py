@@ -134,6 +134,9 @@ class _LocalRun:
         """Record the stage for the duration of the attempt."""
         self.stages.append(stage)
 
+    async def check_lease(self) -> None:
+        """Do nothing, because there is no lease."""
+
     async def renewed_config(self) -> Mapping[str, str] | None:
         """Return the initial credentials."""
         return self.task.config

@@ -36,6 +36,8 @@ class RecordedRun:
         reports: Reported progress, in order.
         renewed: The credentials of a repeated request.
         stop_at: When to cancel the attempt: at its first report, or when it finishes its first stage.
+        checks: How often the executor checked its lease.
+        lost_after: The number of these checks after which another worker has the task.
         scope: The cancel scope of the attempt.
         loop: The event loop of the scope.
     """
@@ -44,6 +46,8 @@ class RecordedRun:
     reports: list[TaskProgress] = field(default_factory=list)
     renewed: Mapping[str, str] | None = None
     stop_at: Literal["report", "stage"] | None = None
+    checks: int = 0
+    lost_after: int | None = None
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop, repr=False)
 
@@ -58,6 +62,13 @@ class RecordedRun:
         self.stages[:] = checked_stages(self.stages, stage)
         if self.stop_at == "stage":
             self.scope.cancel()
+        await anyio.lowlevel.checkpoint()
+
+    async def check_lease(self) -> None:
+        """Count the check; see `TaskRun.check_lease`."""
+        self.checks += 1
+        if self.lost_after is not None and self.checks > self.lost_after:
+            raise TaskFailed("the lease was lost", error_code="INTERNAL_ERROR", retryable=True)
         await anyio.lowlevel.checkpoint()
 
     async def renewed_config(self) -> Mapping[str, str] | None:

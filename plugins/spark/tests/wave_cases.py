@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,14 @@ import pyarrow as pa
 import pytest
 import pytest_asyncio
 
+from sluicegate.api import TaskFailed
+from sluicegate.testing.executors import RecordedRun
 from sluicegate_spark.cluster.cores import cores_of
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.engine import Engine, TaskSession
 from sluicegate_spark.maintenance.progress import finished_tasks
 from sluicegate_spark.purge import wave_rule
+from sluicegate_spark.purge.deletion import Deletion
 from sluicegate_spark.purge.sorted_files import PATH, SortedFiles, paths_in
 from sluicegate_spark.purge.waves import Listed, Waves
 
@@ -38,6 +42,9 @@ class NoAccess:
     """A table whose objects are not opened."""
 
     granted = None
+
+    async def objects(self) -> None:
+        """Return nothing, because nothing opens them."""
 
 
 @pytest_asyncio.fixture
@@ -84,6 +91,26 @@ async def test_a_wave_has_a_spark_task_for_each_of_its_parts_and_no_other(
         return finished_tasks(spark)[0] - before, {row["part"] for row in rows}
 
     assert await session.run(tasks_and_parts) == (3, {3, 4, 6})
+
+
+async def test_no_wave_begins_without_the_lease(
+    session: TaskSession, files: SortedFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker was suspended between the first wave and the second one."""
+    run, begun = RecordedRun(lost_after=1), list[list[int]]()
+    outcome = {"after": PATHS[-1], "finished": True, **asdict(Deletion(seen=10, deleted=10))}
+
+    def process(_: SortedFiles, numbers: list[int], *__: Any) -> list[Any]:
+        begun.append(numbers)
+        return [tuple({"part": number, **outcome}.values()) for number in numbers]
+
+    monkeypatch.setattr(SortedFiles, "process", process)
+    monkeypatch.setattr(wave_rule, "_ROUNDS", 1)
+    access: Any = NoAccess()
+    waves = Waves(session, access, check_lease=run.check_lease)
+    with pytest.raises(TaskFailed, match="the lease was lost"):
+        await waves.delete(files, lambda _: None)
+    assert (begun, run.checks) == ([[0, 1]], 2)
 
 
 async def test_cores_are_known(session: TaskSession) -> None:

@@ -10,8 +10,9 @@ import pytest
 from support.servers.delegation import Desk, payload
 from support.tasks.signals import Signal
 
-from sluicegate.api import DelegatedTask, TaskExecutor, TaskResult, TaskRun, Unavailable
+from sluicegate.api import DelegatedTask, TaskExecutor, TaskFailed, TaskResult, TaskRun, Unavailable
 from sluicegate.config.sections.delegation import DelegationSettings, LeaseSettings
+from sluicegate.delegation.queue.leases import Beat
 
 RAN = ["SUBMITTED", "ACQUIRING_RESOURCES", "RUNNING"]
 
@@ -31,6 +32,29 @@ class Deleting(TaskExecutor):
         finally:
             self.stopped.set()
         return TaskResult("nobody told it to stop")
+
+
+@dataclass
+class InWaves(TaskExecutor):
+    """Deletes in two waves, and checks its lease before each."""
+
+    begun: Signal = field(default_factory=Signal)
+    go: Signal = field(default_factory=Signal)
+    lost: Signal = field(default_factory=Signal)
+    waves: list[int] = field(default_factory=list)
+
+    async def run(self, task: DelegatedTask, resources: Any, run: TaskRun) -> TaskResult:
+        """Wait between the waves."""
+        try:
+            for wave in (1, 2):
+                await run.check_lease()
+                self.waves.append(wave)
+                self.begun.set()
+                await self.go.wait()
+        except TaskFailed:
+            self.lost.set()
+            raise
+        return TaskResult("deleted")
 
 
 @pytest.fixture
@@ -118,3 +142,74 @@ async def test_heartbeats_also_prolong_the_lease_of_a_task_that_is_being_cancell
             await impatient.queue.cancel(task.id)
             assert (await impatient.ended(task.id)).error_code == "TASK_CANCELLED"
     assert "no heartbeat was stored" not in caplog.text
+
+
+@pytest.fixture
+def unobserved(desk: Desk) -> Desk:
+    """Without heartbeats, as if the worker's own loop and clock had been stopped."""
+    given = DelegationSettings.model_validate({"worker": {"poll_interval": 3600, "drain_timeout": 0}})
+    lease = LeaseSettings.model_construct(ttl=3600, heartbeat=1800)
+    return replace(desk, settings=given.model_copy(update={"lease": lease}))
+
+
+async def test_no_wave_begins_once_another_worker_has_the_task(
+    unobserved: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    task, executor = await unobserved.queue.submit(payload(), "polaris"), InWaves()
+    with anyio.fail_after(20):
+        async with unobserved.working(executor):
+            await executor.begun.wait()
+            unobserved.clock.advance(4000)
+            taken = await unobserved.leases.acquire("another", [task.operation])
+            assert taken is not None
+            executor.go.set()
+            await executor.lost.wait()
+    assert executor.waves == [1]
+    assert "another worker has it" in caplog.text
+    assert (await unobserved.queue.get(task.id)).version == taken.version
+
+
+async def test_no_wave_begins_once_the_task_is_cancelled(unobserved: Desk) -> None:
+    task, executor = await unobserved.queue.submit(payload(), "polaris"), InWaves()
+    with anyio.fail_after(20):
+        async with unobserved.working(executor):
+            await executor.begun.wait()
+            await unobserved.queue.cancel(task.id)
+            executor.go.set()
+            assert (await unobserved.ended(task.id)).error_code == "TASK_CANCELLED"
+    assert executor.waves == [1]
+
+
+async def test_a_wave_waits_for_the_database(unobserved: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, executor = await unobserved.queue.submit(payload(), "polaris"), InWaves()
+    asked = Signal()
+
+    async def fail_once(*arguments: Any) -> Any:
+        monkeypatch.undo()
+        asked.set()
+        raise Unavailable("the database does not respond")
+
+    with anyio.fail_after(20):
+        async with unobserved.working(executor):
+            await executor.begun.wait()
+            monkeypatch.setattr(unobserved.leases, "beat", fail_once)
+            executor.go.set()
+            await asked.wait()
+            assert (await unobserved.ended(task.id)).status == "SUCCESS"
+    assert executor.waves == [1, 2]
+
+
+async def test_a_check_prolongs_the_lease(unobserved: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    task, executor = await unobserved.queue.submit(payload(), "polaris"), InWaves()
+    executor.go.set()
+    beat, prolonged = unobserved.leases.beat, list[Beat]()
+
+    async def noted(*arguments: Any) -> Beat:
+        prolonged.append(await beat(*arguments))
+        return prolonged[-1]
+
+    monkeypatch.setattr(unobserved.leases, "beat", noted)
+    with anyio.fail_after(20):
+        async with unobserved.working(executor):
+            assert (await unobserved.ended(task.id)).status == "SUCCESS"
+    assert (prolonged, executor.waves) == (["held", "held"], [1, 2])

@@ -175,6 +175,18 @@ class TaskRun(Protocol):
                 (`INVALID_RESULT`).
         """
 
+    async def check_lease(self) -> None:
+        """Ensure that the database still assigns the task to this attempt, and prolong its lease.
+
+        Call it immediately before each change that cannot be undone, such as a group of deletions or a
+        commit. The worker might have been suspended for longer than its lease, together with its clock.
+        If the database does not respond, the method waits. If the task was cancelled, it does not
+        return.
+
+        Raises:
+            TaskFailed: The lease was lost, so another worker has the task.
+        """
+
     async def renewed_config(self) -> Mapping[str, str] | None:
         """Return the newest credentials that the catalog submitted for this task.
 

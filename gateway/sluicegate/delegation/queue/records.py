@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from sluicegate._util.clock import iso_utc
 from sluicegate.delegation.queue.states import ENDED, LEASED, Status
 
 
@@ -81,6 +82,15 @@ class TaskRecord:
     def __str__(self) -> str:
         """Return the description of the task in log lines."""
         return f"task {self.id} ({self.operation} of {self.table})"
+
+    @property
+    def outcome(self) -> str:
+        """Return a description of the state to which an attempt led."""
+        if self.status == "SUCCESS":
+            return f"SUCCESS: {self.result_summary}"
+        if self.status == "RETRY_SCHEDULED" and self.due_at is not None:
+            return f"RETRY_SCHEDULED for {iso_utc(self.due_at)}"
+        return self.status
 
     @property
     def ended(self) -> bool:

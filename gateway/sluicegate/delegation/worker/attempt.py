@@ -10,7 +10,6 @@ from typing import Literal, TypeVar, cast
 
 import anyio
 
-from sluicegate._util.clock import iso_utc
 from sluicegate.api.delegation.tasks import TaskExecutor, TaskFailed, TaskProgress, TaskResult, TaskRun
 from sluicegate.api.errors import Unavailable
 from sluicegate.database import StatementRefused
@@ -120,8 +119,20 @@ class Attempt:
         held = await retry_until_available(store, f"{self.task}: a finished stage")
         self._stages = stages
         if not held:
-            self.stop("lost")
-            raise TaskFailed("the lease was lost", error_code="INTERNAL_ERROR", retryable=True)
+            raise self._lost()
+
+    async def check_lease(self) -> None:
+        """Ensure that the lease is held; see `TaskRun.check_lease`."""
+        beat = await retry_until_available(self._beat, f"{self.task}: checking its lease")
+        if beat == "lost":
+            raise self._lost()
+        if beat == "cancelled":
+            self.stop(beat)
+            await anyio.sleep_forever()  # until the executor, which waits for it, has ended
+
+    def _lost(self) -> TaskFailed:
+        self.stop("lost")
+        return TaskFailed("the lease was lost", error_code="INTERNAL_ERROR", retryable=True)
 
     async def renewed_config(self) -> Mapping[str, str] | None:
         """Return the newest credentials that were submitted for the task."""
@@ -280,7 +291,7 @@ class Attempt:
             return
         except StatementRefused as error:
             await self._record_refusal(error)
-        log.info("%s: %s", self.task, _became(self.task))
+        log.info("%s: %s", self.task, self.task.outcome)
 
     async def _record_refusal(self, error: StatementRefused) -> None:
         """Record that the outcome can't be recorded as reported."""
@@ -332,12 +343,3 @@ class Attempt:
         return await retry_until_available(
             partial(self._queue.get, self.task.id), f"{self.task}: {what}"
         )
-
-
-def _became(task: TaskRecord) -> str:
-    """Describe the state to which an attempt led."""
-    if task.status == "SUCCESS":
-        return f"SUCCESS: {task.result_summary}"
-    if task.status == "RETRY_SCHEDULED" and task.due_at is not None:
-        return f"RETRY_SCHEDULED for {iso_utc(task.due_at)}"
-    return task.status

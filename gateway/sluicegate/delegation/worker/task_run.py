@@ -35,6 +35,10 @@ class BridgedRun:
         """Store a finished stage; see `TaskRun.finish_stage`."""
         await self._there(lambda: self._run.finish_stage(stage))
 
+    async def check_lease(self) -> None:
+        """Ensure that the lease is held; see `TaskRun.check_lease`."""
+        await self._there(self._run.check_lease)
+
     async def renewed_config(self) -> Mapping[str, str] | None:
         """Return the newest credentials; see `TaskRun.renewed_config`."""
         return await self._there(self._run.renewed_config)

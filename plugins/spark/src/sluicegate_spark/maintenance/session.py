@@ -49,7 +49,8 @@ class OpenTable:
     name: str
 
     async def run(self, stage: str, call: Callable[[SparkSession], _Result]) -> _Result:
-        """Run a function on Spark; see `watched`."""
+        """Run a function on Spark that might change the table; see `watched`."""
+        await self.work.run.check_lease()
         return await watched(self.work, self.session, stage, call)
 
     async def sql(self, stage: str, statement: str) -> Rows:

@@ -74,7 +74,7 @@ async def remove_orphans(work: Work) -> TaskResult:
     )
     async with (
         work.engine.session(work.task.id, SETTINGS) as session,
-        Waves.within(session, work.access, limit) as waves,
+        Waves.within(session, work.access, limit, work.run.check_lease) as waves,
     ):
         files = await list_directory(waves, directory, partial(_report_listing, work))
         location = await current_location(catalog, table)

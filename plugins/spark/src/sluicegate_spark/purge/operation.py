@@ -69,6 +69,7 @@ async def purge(work: Work) -> TaskResult:
         check_unshared(history)
         await _delete(work, properties, progress, location, history, old)
     if properties.drop_catalog_entry:
+        await work.run.check_lease()
         await drop_entry(access.table)
     return _result(progress, "purged" if history or task.stages else "already purged")
 
@@ -88,7 +89,7 @@ async def _delete(
         progress.report("listing")
         async with (
             work.engine.session(task.id, SETTINGS) as session,
-            Waves.within(session, access, limit) as waves,
+            Waves.within(session, access, limit, work.run.check_lease) as waves,
         ):
             skip = properties.missing_manifests == "skip"
             await stages.on_spark(waves, history, old, skip_missing=skip)

@@ -93,6 +93,7 @@ class Stages:
         batches = [ordered[start : start + BATCH] for start in range(0, len(ordered), BATCH)]
         for batch in [*batches, *([each] for each in last)]:
             objects = await self._access.objects()
+            await self._run.check_lease()
             done = await anyio.to_thread.run_sync(partial(delete_objects, objects, batch, self._pace))
             self._progress.add(stage, done)
             check_all_gone(stage, done)

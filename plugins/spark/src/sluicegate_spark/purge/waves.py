@@ -6,13 +6,14 @@ a billion files.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
+import anyio.lowlevel
 import pyarrow as pa
 
 from sluicegate_spark.cluster.cores import cores_of, is_connect
@@ -59,14 +60,20 @@ class Waves:
         session: The session.
         access: Provides credentials for each wave.
         deletions_per_second: Limit for all Spark tasks together, or `None`.
+        check_lease: Called before each wave of deletions; see `TaskRun.check_lease`.
     """
 
     def __init__(
-        self, session: TaskSession, access: TableAccess, deletions_per_second: int | None = None
+        self,
+        session: TaskSession,
+        access: TableAccess,
+        deletions_per_second: int | None = None,
+        check_lease: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint,
     ) -> None:
         self.session = session
         self.access = access
         self._deletions_per_second = deletions_per_second
+        self._check_lease = check_lease
         self.granted = access.granted
         self._kept: list[DataFrame] = []
         self._cluster: Cluster | None = None
@@ -74,10 +81,14 @@ class Waves:
     @classmethod
     @asynccontextmanager
     async def within(
-        cls, session: TaskSession, access: TableAccess, deletions_per_second: int | None = None
+        cls,
+        session: TaskSession,
+        access: TableAccess,
+        deletions_per_second: int | None = None,
+        check_lease: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint,
     ) -> AsyncIterator[Waves]:
         """Return waves whose lists are dropped at the end of the block."""
-        waves = cls(session, access, deletions_per_second)
+        waves = cls(session, access, deletions_per_second, check_lease)
         try:
             yield waves
         finally:
@@ -157,12 +168,14 @@ class Waves:
         self, files: SortedFiles, parts: Sequence[Part], cluster: Cluster
     ) -> tuple[list[Part], Deletion]:
         """Run a wave, and return the unfinished parts and the sum of deletions."""
+        objects = await self.access.objects()
         work = PartDeletion(
-            await self.access.objects(),
+            objects,
             {part.number: part for part in parts},
             cluster.task_seconds,
             cluster.deletions_per_task,
         )
+        await self._check_lease()
         rows = await self.session.run(lambda spark: files.process([*work.parts], work, OUTCOME))
         unfinished = [
             replace(work.parts[number], after=after, stalled=after == work.parts[number].after)
