@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 
 from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
 from sluicegate_spark.objects import ObjectAccess
+from sluicegate_spark.purge import deletion
 from sluicegate_spark.purge.part_deletion import PartDeletion
 from sluicegate_spark.purge.wave_rule import Part
 
@@ -68,6 +69,23 @@ def test_a_part_is_deleted_in_as_many_waves_as_its_time_allows(server: SeaweedFS
         part = replace(part, after=outcome["after"])
     assert outcomes == [(paths[2], 3, 30), (paths[5], 3, 30), (paths[8], 3, 30), (paths[9], 1, 10)]
     assert remaining(server, "waves") == 0
+
+
+def test_only_batches_that_are_deleted_are_listed(
+    server: SeaweedFS, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths, part, listed = write(server, "listed"), Part(7), list[str]()
+    look = deletion._look
+
+    def noted(access: ObjectAccess, locations: Sequence[str]) -> Any:
+        listed.extend(locations)
+        return look(access, locations)
+
+    monkeypatch.setattr(deletion, "_look", noted)
+    (outcome,) = run(access_of(server), part, paths)
+    assert listed == paths[:3]
+    run(access_of(server), replace(part, after=outcome["after"]), paths, seconds=600)
+    assert listed == paths
 
 
 def test_a_part_is_finished_within_its_time(server: SeaweedFS) -> None:

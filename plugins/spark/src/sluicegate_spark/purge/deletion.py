@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -85,38 +87,37 @@ def delete_objects(
         locations: Sorted locations, as in metadata.
         pace: Limits deletions per second.
     """
-    return sum((done for _, done in delete_batches(access, locations, pace)), Deletion())
+    return sum((done for _, done in delete_batches(access, iter(locations), pace)), Deletion())
 
 
 def delete_batches(
-    access: ObjectAccess, locations: Iterable[str], pace: Pace | None = None
+    access: ObjectAccess, locations: Iterator[str], pace: Pace | None = None, end: float = math.inf
 ) -> Generator[tuple[str, Deletion], None, None]:
     """Delete objects in batches. While a batch is deleted, the objects of the next one are listed.
 
     Args:
         access: Opens the objects.
-        locations: Sorted locations, as in metadata.
+        locations: Sorted locations, as in metadata. Those that are not processed remain.
         pace: Limits deletions per second.
+        end: Begin no batch after this time, except the first one, by `time.monotonic`. A batch whose
+            objects are listed is also deleted, so that no listing is in vain.
 
     Yields:
         The last location of each batch, and the outcome.
     """
     pace = pace or Pace(None)
+    size = pace.most(BATCH, _BATCH_SECONDS)
     listed: tuple[str, Future[list[_Batch | Deletion]]] | None = None
     with ThreadPoolExecutor(1) as pool:
-        for batch in _batches(locations, pace.most(BATCH, _BATCH_SECONDS)):
+        batch = list(islice(locations, size))
+        while batch:
             following = batch[-1], pool.submit(_look, access, batch)
             if listed is not None:
                 yield _deleted(listed[1].result(), listed[0], pace)
             listed = following
+            batch = list(islice(locations, size)) if time.monotonic() < end else []
         if listed is not None:
             yield _deleted(listed[1].result(), listed[0], pace)
-
-
-def _batches(locations: Iterable[str], size: int) -> Iterator[list[str]]:
-    remaining = iter(locations)
-    while batch := list(islice(remaining, size)):
-        yield batch
 
 
 def _look(access: ObjectAccess, locations: Sequence[str]) -> list[_Batch | Deletion]:

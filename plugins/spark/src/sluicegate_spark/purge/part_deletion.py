@@ -53,17 +53,15 @@ class PartDeletion:
             pass
 
     def _deleted(self, part: Part, paths: Iterator[str]) -> pa.RecordBatch:
-        end = time.monotonic() + self.seconds
-        total, after, finished = Deletion(), part.after, True
-        with closing(delete_batches(self.access, paths, Pace(self.deletions_per_second))) as outcomes:
+        pace, end = Pace(self.deletions_per_second), time.monotonic() + self.seconds
+        total, after, expired = Deletion(), part.after, False
+        with closing(delete_batches(self.access, paths, pace, end)) as outcomes:
             for last, done in outcomes:
                 if done.left and self.access.has_expired and not part.stalled:
-                    total, finished = total + done.to_repeat, False
+                    total, expired = total + done.to_repeat, True
                     break
                 total, after = total + done, last
-                if time.monotonic() >= end:
-                    finished = False
-                    break
+        finished = not expired and next(paths, None) is None
         state = {"part": part.number, "after": after, "finished": finished}
         return pa.RecordBatch.from_pylist([state | asdict(total)])
 
