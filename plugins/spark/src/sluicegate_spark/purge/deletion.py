@@ -100,7 +100,7 @@ def delete_batches(
         locations: Sorted locations, as in metadata. Those that are not processed remain.
         pace: Limits deletions per second.
         end: Begin no batch after this time, except the first one, by `time.monotonic`. A batch whose
-            objects are listed is also deleted, so that no listing is in vain.
+            objects are listed is also deleted, so that no listing is wasted.
 
     Yields:
         The last location of each batch, and the outcome.
