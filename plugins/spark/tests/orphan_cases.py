@@ -50,7 +50,7 @@ NAMES = [
     f"{('s3', 's3a')[number % 2]}://lake/{TABLE}/{path.replace('/', '/' * (1 + number % 3), 1)}"
     for number, path in enumerate(USED[:-1])
 ]
-MOST_ROWS = 130  # in one answer of Spark
+MOST_ROWS = 60  # in one answer of Spark
 
 
 @dataclass
