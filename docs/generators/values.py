@@ -49,6 +49,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
             "Scope",
             "TemporaryCredentials",
             "EndedSessions",
+            "session_names",
             "PolicyAction",
         ),
         *("ObjectKeys", "ObjectStores", "quote_keys", "batches", "signed_lifetime"),
@@ -58,6 +59,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Reading tables": ("Budget", "TableLimits"),
     "Long tasks": (
         *("DelegatedTask", "TableIdentity", "RealmGrant", "TaskProgress", "TaskResult"),
+        "IssuedAccess",
         "TaskErrorCode",
     ),
     "Conditions": ("conditions",),

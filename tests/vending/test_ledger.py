@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from sluicegate.api import Event, Unavailable
+from sluicegate.api import Event, IssuedAccess, Unavailable
 from sluicegate.database import Store
 from sluicegate.vending import Ledger
 from sluicegate.vending.entries import LedgerEntry
-from sluicegate.vending.ledger_search import LedgerQuery
+from sluicegate.vending.ledger_search import LedgerQuery, entries_from
 
 from .conftest import LIFETIME, ORDERS, ROOT, Desk
 
@@ -237,3 +237,28 @@ async def test_plugins_are_told_names_and_numbers(desk: Desk) -> None:
     ]
     for secret in desk.vendor.answered[0].secret.values():
         assert secret not in json.dumps(dict(desk.events[0].attributes))
+
+
+async def test_pages_have_every_entry_once_and_show_growth(desk: Desk) -> None:
+    now = desk.clock()
+    made = [entry(desk, id=f"e{number}", given_at=now + number // 3) for number in range(7)]
+    for each in (made[4], made[0], made[6], made[2], made[1], made[5], made[3]):
+        await desk.ledger.write(each)
+
+    async def pages(since: int, limit: int) -> list[str]:
+        found: list[IssuedAccess] = []
+        async with desk.store.read() as connection:
+            after = None
+            while page := await entries_from(connection, since, after, limit):
+                assert len(page) <= limit
+                found += page
+                after = page[-1].given_at, page[-1].id
+        return [each.id for each in found]
+
+    for limit in (1, 2, 3, 7):
+        assert await pages(now, limit) == [each.id for each in made]
+    assert await pages(now + 2, 2) == ["e6"]
+    await desk.ledger.write(replace(made[6], kind="urls", files=9, expires_at=now + 2 * HOUR))
+    async with desk.store.read() as connection:
+        [grown] = await entries_from(connection, now + 2, None, 10)
+    assert (grown.files, grown.expires_at, grown.locations) == (9, now + 2 * HOUR, (ROOT,))

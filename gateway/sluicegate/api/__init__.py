@@ -34,6 +34,7 @@ from sluicegate.api.budget import Budget, TableLimits, TableTooLarge
 from sluicegate.api.catalogs import Catalog
 from sluicegate.api.config import CatalogConfig, PluginConfig, StorageConfig
 from sluicegate.api.context import LinkSigner, PluginContext
+from sluicegate.api.delegation.issued import IssuedAccess
 from sluicegate.api.delegation.realm_grants import RealmGrant, comparable_location
 from sluicegate.api.delegation.tasks import (
     DelegatedTask,
@@ -89,7 +90,13 @@ from sluicegate.api.types import (
     StorageType,
     TaskExecutorType,
 )
-from sluicegate.api.vending import CredentialVendor, EndedSessions, Scope, TemporaryCredentials
+from sluicegate.api.vending import (
+    CredentialVendor,
+    EndedSessions,
+    Scope,
+    TemporaryCredentials,
+    session_names,
+)
 
 if TYPE_CHECKING:
     from sluicegate.api.clients.addresses import internal_addresses
@@ -144,6 +151,7 @@ __all__ = [
     "HttpRequest",
     "HttpResponse",
     "InvalidRequest",
+    "IssuedAccess",
     "LinkSigner",
     "ListedAsset",
     "ListedTable",
@@ -215,6 +223,7 @@ __all__ = [
     "internal_addresses",
     "quote_keys",
     "retry_config",
+    "session_names",
     "signed_lifetime",
     "without_queries",
 ]

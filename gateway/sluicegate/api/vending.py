@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Literal
 
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.api.principals import Principal
+
+_PLAIN = re.compile(r"[A-Za-z0-9_+,.@-]{2,64}")
+_FOREIGN = re.compile(r"[^A-Za-z0-9_+,.@-]")
+_TEXT_LENGTH = 47
+_DIGEST_LENGTH = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,17 @@ class EndedSessions:
 
     applied: bool
     instructions: str
+
+
+def session_names(recipient: str) -> tuple[str, ...]:
+    """Names of the sessions of a role that a recipient gets, the preferred one first.
+
+    They have 2 to 64 characters. A recipient's name is used unchanged if it is valid. The last name is
+    sanitized, truncated, and ends with `=` and a digest, which can't occur in a valid name.
+    """
+    digest = sha256(recipient.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
+    made = f"{_FOREIGN.sub('_', recipient)[:_TEXT_LENGTH]}={digest}"
+    return (recipient, made) if _PLAIN.fullmatch(recipient) else (made,)
 
 
 class CredentialVendor(ABC):

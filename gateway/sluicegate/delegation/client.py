@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 from uuid import uuid4
@@ -16,6 +16,7 @@ from uuid import uuid4
 import aiohttp
 from pydantic import SecretStr, model_validator
 
+from sluicegate.api.delegation.issued import IssuedAccess
 from sluicegate.api.delegation.realm_grants import RealmGrant
 from sluicegate.api.delegation.tasks import (
     DelegatedTask,
@@ -140,6 +141,12 @@ class _LocalRun:
     async def renewed_config(self) -> Mapping[str, str] | None:
         """Return the initial credentials."""
         return self.task.config
+
+    async def issued_access(
+        self, since: int, after: tuple[int, str] | None, limit: int
+    ) -> Sequence[IssuedAccess]:
+        """Return nothing: there is no ledger without a service."""
+        return ()
 
 
 class Delegated(TaskStrategy):

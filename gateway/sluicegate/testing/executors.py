@@ -12,7 +12,7 @@ class TestMyExecutor(TaskExecutorBehaviour):
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -21,7 +21,14 @@ import anyio.lowlevel
 import pytest
 import pytest_asyncio
 
-from sluicegate.api import DelegatedTask, TaskExecutor, TaskFailed, TaskProgress, TaskResult
+from sluicegate.api import (
+    DelegatedTask,
+    IssuedAccess,
+    TaskExecutor,
+    TaskFailed,
+    TaskProgress,
+    TaskResult,
+)
 from sluicegate.delegation.reports import checked_progress, checked_result, checked_stages
 
 
@@ -35,6 +42,7 @@ class RecordedRun:
         stages: Finished stages, including those of earlier attempts.
         reports: Reported progress, in order.
         renewed: The credentials of a repeated request.
+        issued: The ledger.
         stop_at: When to cancel the attempt: at its first report, or when it finishes its first stage.
         checks: How often the executor checked its lease.
         lost_after: The number of these checks after which another worker has the task.
@@ -45,6 +53,7 @@ class RecordedRun:
     stages: list[str] = field(default_factory=list)
     reports: list[TaskProgress] = field(default_factory=list)
     renewed: Mapping[str, str] | None = None
+    issued: Sequence[IssuedAccess] = ()
     stop_at: Literal["report", "stage"] | None = None
     checks: int = 0
     lost_after: int | None = None
@@ -74,6 +83,16 @@ class RecordedRun:
     async def renewed_config(self) -> Mapping[str, str] | None:
         """See `TaskRun.renewed_config`."""
         return self.renewed
+
+    async def issued_access(
+        self, since: int, after: tuple[int, str] | None, limit: int
+    ) -> Sequence[IssuedAccess]:
+        """Return `issued` in pages; see `TaskRun.issued_access`."""
+        rest = sorted(self.issued, key=lambda each: (each.given_at, each.id))
+        found = [each for each in rest if each.given_at >= since]
+        if after is not None:
+            found = [each for each in found if (each.given_at, each.id) > after]
+        return found[:limit]
 
 
 @pytest.mark.asyncio

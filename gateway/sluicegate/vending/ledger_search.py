@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import Column, ColumnElement, and_, func, or_, select
 
+from sluicegate.api.delegation.issued import IssuedAccess
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.tables import ledger
 from sluicegate.vending.entries import IssuanceKind, LedgerEntry
+
+_ISSUED = tuple(each.name for each in fields(IssuedAccess))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,28 @@ async def find_entries(connection: AsyncConnection, query: LedgerQuery) -> list[
         .limit(query.limit)
     )
     return [_entry(row._mapping) for row in await connection.execute(statement)]
+
+
+async def entries_from(
+    connection: AsyncConnection, since: int, after: tuple[int, str] | None, limit: int
+) -> list[IssuedAccess]:
+    """A page of the entries from a time on, oldest first; see `TaskRun.issued_access`."""
+    statement = (
+        select(*(ledger.c[name] for name in _ISSUED))
+        .where(ledger.c.given_at >= since)
+        .order_by(ledger.c.given_at, ledger.c.id)
+        .limit(limit)
+    )
+    if after is not None:
+        given_at, last = after
+        same = and_(ledger.c.given_at == given_at, ledger.c.id > last)
+        statement = statement.where(
+            ledger.c.given_at >= given_at, or_(ledger.c.given_at > given_at, same)
+        )
+    found = await connection.execute(statement)
+    return [
+        IssuedAccess(**{**row._mapping, "locations": tuple(row._mapping["locations"])}) for row in found
+    ]
 
 
 def _conditions(query: LedgerQuery) -> list[ColumnElement[bool]]:

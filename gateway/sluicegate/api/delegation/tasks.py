@@ -7,10 +7,11 @@ Retry".
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from sluicegate.api.delegation.issued import IssuedAccess
 from sluicegate.api.delegation.realm_grants import RealmGrant
 from sluicegate.api.errors import SluicegateError
 
@@ -191,6 +192,22 @@ class TaskRun(Protocol):
         """Return the newest credentials that the catalog submitted for this task.
 
         They are newer than `DelegatedTask.config` if the catalog has repeated its request.
+        """
+
+    async def issued_access(
+        self, since: int, after: tuple[int, str] | None, limit: int
+    ) -> Sequence[IssuedAccess]:
+        """Return entries of the ledger, oldest first.
+
+        An entry of a response that is still being sent grows: `files` and `expires_at` can change.
+
+        Args:
+            since: Entries from this time on, epoch milliseconds.
+            after: `given_at` and `id` of the last entry of the previous page.
+            limit: Maximum number of entries.
+
+        Raises:
+            Unavailable: The database does not respond.
         """
 
 

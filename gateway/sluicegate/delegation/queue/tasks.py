@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, and_, func, null, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
+from sluicegate.api.delegation.issued import IssuedAccess
 from sluicegate.api.errors import NotFound, SluicegateError
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
@@ -22,6 +23,7 @@ from sluicegate.delegation.queue.statements import After, Now
 from sluicegate.delegation.queue.states import LEASED, Status
 from sluicegate.delegation.queue.transitions import create, move
 from sluicegate.telemetry import span
+from sluicegate.vending.ledger_search import entries_from
 
 _LISTED = tuple(null().label("sealed") if each is tasks.c.sealed else each for each in tasks.c)
 
@@ -118,6 +120,13 @@ class TaskQueue:
         )
         async with self._store.read() as connection:
             return [TaskVersion.of(row) for row in await connection.execute(query)]
+
+    async def issued_access(
+        self, since: int, after: tuple[int, str] | None, limit: int
+    ) -> Sequence[IssuedAccess]:
+        """Return entries of the ledger, which is in the same database; see `TaskRun.issued_access`."""
+        async with self._store.read() as connection:
+            return await entries_from(connection, since, after, limit)
 
     async def find(self, wanted: TaskFilter) -> list[TaskRecord]:
         """Return tasks that match a filter, newest first, without encrypted parts.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal, TypeVar, cast
 
 import anyio
 
+from sluicegate.api.delegation.issued import IssuedAccess
 from sluicegate.api.delegation.tasks import TaskExecutor, TaskFailed, TaskProgress, TaskResult, TaskRun
 from sluicegate.api.errors import Unavailable
 from sluicegate.database import StatementRefused
@@ -137,6 +138,12 @@ class Attempt:
     async def renewed_config(self) -> Mapping[str, str] | None:
         """Return the newest credentials that were submitted for the task."""
         return open_task(await self._stored("asking for newer credentials"), self._cipher).config
+
+    async def issued_access(
+        self, since: int, after: tuple[int, str] | None, limit: int
+    ) -> Sequence[IssuedAccess]:
+        """Return entries of the ledger; see `TaskRun.issued_access`."""
+        return await self._queue.issued_access(since, after, limit)
 
     @property
     def outcome(self) -> str:

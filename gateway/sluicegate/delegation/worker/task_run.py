@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import TypeVar
 
 from anyio.abc import TaskGroup
 
+from sluicegate.api.delegation.issued import IssuedAccess
 from sluicegate.api.delegation.tasks import TaskFailed, TaskProgress, TaskRun
 
 T = TypeVar("T")
@@ -42,6 +43,12 @@ class BridgedRun:
     async def renewed_config(self) -> Mapping[str, str] | None:
         """Return the newest credentials; see `TaskRun.renewed_config`."""
         return await self._there(self._run.renewed_config)
+
+    async def issued_access(
+        self, since: int, after: tuple[int, str] | None, limit: int
+    ) -> Sequence[IssuedAccess]:
+        """Return entries of the ledger; see `TaskRun.issued_access`."""
+        return await self._there(lambda: self._run.issued_access(since, after, limit))
 
     async def _there(self, call: Callable[[], Awaitable[T]]) -> T:
         future: Future[T] = Future()

@@ -4,36 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from hashlib import sha256
 from typing import Any, Final
 
-from sluicegate.api import Principal, UnsupportedOperation
+from sluicegate.api import Principal, UnsupportedOperation, session_names
 
 PROPERTY: Final = "properties."
 """Prefix of a session tag's source if it is a property of the recipient."""
 
-_PLAIN = re.compile(r"[A-Za-z0-9_+,.@-]{2,64}")
-_FOREIGN = re.compile(r"[^A-Za-z0-9_+,.@-]")
-_TEXT_LENGTH = 47
-_DIGEST_LENGTH = 16
 _TAG_VALUE = re.compile(r"[\w\s.:/=+\-@]{0,256}")
 
 
 def session_name(principal: Principal, taken: str | None = None) -> str:
-    """Return a unique name for a recipient's sessions, with 2 to 64 characters.
-
-    A recipient's name is used unchanged if it is valid. Any other is sanitized, truncated, and ends
-    with `=` and a digest, which can't occur in a valid name.
+    """Return a unique name for a recipient's sessions; see `session_names`.
 
     Args:
         principal: The recipient.
         taken: The name of the gateway's own sessions, which must not end together with a recipient's.
     """
-    name = principal.name
-    if name != taken and _PLAIN.fullmatch(name):
-        return name
-    digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_LENGTH]
-    return f"{_FOREIGN.sub('_', name)[:_TEXT_LENGTH]}={digest}"
+    return next(name for name in session_names(principal.name) if name != taken)
 
 
 def session_tags(principal: Principal, sources: Mapping[str, str]) -> list[dict[str, Any]]:
