@@ -144,6 +144,16 @@ def test_usage_is_a_table_for_people_and_json_for_programs(command: Command) -> 
     assert (code, report["by"], report["total"]["responses"]) == (0, "day", 2)
 
 
+def test_usage_is_drawn_as_bars(command: Command) -> None:
+    code, shown, errors = command("usage", "--by", "table", "--plot", "responses")
+    assert (code, errors) == (0, "")
+    lines = {title: number for title, _, number in map(str.split, shown.splitlines())}
+    assert lines == {"sales.eu.orders": "1", "sales.eu.visits": "1"}
+    code, _, errors = command("usage", "--plot", "files", "--json")
+    assert code == 2
+    assert "--plot and --json exclude each other" in errors
+
+
 def test_wrong_options_of_usage_are_explained(command: Command) -> None:
     assert command("usage", "--share", "none") == (0, "", "nothing was offered in this time\n")
     code, _, errors = command("usage", "--since", "2026-02-01", "--until", "2026-01-01")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from sluicegate._util.clock import epoch_ms
+from sluicegate.cli.commands.ledger.bars import bars, steps_for, terminal_width
 from sluicegate.cli.filters import limit_option, name_option, table_option
 from sluicegate.cli.management.run import manage
 from sluicegate.cli.management.target import Content, get, given
@@ -42,10 +45,21 @@ def register(cli: click.Group) -> None:
 @name_option("share", "Only of this share.")
 @table_option("Only of")
 @limit_option("rows", 10_000)
+@click.option(
+    "--plot",
+    type=click.Choice(["responses", "credentials", "files"]),
+    help="Draw this column as bars, instead of the table.",
+)
 @json_option
 @click.pass_context
 def usage(
-    ctx: click.Context, /, since: int | None, until: int | None, as_json: bool, **wanted: Any
+    ctx: click.Context,
+    /,
+    since: int | None,
+    until: int | None,
+    plot: str | None,
+    as_json: bool,
+    **wanted: Any,
 ) -> None:
     """Sum the responses, credentials and files that recipients were offered, from the ledger.
 
@@ -55,11 +69,13 @@ def usage(
     \b
     Examples:
       sluicegate usage
-      sluicegate usage --by recipient --since 7d
+      sluicegate usage --by recipient --since 7d --plot files
       sluicegate usage --by table --recipient acme --since 2026-11-01 --json
     """
     from sluicegate.vending.usage.models import day_of, day_text
 
+    if plot is not None and as_json:
+        raise click.UsageError("--plot and --json exclude each other", ctx)
     last = day_of(epoch_ms() if until is None else until)
     first = max(last - _DAYS + 1, 0) if since is None else day_of(since)
     if first > last:
@@ -69,21 +85,30 @@ def usage(
     if as_json:
         print_json(report)
     else:
-        _print(report, wanted["limit"])
+        _print(report, wanted["limit"], plot)
 
 
-def _print(report: Content, limit: int) -> None:
-    by, rows = report["by"], report["items"]
-    if not rows:
+def _print(report: Content, limit: int, plot: str | None) -> None:
+    if not report["items"]:
         click.echo("nothing was offered in this time", err=True)
         return
-    header = ("ASSET", "NAME") if by == "table" else (by.upper(),)
-    total = ("total", *([""] if by == "table" else []), *_amounts(report["total"]))
-    shown = [(*_names(by, row), *_amounts(row)) for row in rows]
-    for line in columns((*header, *_AMOUNTS), [*shown, total]):
+    for line in _table(report) if plot is None else _bars(report, plot):
         click.echo(line)
     if report["truncated"]:
         click.echo(f"only {limit} rows are shown; set --limit for more", err=True)
+
+
+def _table(report: Content) -> Iterator[str]:
+    by = report["by"]
+    header = ("ASSET", "NAME") if by == "table" else (by.upper(),)
+    total = ("total", *([""] if by == "table" else []), *_amounts(report["total"]))
+    shown = [(*_names(by, row), *_amounts(row)) for row in report["items"]]
+    return columns((*header, *_AMOUNTS), [*shown, total])
+
+
+def _bars(report: Content, column: str) -> Iterator[str]:
+    rows = [(_names(report["by"], row)[-1], row[column]) for row in report["items"]]
+    return bars(rows, terminal_width(), steps_for(sys.stdout))
 
 
 def _names(by: str, row: Content) -> tuple[str, ...]:
