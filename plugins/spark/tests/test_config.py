@@ -15,6 +15,19 @@ from sluicegate_spark.config import SparkConfig
         ({"master": "sparc://spark:7077"}, "master\n.*expected local"),
         ({"jars": "/jars", "packages": ["a:b:1"]}, "jars and packages exclude each other"),
         ({"catalogs": {"lake": {}}}, "catalogs.lake.uri"),
+        (
+            {"remote": "sc://spark:15002", "usage": {"location": "s3://u/t"}},
+            "remote and usage exclude each other",
+        ),
+        ({"usage": {"location": "usage"}}, "usage.location\n.*it has no scheme, such as s3://"),
+        ({"usage": {"location": "file:///usage"}}, "usage.location\n.*directory in a bucket"),
+        ({"usage": {"location": "s3://u/a/../b"}}, "usage.location\n.*ambiguous"),
+        ({"usage": {"location": "s3://u/t", "logs": []}}, "usage.logs"),
+        ({"usage": {"location": "s3://u/t", "file_io": {"s3.key": "x"}}}, "'s3.key' has no effect"),
+        (
+            {"usage": {"location": "s3://u/t", "access_logs": ["s3://u/t/logs"]}},
+            "location and access_logs must not contain each other",
+        ),
         ({"catalogs": {"lake": {"uri": "http://c", "credential": "x"}}}, "catalogs.lake.credential"),
     ],
 )

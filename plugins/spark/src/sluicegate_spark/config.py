@@ -10,7 +10,8 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from sluicegate.api import PluginConfig, SecretStr
 from sluicegate_iceberg.config import IcebergConfig
-from sluicegate_spark.payload_config import endpoint, is_known
+from sluicegate_spark.payload_config import endpoint
+from sluicegate_spark.usage_config import FileIo, UsageConfig
 
 
 def _master(value: str) -> str:
@@ -25,12 +26,6 @@ def _remote(value: str) -> str:
     return value
 
 
-def _file_io(value: Mapping[str, SecretStr]) -> Mapping[str, SecretStr]:
-    if unknown := [name for name in value if not is_known(name)]:
-        raise ValueError(f"'{unknown[0]}' has no effect; expected keys such as s3.access-key-id")
-    return value
-
-
 Endpoint = Annotated[str, AfterValidator(endpoint)]
 CatalogName = Annotated[str, StringConstraints(min_length=1, max_length=255)]
 
@@ -40,7 +35,7 @@ VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]
 class SparkCatalogConfig(IcebergConfig):
     """A catalog of the executor, and fallback credentials for its tables."""
 
-    file_io: Annotated[Mapping[str, SecretStr], AfterValidator(_file_io)] = Field(
+    file_io: FileIo = Field(
         default_factory=dict,
         description="Credentials for the catalog's tables, used if the catalog vends none and the "
         "task carries none: `s3.access-key-id`, `s3.secret-access-key`, "
@@ -107,6 +102,11 @@ class SparkConfig(PluginConfig):
         description="Iceberg REST catalogs, by the `catalog_name` of tasks. Each accepts the "
         "settings of the catalog type `iceberg`, and `file_io`.",
     )
+    usage: UsageConfig | None = Field(
+        default=None,
+        description="The tables of usage, which `COLLECT_USAGE` writes, and the access logs that it "
+        "reads. Without this section, such tasks fail.",
+    )
 
     @model_validator(mode="after")
     def _refuse_two_clusters(self) -> Self:
@@ -114,6 +114,10 @@ class SparkConfig(PluginConfig):
         if self.remote is not None and local:
             raise ValueError(
                 f"remote and {local[0]} exclude each other: the Spark Connect server has its own"
+            )
+        if self.remote is not None and self.usage is not None:
+            raise ValueError(
+                "remote and usage exclude each other: COLLECT_USAGE needs Spark's driver in the worker"
             )
         if self.jars is not None and self.packages:
             raise ValueError("jars and packages exclude each other: set one of them")

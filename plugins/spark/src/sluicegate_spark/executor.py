@@ -22,6 +22,7 @@ from sluicegate_spark.payload_config import AllowedEndpoints
 from sluicegate_spark.purge import finished_result, has_purged_metadata
 from sluicegate_spark.requirements import require
 from sluicegate_spark.tables import Format, StorageRules, Table, TableAccess, TaskCatalog
+from sluicegate_spark.usage import COLLECT_USAGE
 from sluicegate_spark.work import Work
 
 
@@ -52,6 +53,8 @@ class SparkExecutor(TaskExecutor):
             TaskFailed: No credentials are available (`CREDENTIAL_VENDING_FAILED`), the payload is
                 incomplete (`INVALID_PAYLOAD`), or the table is not granted (`NOT_GRANTED`).
         """
+        if task.operation == COLLECT_USAGE:
+            return None  # its directories and credentials are those of the configuration
         if task.table.catalog in self._catalogs:
             check_catalog(task)
         try:
@@ -68,6 +71,11 @@ class SparkExecutor(TaskExecutor):
 
     async def run(self, task: DelegatedTask, resources: TableAccess | None, run: TaskRun) -> TaskResult:
         """Run the task's operation; see `TaskExecutor.run`."""
+        if task.operation == COLLECT_USAGE:
+            # Imported with the first such task, because it imports Arrow.
+            from sluicegate_spark.usage.operation import collect
+
+            return await collect(self._config.usage, self._engine, task, run)
         if resources is None:
             return finished_result(task, run)
         resources.during(run)

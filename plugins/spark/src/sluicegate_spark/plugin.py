@@ -8,6 +8,7 @@ from sluicegate.api import TaskExecutorType, hookimpl
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.operations import OPERATIONS
+from sluicegate_spark.usage import COLLECT_USAGE
 
 sluicegate_api_version = "1.0"
 
@@ -18,7 +19,7 @@ def sluicegate_register_task_executors() -> Sequence[TaskExecutorType]:
     return [
         TaskExecutorType(
             "spark",
-            tuple(OPERATIONS),
+            (*OPERATIONS, COLLECT_USAGE),
             SparkConfig,
             SparkExecutor.configured,
             lambda config: config.catalogs,

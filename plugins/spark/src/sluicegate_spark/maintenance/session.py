@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 Rows = list[dict[str, Any]]
 
-_DELTA: Final[Mapping[str, str]] = {
+DELTA: Final[Mapping[str, str]] = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 }
 _NO_TABLE: Final = (
@@ -115,7 +115,7 @@ async def delta_table(work: Work, settings: Mapping[str, str]) -> AsyncIterator[
         )
     opened: Mapping[str, str | SecretStr] = {} if given is None else for_hadoop(given)
     async with work.engine.session(
-        work.task.id, {**SETTINGS, **_DELTA, **settings, **closed_for_hadoop(), **opened}
+        work.task.id, {**SETTINGS, **DELTA, **settings, **closed_for_hadoop(), **opened}
     ) as session:
         try:
             yield OpenTable(work, session, f"delta.{identifier(hadoop_location(table.location))}")
