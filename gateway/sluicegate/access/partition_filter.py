@@ -10,6 +10,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from sluicegate.api import CatalogTable, SharedTable, UnsupportedOperation
+from sluicegate.audit.trail import PARTITION_FILTER
+
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<text>'(?:[^']|'')*')
@@ -21,6 +24,15 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
+
+
+BY_RECIPIENT = ".by-recipient"
+"""End of the location of a table that contains rows of several recipients.
+
+Such a table is shared only with a partition filter, also if nothing but its location is known.
+"""
+RECIPIENT_FILTER = "sluicegate.recipientFilter"
+"""Property of such a table with the filter that the share's filter must contain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +74,25 @@ class PartitionFilter:
         if repeated is not None:
             raise ValueError(f"the partition filter names the column '{repeated}' twice")
         return cls(tuple(terms))
+
+
+def check_shared_in_part(table: SharedTable, source: CatalogTable) -> None:
+    """Ensure that a table in a directory `….by-recipient` is shared with a partition filter.
+
+    Raises:
+        UnsupportedOperation: It is shared without one.
+    """
+    if table.partition_filter is None and source.location.rstrip("/").endswith(BY_RECIPIENT):
+        raise filter_required(table, f"the directory {source.location} needs a partition_filter")
+
+
+def filter_required(table: SharedTable, detail: str) -> UnsupportedOperation:
+    """The error if a table with rows of several recipients is shared without its filter."""
+    return UnsupportedOperation(
+        f"{table.full_name} contains rows of several recipients, and is shared without the partition "
+        "filter that it requires: ask the provider to correct the share's partition filter",
+        detail=detail,
+    ).decided_by(PARTITION_FILTER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from sluicegate.access.grants import Grants
+from sluicegate.access.partition_filter import check_shared_in_part
 from sluicegate.access.policies import Policies
 from sluicegate.api import (
     CatalogTable,
@@ -201,7 +202,8 @@ class Resolver:
 
         Raises:
             NotFound: The catalog no longer has the table, or the branch or tag that is shared.
-            UnsupportedOperation: A branch or tag of a Delta table is shared.
+            UnsupportedOperation: A branch or tag of a Delta table is shared, or a table with rows of
+                several recipients is shared without a partition filter.
             Unavailable: The catalog cannot be used now.
         """
         with span("resolve", catalog=shared.catalog), _told_of(shared):
@@ -214,6 +216,7 @@ class Resolver:
                     "the provider",
                     detail=error.for_operators,
                 ) from error
+        check_shared_in_part(shared, source)
         return at_ref(source, shared.ref)
 
     async def open(self, principal: Principal, shared: SharedTable) -> OpenTable:

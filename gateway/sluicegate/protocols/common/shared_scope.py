@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, overload
 
 import anyio.to_thread
 
-from sluicegate.access.partition_filter import PartitionFilter, PartitionTerm
+from sluicegate.access.partition_filter import (
+    RECIPIENT_FILTER,
+    PartitionFilter,
+    PartitionTerm,
+    RecipientProperty,
+    filter_required,
+)
 from sluicegate.api import (
     InvalidRequest,
     PermissionDenied,
@@ -107,13 +113,38 @@ def shared_partitions(
 
     Raises:
         PermissionDenied: The share's filter requires a property that the recipient does not have.
-        UnsupportedOperation: The table is not partitioned by a column of the share's filter.
+        UnsupportedOperation: The table is not partitioned by a column of the share's filter, or it
+            requires a filter that the share does not have.
     """
-    if table.partition_filter is None:
+    terms = _terms(table.partition_filter)
+    _check_required(table, metadata, terms)
+    if not terms:
         return None
-    terms = PartitionFilter.parse(table.partition_filter).terms
     wanted = {_key(table, metadata, term): term_value(table, principal, term) for term in terms}
     return lambda values: wanted.items() <= values.items()
+
+
+def _terms(text: str | None) -> tuple[PartitionTerm, ...]:
+    return () if text is None else PartitionFilter.parse(text).terms
+
+
+def _check_required(
+    table: SharedTable, metadata: TableMetadata, terms: tuple[PartitionTerm, ...]
+) -> None:
+    """Ensure that a table with rows of several recipients is shared with the filter that it names."""
+    required = metadata.configuration.get(RECIPIENT_FILTER)
+    if required is None:
+        return
+    try:
+        missing = {*map(_folded, _terms(required))} - {*map(_folded, terms)}
+    except ValueError:
+        raise filter_required(table, f"its property {RECIPIENT_FILTER} is not a filter") from None
+    if missing:
+        raise filter_required(table, f"set partition_filter: {required}")
+
+
+def _folded(term: PartitionTerm) -> tuple[str, str | RecipientProperty]:
+    return term.column.casefold(), term.value
 
 
 def _key(table: SharedTable, metadata: TableMetadata, term: PartitionTerm) -> str:

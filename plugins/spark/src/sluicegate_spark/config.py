@@ -10,8 +10,9 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from sluicegate.api import PluginConfig, SecretStr
 from sluicegate_iceberg.config import IcebergConfig
-from sluicegate_spark.payload_config import endpoint
-from sluicegate_spark.usage_config import FileIo, UsageConfig
+from sluicegate_spark.copies.config import MATERIALIZED, MaterializedConfig
+from sluicegate_spark.payload_config import FileIo, endpoint
+from sluicegate_spark.usage_config import UsageConfig
 
 
 def _master(value: str) -> str:
@@ -107,6 +108,28 @@ class SparkConfig(PluginConfig):
         description="The tables of usage, which `COLLECT_USAGE` writes, and the access logs that it "
         "reads. Without this section, such tasks fail.",
     )
+    materialized: MaterializedConfig | None = Field(
+        default=None,
+        description="Copies of tables for recipients, which `REFRESH_MATERIALIZATION` writes. The "
+        f"`catalog_name` of its tasks is `{MATERIALIZED}`.",
+    )
+
+    @property
+    def catalog_names(self) -> frozenset[str]:
+        """The catalogs that tasks can name."""
+        own = frozenset() if self.materialized is None else frozenset({MATERIALIZED})
+        return own | self.catalogs.keys()
+
+    @model_validator(mode="after")
+    def _knows_sources(self) -> Self:
+        if self.materialized is None:
+            return self
+        if MATERIALIZED in self.catalogs:
+            raise ValueError(f"catalogs: the name '{MATERIALIZED}' is reserved for the copies")
+        for name, copy in self.materialized.tables.items():
+            if copy.catalog is not None and copy.catalog not in self.catalogs:
+                raise ValueError(f"materialized.tables.{name}: catalogs has no entry '{copy.catalog}'")
+        return self
 
     @model_validator(mode="after")
     def _refuse_two_clusters(self) -> Self:

@@ -15,8 +15,10 @@ from sluicegate.api import (
 from sluicegate_iceberg.names import TableName
 from sluicegate_iceberg.rest.responses import GenericTable
 from sluicegate_spark.config import SparkConfig
+from sluicegate_spark.copies.config import MATERIALIZED
 from sluicegate_spark.engine import Engine
 from sluicegate_spark.granted_locations import check_catalog
+from sluicegate_spark.materialization import REFRESH_MATERIALIZATION
 from sluicegate_spark.operations import OF_DELTA_TABLES, OPERATIONS
 from sluicegate_spark.payload_config import AllowedEndpoints
 from sluicegate_spark.purge import finished_result, has_purged_metadata
@@ -55,6 +57,8 @@ class SparkExecutor(TaskExecutor):
         """
         if task.operation == COLLECT_USAGE:
             return None  # its directories and credentials are those of the configuration
+        if task.operation == REFRESH_MATERIALIZATION:
+            return self._copy(task)
         if task.table.catalog in self._catalogs:
             check_catalog(task)
         try:
@@ -78,7 +82,8 @@ class SparkExecutor(TaskExecutor):
             return await collect(self._config.usage, self._engine, task, run)
         if resources is None:
             return finished_result(task, run)
-        resources.during(run)
+        if task.operation != REFRESH_MATERIALIZATION:
+            resources.during(run)
         return await OPERATIONS[task.operation](
             Work(
                 task,
@@ -88,6 +93,7 @@ class SparkExecutor(TaskExecutor):
                 self._catalogs,
                 self._config.deletions_per_second,
                 self._config.files_in_worker,
+                self._config.materialized,
             )
         )
 
@@ -96,6 +102,20 @@ class SparkExecutor(TaskExecutor):
         await self._engine.aclose()
         for catalog in self._catalogs.values():
             await catalog.client.aclose()
+
+    def _copy(self, task: DelegatedTask) -> TableAccess:
+        """Return access to a copy, with the configured credentials instead of those of the task."""
+        from sluicegate_spark.materialization.operation import configured_copy
+        from sluicegate_spark.materialization.sources import copy_access
+
+        if task.table.catalog != MATERIALIZED:
+            raise TaskFailed(
+                f"the catalog of {REFRESH_MATERIALIZATION} is '{MATERIALIZED}'",
+                error_code="INVALID_PAYLOAD",
+            )
+        check_catalog(task)
+        materialized, name = configured_copy(self._config.materialized, task)
+        return copy_access(task, materialized, materialized.directory(name))
 
     async def _table(self, task: DelegatedTask) -> Table:
         name = TableName(task.table.namespace, task.table.name)

@@ -10,10 +10,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Final
+from typing import Annotated, Final
 from urllib.parse import urlsplit
 
-from sluicegate.api import TaskFailed, canonical_endpoint_url, internal_addresses
+from pydantic import AfterValidator
+
+from sluicegate.api import SecretStr, TaskFailed, canonical_endpoint_url, internal_addresses
 
 _KEYS: Final = frozenset(
     {
@@ -55,6 +57,21 @@ def effective(config: Mapping[str, str]) -> dict[str, str]:
 def is_known(name: str) -> bool:
     """Return whether a key has an effect."""
     return name in _KEYS or name.startswith(_OF_ACCOUNTS)
+
+
+def known_file_io(value: Mapping[str, SecretStr]) -> Mapping[str, SecretStr]:
+    """Validate a setting `file_io`.
+
+    Raises:
+        ValueError: An entry has no effect.
+    """
+    if unknown := [name for name in value if not is_known(name)]:
+        raise ValueError(f"'{unknown[0]}' has no effect; expected keys such as s3.access-key-id")
+    return value
+
+
+FileIo = Annotated[Mapping[str, SecretStr], AfterValidator(known_file_io)]
+"""A setting `file_io`."""
 
 
 def endpoint(text: str) -> str:

@@ -22,6 +22,6 @@ def sluicegate_register_task_executors() -> Sequence[TaskExecutorType]:
             (*OPERATIONS, COLLECT_USAGE),
             SparkConfig,
             SparkExecutor.configured,
-            lambda config: config.catalogs,
+            lambda config: config.catalog_names,
         )
     ]

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from sluicegate.api import Duration, PluginConfig, SecretStr, comparable_location
+from sluicegate.api import Duration, PluginConfig, comparable_location
 from sluicegate.api.errors import InvalidRequest
-from sluicegate_spark.payload_config import is_known
+from sluicegate_spark.payload_config import FileIo
 
 _BUCKET = re.compile(r"s3://[A-Za-z0-9][A-Za-z0-9._-]{0,254}/.*")
-
-
-def file_io(value: Mapping[str, SecretStr]) -> Mapping[str, SecretStr]:
-    """Ensure that each key has an effect.
-
-    Raises:
-        ValueError: One has none.
-    """
-    if unknown := [name for name in value if not is_known(name)]:
-        raise ValueError(f"'{unknown[0]}' has no effect; expected keys such as s3.access-key-id")
-    return value
 
 
 def _directory(value: str) -> str:
@@ -38,7 +26,6 @@ def _directory(value: str) -> str:
 
 
 Directory = Annotated[str, AfterValidator(_directory)]
-FileIo = Annotated[Mapping[str, SecretStr], AfterValidator(file_io)]
 
 
 class UsageConfig(PluginConfig):

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from sluicegate.api import DelegatedTask, TaskResult, TaskRun
+from sluicegate_spark.copies.config import MaterializedConfig
 from sluicegate_spark.engine import Engine
 from sluicegate_spark.tables import TableAccess, TaskCatalog
 
@@ -21,6 +22,7 @@ class Work:
         catalogs: The configured catalogs, by name.
         deletions_per_second: Limit for deletions of files by this package, or `None`.
         files_in_worker: Number of files up to which a table is converted in the worker, without Spark.
+        materialized: The configured copies, or `None`.
     """
 
     task: DelegatedTask
@@ -30,6 +32,7 @@ class Work:
     catalogs: Mapping[str, TaskCatalog]
     deletions_per_second: int | None = None
     files_in_worker: int = 10_000
+    materialized: MaterializedConfig | None = None
 
 
 Operation = Callable[[Work], Awaitable[TaskResult]]

@@ -12,7 +12,9 @@ from support.gateways.memory_gateway import shared_table
 from support.gateways.memory_grants import ACME
 from support.tables.filesets import file_set, schema_field, table_metadata
 
+from sluicegate.access.partition_filter import check_shared_in_part
 from sluicegate.api import (
+    CatalogTable,
     InvalidRequest,
     PermissionDenied,
     SharedTable,
@@ -147,3 +149,48 @@ def test_a_mapped_column_is_found_by_its_physical_name() -> None:
     assert wanted is not None
     assert wanted({"col-1": "DE"})
     assert not wanted({"Country": "DE"})
+
+
+REQUIRING = replace(
+    BY_COUNTRY, configuration={"sluicegate.recipientFilter": "`Country` = recipient.country"}
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_shared"),
+    [
+        ("country = recipient.country", True),
+        ("`country` = recipient.country", True),
+        (None, False),
+        ("country = 'DE'", False),
+        ("country = recipient.region", False),
+    ],
+)
+def test_a_table_with_rows_of_several_recipients_needs_its_filter(
+    text: str | None, is_shared: bool
+) -> None:
+    table = shared_table(partition_filter=text)
+    german = replace(ACME, properties={"country": "DE", "region": "EU"})
+    if is_shared:
+        assert shared_partitions(table, german, REQUIRING) is not None
+        return
+    with pytest.raises(UnsupportedOperation, match="rows of several recipients") as refused:
+        shared_partitions(table, german, REQUIRING)
+    assert refused.value.detail == "set partition_filter: `Country` = recipient.country"
+
+
+def test_a_filter_that_cannot_be_parsed_shares_nothing() -> None:
+    broken = replace(BY_COUNTRY, configuration={"sluicegate.recipientFilter": "country LIKE 'D'"})
+    with pytest.raises(UnsupportedOperation, match="rows of several recipients"):
+        shared_partitions(MINE, ACME, broken)
+
+
+@pytest.mark.parametrize(
+    "location", ["s3://lake/orders.by-recipient", "s3://lake/orders.by-recipient/"]
+)
+def test_a_directory_of_several_recipients_needs_a_filter(location: str) -> None:
+    source = CatalogTable("1", "delta", location)
+    check_shared_in_part(MINE, source)
+    check_shared_in_part(shared_table(), replace(source, location="s3://lake/orders"))
+    with pytest.raises(UnsupportedOperation, match="rows of several recipients"):
+        check_shared_in_part(shared_table(access_modes=("url", "dir")), source)

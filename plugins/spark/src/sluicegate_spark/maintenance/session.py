@@ -88,7 +88,7 @@ async def iceberg_table(work: Work) -> AsyncIterator[OpenTable]:
         raise vending_failed(error.message, retryable=True, detail=error.detail) from error
     opened = {**SETTINGS, **closed_for_hadoop(), **settings}
     async with work.engine.session(work.task.id, opened) as session:
-        await session.run(_set_http_client)
+        await session.run(set_http_client)
         await check_iceberg_files(work.access, session)
         yield OpenTable(work, session, identifier(CATALOG, *table.name.namespace, table.name.name))
 
@@ -125,7 +125,7 @@ async def delta_table(work: Work, settings: Mapping[str, str]) -> AsyncIterator[
             raise
 
 
-def _set_http_client(spark: SparkSession) -> None:
+def set_http_client(spark: SparkSession) -> None:
     """Set an HTTP client that is available: the SDK jars for Hadoop lack Iceberg's default."""
     if is_connect(spark) or spark.conf.get(HTTP_CLIENT, None) is not None:
         return

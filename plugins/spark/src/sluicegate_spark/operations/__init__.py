@@ -19,6 +19,7 @@ from sluicegate_spark.maintenance import (
     expiry,
     vacuum,
 )
+from sluicegate_spark.materialization import REFRESH_MATERIALIZATION, refresh_materialization
 from sluicegate_spark.orphans import ORPHAN_FILE_REMOVAL, orphans
 from sluicegate_spark.purge import TABLE_PURGE, purge
 from sluicegate_spark.work import Operation
@@ -27,6 +28,7 @@ OPERATIONS: Mapping[str, Operation] = {
     CONVERT_TO_DELTA: convert_to_delta,
     CONVERT_TO_ICEBERG: convert_to_iceberg,
     ORPHAN_FILE_REMOVAL: orphans,
+    REFRESH_MATERIALIZATION: refresh_materialization,
     SNAPSHOT_EXPIRY: expiry,
     TABLE_COMPACTION: compaction,
     TABLE_PURGE: purge,

@@ -1,0 +1,1 @@
+"""The configuration of copies of tables for recipients."""

@@ -1,0 +1,207 @@
+"""How copies are configured, refused, and kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import pytest
+from deltalake import DeltaTable
+from spark.materialized_copies import KEY, SCHEMA, SHARE, Copies, shares
+from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
+
+from sluicegate.api import TaskFailed
+from sluicegate_spark.copies.config import CopyConfig
+from sluicegate_spark.materialization.shared_rows import shared_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.slow
+
+NAME = "sales.people"
+_DELTA = "spark.sql.catalog.spark_catalog"
+
+
+@pytest.fixture(scope="module")
+def copies(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Copies:
+    folder = tmp_path_factory.mktemp("copies")
+    session = spark.newSession()
+    table = f"delta.`file://{folder}/people`"
+    session.sql(
+        f"CREATE TABLE {table} (id INT COMMENT 'of the ssn', country STRING, `full name` STRING, "
+        "ssn STRING) USING delta TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
+    )
+    session.sql(
+        f"INSERT INTO {table} VALUES (1, 'DE', 'a', '11'), (2, 'FR', 'b', '22'), (3, '', 'c', '')"
+    )
+    return Copies(session, folder, {})
+
+
+def configured(copies: Copies, **copy: Any) -> Copies:
+    section = {"source": {"location": f"file://{copies.folder}/people"}, **copy}
+    return replace(copies, tables={NAME: section})
+
+
+def queried(copies: Copies, query: str) -> Copies:
+    people = {"location": f"file://{copies.folder}/people"}
+    return replace(copies, tables={NAME: {"sources": {"people": people}, "query": query}})
+
+
+def test_no_metadata_of_the_source_is_in_the_copy(copies: Copies) -> None:
+    made = configured(copies, columns={"ssn": "hide"})
+    result = made.refresh(NAME)
+    assert result.further["rows"] == 3
+    location = made.location(NAME, by_recipient=False)
+    assert [each.name for each in DeltaTable(location).schema().fields] == [
+        "id",
+        "country",
+        "full name",
+    ]
+    log = "".join(each.read_text() for each in (location / "_delta_log").glob("*.json"))
+    assert "ssn" not in log
+
+
+def test_a_refresh_that_fails_keeps_the_last_version_and_says_how_old_it_is(copies: Copies) -> None:
+    made = configured(copies, columns={"ssn": "hide"})
+    made.refresh(NAME)
+    before = DeltaTable(made.location(NAME, by_recipient=False)).version()
+    for wrong, message in (
+        ({"columns": {"snn": "hide"}}, "the table has no column `snn`"),
+        ({"columns": {"ssn": "hide"}, "rows": "age > 3"}, "the table has no column `age`"),
+        ({"columns": {"id": {"truncate": 1}}}, "can't be truncated"),
+        ({"columns": {"ssn": "hash"}, "cluster_by": ["ssn"]}, "the order of rows would show"),
+    ):
+        with pytest.raises(TaskFailed, match=message) as failed:
+            configured(copies, **wrong).refresh(NAME)
+        assert "recipients still read the data of 20" in failed.value.message
+    assert DeltaTable(made.location(NAME, by_recipient=False)).version() == before
+
+
+def test_a_missing_source_is_an_error_of_the_task(copies: Copies) -> None:
+    gone = {NAME: {"source": {"location": f"file://{copies.folder}/gone"}}}
+    with pytest.raises(TaskFailed):
+        replace(copies, tables=gone).refresh(NAME)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("SELECT * FROM delta.`/etc`", "'delta./etc' is not one of the sources"),
+        ("SELECT * FROM parquet.`file:///etc/x`", "is not one of the sources"),
+        ("SELECT * FROM other", "'other' is not one of the sources of its query: people"),
+        ("SELECT id FROM people WHERE EXISTS (SELECT 1 FROM other)", "'other' is not one"),
+        ("SELECT (SELECT max(id) FROM other) FROM people", "'other' is not one"),
+        ("WITH x AS (SELECT * FROM other) SELECT * FROM x", "'other' is not one"),
+        ("WITH x AS (SELECT * FROM y), y AS (SELECT * FROM people) SELECT * FROM x", "'y' is not one"),
+        ("SELECT * FROM (WITH other AS (SELECT 1) SELECT * FROM other), other", "is not allowed"),
+        (
+            "SELECT reflect('java.lang.System', 'getenv', 'PATH') FROM people",
+            "'reflect' is not allowed",
+        ),
+        ("SELECT java_method('java.lang.System', 'getenv', 'PATH')", "'java_method' is not allowed"),
+        ("SELECT input_file_name() FROM people", "'input_file_name' is not allowed"),
+        ("SELECT rand() FROM people", "'rand' is not allowed"),
+        ("SELECT current_user FROM people", "not"),
+        ("SELECT current_date FROM people", "not"),
+        ("SELECT * FROM range(3)", "'UnresolvedTableValuedFunction' is not allowed"),
+        ("SELECT * FROM IDENTIFIER('other')", "is not allowed"),
+        ("SELECT TRANSFORM(id) USING 'cat' FROM people", "is not allowed"),
+        ("SELECT * FROM people VERSION AS OF 0", "is not allowed"),
+        ("INSERT INTO people SELECT * FROM people", "is not allowed"),
+        ("CREATE VIEW v AS SELECT 1", "is not allowed"),
+        ("DROP TABLE people", "is not allowed"),
+        ("SHOW TABLES", "is not allowed"),
+        ("SET x = 1", "is not allowed"),
+        ("SELECT 1; SELECT 2", "can't parse"),
+        ("SELEC", "can't parse"),
+    ],
+)
+def test_a_query_reads_only_its_sources(copies: Copies, query: str, message: str) -> None:
+    with pytest.raises(TaskFailed, match=message) as failed:
+        queried(copies, query).refresh(NAME)
+    assert failed.value.error_code == "INVALID_PAYLOAD"
+
+
+def test_a_query_can_use_much_of_sql(copies: Copies) -> None:
+    query = """
+        WITH a AS (SELECT id, upper(p.country) AS c, `full name` AS n FROM people p)
+        SELECT c, count(*) AS many, max(CASE WHEN id > 1 THEN n ELSE 'x' END) AS name,
+               row_number() OVER (ORDER BY c DESC NULLS LAST) AS place
+        FROM a WHERE id BETWEEN 1 AND 9 AND n LIKE '%' AND id IN (SELECT id FROM people)
+        GROUP BY c HAVING count(*) > 0 UNION ALL SELECT 'z', 0L, NULL, 9 LIMIT 100
+    """
+    assert queried(copies, query).refresh(NAME, force="true").further["rows"] == 4
+
+
+def test_sparks_plan_does_not_show_the_key(copies: Copies) -> None:
+    source = copies.spark.read.format("delta").load(f"file://{copies.folder}/people")
+    copy = CopyConfig.model_validate(
+        {"source": {"location": "file:///x/y"}, "columns": {"ssn": "hash"}}
+    )
+    rows = shared_rows(source, copy, KEY.encode())
+    shown = str(rows._jdf.queryExecution().toString())
+    assert "keyed_hash_of(" in shown
+    assert KEY not in shown
+    assert KEY not in json.dumps(rows.schema.jsonValue())
+
+
+@pytest.fixture(scope="module")
+def by_recipient(copies: Copies) -> Copies:
+    made = configured(copies, recipient_columns={"country": "country"}, columns={"ssn": "hide"})
+    result = made.refresh(NAME)
+    assert result.further["partition_filter"] == "`country` = recipient.country"
+    assert result.further["rows"] == 2  # rows without a country belong to no recipient
+    return made
+
+
+# How the copy is shared, by the name of the shared table.
+_WRONG: dict[str, dict[str, Any]] = {
+    "without": {"partition_filter": None},
+    "directory": {"partition_filter": None, "access_modes": ["url", "dir"]},
+    "constant": {"partition_filter": "country = 'DE'"},
+    "property": {"partition_filter": "country = recipient.region"},
+}
+
+
+@pytest.fixture(scope="module")
+def gateway(by_recipient: Copies, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningGateway]:
+    folder = tmp_path_factory.mktemp("gateway")
+    settings = {
+        "catalogs": {"copies": {"type": "paths"}},
+        "storage": [{"type": "file", "prefix": f"file://{by_recipient.folder}/copies/"}],
+    }
+    declared = shares(by_recipient, ["people"])
+    tables = declared["shares"][SHARE]["schemas"][SCHEMA]["tables"]
+    tables |= {name: tables["people"] | options for name, options in _WRONG.items()}
+    write_configuration(folder, settings, declared)
+    with running_gateway(folder) as running:
+        yield running
+
+
+def test_a_copy_for_each_recipient_is_not_shared_without_its_filter(gateway: RunningGateway) -> None:
+    profile = json.loads(gateway.profile("acme").read_text())
+    headers = {
+        "Authorization": f"Bearer {profile['bearerToken']}",
+        "delta-sharing-capabilities": "responseformat=delta;readerfeatures=columnmapping",
+    }
+    with httpx.Client(headers=headers, timeout=30) as http:
+        for name in ("people", *_WRONG):
+            path = f"{gateway.endpoint}/shares/{SHARE}/schemas/{SCHEMA}/tables/{name}"
+            tables = f"{gateway.address}/iceberg/v1/shares/{SHARE}/namespaces/{SCHEMA}/tables"
+            answers = [
+                http.post(f"{path}/query", json={}),
+                http.get(f"{path}/metadata"),
+                http.post(f"{path}/temporary-table-credentials", json={}),
+                http.get(f"{tables}/{name}"),
+            ]
+            codes = [each.status_code for each in answers]
+            if name == "people":
+                assert codes[:3] == [200, 200, 400]
+                assert len([line for line in answers[0].text.splitlines() if '"file"' in line]) == 1
+            else:
+                assert min(codes) >= 400, (name, codes)
+                assert "contains rows of several recipients" in answers[0].text

@@ -1,0 +1,259 @@
+"""Copies of tables contain, for each recipient, exactly the rows that Spark finds in their sources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+from spark.iceberg_readers import REST, spark_catalog
+from spark.materialized_copies import (
+    COLUMNS,
+    CUSTOMERS,
+    KEY,
+    ORDERS,
+    QUERY,
+    RECIPIENTS,
+    ROWS,
+    Copies,
+    Readers,
+    comparable,
+    hashed,
+    shares,
+)
+from support.gateways.gateway import running_gateway, write_configuration
+from support.gateways.iceberg_rest import SCHEMA as NAMESPACE
+from support.gateways.iceberg_rest import WAREHOUSE
+from support.process.random_cases import times
+from support.servers.iceberg_java import store_properties
+from support.tasks.spark_tasks import CATALOG, catalogs_of
+
+from sluicegate.testing.servers.seaweedfs import SeaweedFS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:The behavior of DataFrame concatenation:FutureWarning"),
+    # The client does so for tables without rows.
+    pytest.mark.filterwarnings("ignore:Implicitly cleaning up:ResourceWarning"),
+]
+
+CHANGES = 50 if times() > 1 else 2
+_DRAWN = ("DE", "FR", "it's", "US", "", None)
+_STATUS = ("paid", "open", "draft", None)
+
+
+class World:
+    """Two sources of one format, and the copies `orders` and `revenue` of them."""
+
+    def __init__(self, copies: Copies, orders: str, customers: str) -> None:
+        self.copies = copies
+        self.orders = orders
+        self.customers = customers
+        self._next = 0
+
+    def sql(self, statement: str) -> list[dict[str, Any]]:
+        """Return the rows of a statement, in which `{o}` and `{c}` are the sources."""
+        rows = self.copies.spark.sql(statement.format(o=self.orders, c=self.customers))
+        return [row.asDict(recursive=True) for row in rows.collect()]
+
+    def change(self, random: Random) -> str:
+        """Change a source, and return the statement."""
+        statement = random.choice(
+            (
+                self._insert(random),
+                f"DELETE FROM {{o}} WHERE id % 5 = {random.randrange(5)}",
+                f"UPDATE {{o}} SET country = {literal(random.choice(_DRAWN))} "
+                f"WHERE id % 4 = {random.randrange(4)}",
+                f"UPDATE {{o}} SET status = 'paid', email = 'new' WHERE id % 3 = {random.randrange(3)}",
+                f"UPDATE {{c}} SET country = {literal(random.choice(_DRAWN[:3]))} "
+                f"WHERE id = {random.randrange(4)}",
+            )
+        )
+        self.sql(statement)
+        return statement
+
+    def fill(self, random: Random) -> None:
+        """Write the first rows."""
+        self.sql(self._insert(random, 12))
+        names = enumerate(("DE", "FR", "it's", "DE"))
+        values = ", ".join(f"({number}, {literal(country)}, 'c{number}')" for number, country in names)
+        self.sql(f"INSERT INTO {{c}} VALUES {values}")
+
+    def expected_orders(self, country: str) -> list[dict[str, Any]]:
+        """Return what a recipient has to see of `orders`, by other SQL than the executor's."""
+        rows = self.sql(
+            "SELECT id, country, status, customer, ROUND(total * 2, 1) + 1 AS total, email, "
+            "left(phone, 3) AS phone, CAST(NULL AS STRING) AS note FROM {o} "
+            f"WHERE {ROWS} AND country = {literal(country)}"
+        )
+        return [row | {"email": hashed(row["email"])} for row in rows]
+
+    def expected_revenue(self, country: str) -> list[dict[str, Any]]:
+        """Return what a recipient has to see of `revenue`."""
+        query = QUERY.replace("orders WHERE", "{o} WHERE").replace("JOIN customers", "JOIN {c}")
+        return self.sql(f"SELECT * FROM ({query}) WHERE country = {literal(country)}")
+
+    def check(self, readers: Readers, context: str) -> None:
+        """Fail if a recipient reads other rows in any way, or gets a file with another one's rows."""
+        for name, country in RECIPIENTS.items():
+            for table, expected in (
+                ("orders", self.expected_orders(country)),
+                ("revenue", self.expected_revenue(country)),
+            ):
+                for way, rows in enumerate(readers.read(name, table)):
+                    assert comparable(rows) == comparable(expected), (context, name, table, way)
+        self.check_files()
+
+    def check_files(self) -> None:
+        """Fail if a file contains rows of several recipients, or a log shows what is hidden."""
+        owners = {row["id"]: row["country"] for row in self.sql("SELECT id, country FROM {o}")}
+        for table in ("orders", "revenue"):
+            location = self.copies.location(f"sales.{table}")
+            # deltalake reads the log independently of Spark and of the gateway.
+            added = pa.table(DeltaTable(location).get_add_actions(flatten=True)).to_pylist()
+            for each in added:
+                country = each["partition.country"]
+                rows = pq.ParquetFile(location / unquote(each["path"])).read().to_pylist()
+                assert rows
+                assert {row.get("country", country) for row in rows} == {country}
+                assert all("ssn" not in row for row in rows)
+                if table == "orders":
+                    assert {owners[row["id"]] for row in rows} == {country}
+                    assert {row["note"] for row in rows} == {None}
+            log = "".join(each.read_text() for each in (location / "_delta_log").glob("*.json"))
+            assert not [word for word in ("ssn", "secret-", "private", "@x.de", KEY) if word in log]
+
+    def _insert(self, random: Random, count: int = 4) -> str:
+        rows = []
+        for _ in range(count):
+            number = self._next
+            self._next += 1
+            texts = (random.choice(_DRAWN), random.choice(_STATUS))
+            values = [str(number), *map(literal, texts), str(random.randrange(4))]
+            values += [str(random.randrange(90) / 10), f"'secret-{number}'"]
+            values += [
+                literal(random.choice((f"m{number}@x.de", None))),
+                f"'+49-{number}'",
+                "'private'",
+            ]
+            rows.append(f"({', '.join(values)})")
+        return f"INSERT INTO {{o}} VALUES {', '.join(rows)}"
+
+
+def literal(value: str | None) -> str:
+    return "NULL" if value is None else "'" + value.replace("'", "\\'") + "'"
+
+
+def configured(orders: dict[str, Any], customers: dict[str, Any]) -> dict[str, Any]:
+    by_country = {"country": "country"}
+    return {
+        "sales.orders": {
+            "source": orders,
+            "rows": ROWS,
+            "recipient_columns": by_country,
+            "columns": COLUMNS,
+            "cluster_by": ["id"],
+            "retention": 0,
+        },
+        "sales.revenue": {
+            "sources": {"orders": orders, "customers": customers},
+            "query": QUERY,
+            "recipient_columns": by_country,
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def delta(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> World:
+    folder = tmp_path_factory.mktemp("delta-copies")
+    session = spark.newSession()
+    places = [folder / "sources" / name for name in ("orders", "customers")]
+    names = [f"delta.`file://{place}`" for place in places]
+    vectors = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
+    session.sql(f"CREATE TABLE {names[0]} ({ORDERS}) USING delta {vectors}")
+    session.sql(f"CREATE TABLE {names[1]} ({CUSTOMERS}) USING delta")
+    sections = [{"location": f"file://{place}"} for place in places]
+    return World(Copies(session, folder, configured(*sections)), *names)
+
+
+@pytest.fixture(scope="module")
+def iceberg(
+    spark: SparkSession, iceberg_server: SeaweedFS, tmp_path_factory: pytest.TempPathFactory
+) -> World:
+    folder = tmp_path_factory.mktemp("iceberg-copies")
+    session, server = spark.newSession(), iceberg_server
+    catalog = spark_catalog(
+        session,
+        {
+            **REST,
+            **store_properties(server),
+            "uri": server.iceberg_uri,
+            "warehouse": WAREHOUSE,
+            "credential": f"{server.admin.access_key_id}:{server.admin.secret_access_key}",
+            "oauth2-server-uri": f"{server.iceberg_uri}/v1/oauth/tokens",
+        },
+    )
+    session.sql(f"CREATE NAMESPACE IF NOT EXISTS {catalog}.{NAMESPACE}")
+    names = [f"{catalog}.{NAMESPACE}.copied_{name}" for name in ("orders", "customers")]
+    merge = "TBLPROPERTIES ('format-version' = '2', 'write.delete.mode' = 'merge-on-read')"
+    session.sql(f"CREATE TABLE {names[0]} ({ORDERS}) USING iceberg {merge}")
+    session.sql(f"CREATE TABLE {names[1]} ({CUSTOMERS}) USING iceberg")
+    tables = [f"{NAMESPACE}.copied_{name}" for name in ("orders", "customers")]
+    sections = [{"catalog": CATALOG, "table": table} for table in tables]
+    return World(Copies(session, folder, configured(*sections), catalogs_of(server)), *names)
+
+
+@pytest.fixture(params=["delta", "iceberg"], scope="module")
+def world(request: pytest.FixtureRequest) -> World:
+    found: World = request.getfixturevalue(request.param)
+    found.fill(Random(request.param))
+    for name in found.copies.tables:
+        found.copies.refresh(name)
+    return found
+
+
+@pytest.fixture(scope="module")
+def readers(world: World) -> Iterator[Readers]:
+    folder = world.copies.folder / "gateway"
+    settings = {
+        "catalogs": {"copies": {"type": "paths"}},
+        "storage": [{"type": "file", "prefix": f"file://{world.copies.folder}/copies/"}],
+        "cache": {},
+    }
+    write_configuration(folder, settings, shares(world.copies, ["orders", "revenue"]))
+    with running_gateway(folder) as gateway:
+        yield Readers.of(gateway)
+
+
+def test_each_recipient_reads_its_rows_after_every_change(world: World, readers: Readers) -> None:
+    random = Random(7)
+    for number in range(CHANGES):
+        statement = world.change(random)
+        for name in world.copies.tables:
+            world.copies.refresh(name)
+        world.check(readers, f"change {number}: {statement}")
+
+
+def test_only_a_forced_refresh_of_unchanged_sources_writes_a_version(world: World) -> None:
+    copies, location = world.copies, world.copies.location("sales.orders")
+    copies.refresh("sales.orders")
+    before = DeltaTable(location).version()
+    assert "is up to date" in copies.refresh("sales.orders").summary
+    assert DeltaTable(location).version() == before
+    assert copies.refresh("sales.orders", force="true").further["version"] == before + 1
+
+
+def test_files_of_earlier_versions_are_deleted(world: World) -> None:
+    location = world.copies.location("sales.orders")
+    live = {unquote(Path(file).name) for file in DeltaTable(location).file_uris()}
+    assert DeltaTable(location).version() > 0
+    assert {path.name for path in location.rglob("country=*/*.parquet")} == live
