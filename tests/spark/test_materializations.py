@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -81,9 +82,23 @@ def test_a_refresh_that_fails_keeps_the_last_version_and_says_how_old_it_is(copi
     assert DeltaTable(made.location(NAME, by_recipient=False)).version() == before
 
 
+def test_only_changed_sources_or_force_write_a_version_and_delete_earlier_files(copies: Copies) -> None:
+    made = configured(copies, columns={"ssn": "hide"}, other_columns="share", retention=0)
+    made.refresh(NAME)
+    location = made.location(NAME, by_recipient=False)
+    before = DeltaTable(location)
+    assert "is up to date" in made.refresh(NAME).summary
+    assert DeltaTable(location).version() == before.version()
+    assert made.refresh(NAME, force="true").further["version"] == before.version() + 1
+    live = {Path(file).name for file in DeltaTable(location).file_uris()}
+    files = {path.name for path in location.rglob("*.parquet") if path.parent.name != "_delta_log"}
+    assert files == live
+    assert live.isdisjoint(Path(file).name for file in before.file_uris())
+
+
 def test_a_missing_source_is_an_error_of_the_task(copies: Copies) -> None:
     gone = {NAME: {"source": {"location": f"file://{copies.folder}/gone"}}}
-    with pytest.raises(TaskFailed):
+    with pytest.raises(TaskFailed, match="there is no Delta table at"):
         replace(copies, tables=gone).refresh(NAME)
 
 
@@ -201,6 +216,7 @@ def test_a_copy_for_each_recipient_is_not_shared_without_its_filter(gateway: Run
             codes = [each.status_code for each in answers]
             if name == "people":
                 assert codes[:3] == [200, 200, 400]
+                assert '"description":"Data of 20' in answers[1].text
                 assert len([line for line in answers[0].text.splitlines() if '"file"' in line]) == 1
             else:
                 assert min(codes) >= 400, (name, codes)

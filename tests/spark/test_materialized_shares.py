@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -216,8 +215,6 @@ def iceberg(
 def world(request: pytest.FixtureRequest) -> World:
     found: World = request.getfixturevalue(request.param)
     found.fill(Random(request.param))
-    for name in found.copies.tables:
-        found.copies.refresh(name)
     return found
 
 
@@ -241,19 +238,3 @@ def test_each_recipient_reads_its_rows_after_every_change(world: World, readers:
         for name in world.copies.tables:
             world.copies.refresh(name)
         world.check(readers, f"change {number}: {statement}")
-
-
-def test_only_a_forced_refresh_of_unchanged_sources_writes_a_version(world: World) -> None:
-    copies, location = world.copies, world.copies.location("sales.orders")
-    copies.refresh("sales.orders")
-    before = DeltaTable(location).version()
-    assert "is up to date" in copies.refresh("sales.orders").summary
-    assert DeltaTable(location).version() == before
-    assert copies.refresh("sales.orders", force="true").further["version"] == before + 1
-
-
-def test_files_of_earlier_versions_are_deleted(world: World) -> None:
-    location = world.copies.location("sales.orders")
-    live = {unquote(Path(file).name) for file in DeltaTable(location).file_uris()}
-    assert DeltaTable(location).version() > 0
-    assert {path.name for path in location.rglob("country=*/*.parquet")} == live

@@ -13,6 +13,7 @@ import orjson
 from sluicegate_spark.copies.config import CopyConfig, recipient_filter
 from sluicegate_spark.maintenance.sql import identifier
 from sluicegate_spark.maintenance.storage_settings import hadoop_location
+from sluicegate_spark.materialization.sources import NO_TABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +30,7 @@ _STATE: Final = "spark.databricks.delta.commitInfo.userMetadata"
 _MEMBER: Final = "sluicegate"
 _LATEST: Final = 50
 _SPECIAL: Final = re.compile(r"[ ,;{}()\n\t=]")
-_MISSING: Final = ("DELTA_TABLE_ONLY_OPERATION", "DELTA_MISSING_DELTA_TABLE", "DELTA_TABLE_NOT_FOUND")
+_NOT_HASHED: Final = re.compile(r"map<|variant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class CopyTable:
                 spark.sql(f"DESCRIBE HISTORY {self._name} LIMIT {_LATEST}").collect()
             )
         except AnalysisException as error:
-            if error.getCondition() in _MISSING:
+            if error.getCondition() in NO_TABLE:
                 return None
             raise
         return next((found for row in rows if (found := _state(row["userMetadata"]))), None)
@@ -135,10 +136,14 @@ def _columns(names: Sequence[str]) -> list[Any]:
 
 
 def _mixed(rows: DataFrame) -> Any:
-    """Return a hash of the values of a row. Spark doesn't hash maps."""
+    """Return a hash of the values of a row, without those that Spark doesn't hash."""
     from pyspark.sql import functions as F  # noqa: N812 (PySpark's convention)
 
-    hashed = [field.name for field in rows.schema.fields if "map<" not in field.dataType.simpleString()]
+    hashed = [
+        field.name
+        for field in rows.schema.fields
+        if not _NOT_HASHED.search(field.dataType.simpleString())
+    ]
     return F.xxhash64(*_columns(hashed)) if hashed else F.lit(0)
 
 

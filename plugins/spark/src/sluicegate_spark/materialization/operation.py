@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 from pydantic import Field, model_validator
 
-from sluicegate.api import DelegatedTask, TaskFailed, TaskResult
+from sluicegate.api import DelegatedTask, SecretStr, TaskFailed, TaskResult
 from sluicegate_spark.copies.config import (
     CopyConfig,
     MaterializedConfig,
@@ -63,25 +64,42 @@ async def refresh_materialization(work: Work) -> TaskResult:
 
     Raises:
         TaskFailed: The copy could not be made. Recipients continue to read its last version, whose age
-            the message contains.
+            the message contains, unless Spark does not respond.
     """
     properties = parse(Refresh, work.task.properties)
     materialized, name = configured_copy(work.materialized, work.task)
     copy = materialized.tables[name]
     table = CopyTable(work.access.table.location, copy)
     target = await delta_settings(work.access)
-    before: list[State | None] = []
     try:
         sources = await open_sources(work, materialized, name)
-        settings = {**SETTINGS, **DELTA, **copy_table.SETTINGS, **closed_for_hadoop()}
         opened = {key: value for each in sources.values() for key, value in each.settings.items()}
-        async with work.engine.session(work.task.id, {**settings, **opened, **target}) as session:
-            before.append(await session.run(table.state))
-            outcome = await _refreshed(work, session, sources, table, before[0], force=properties.force)
+        async with _session(work, {**opened, **target}) as session:
+            outcome = await _refreshed(work, session, sources, table, force=properties.force)
             await watched(work, session, "vacuum", table.vacuum)
     except TaskFailed as failed:
-        raise _with_age(failed, before[0] if before else None) from failed
+        raise _with_age(failed, await _last_state(work, failed, table, target)) from failed
     return _result(name, copy, outcome)
+
+
+def _session(
+    work: Work, opened: Mapping[str, str | SecretStr]
+) -> AbstractAsyncContextManager[TaskSession]:
+    settings = {**SETTINGS, **DELTA, **copy_table.SETTINGS, **closed_for_hadoop()}
+    return work.engine.session(work.task.id, {**settings, **opened})
+
+
+async def _last_state(
+    work: Work, failed: TaskFailed, table: CopyTable, target: Mapping[str, str | SecretStr]
+) -> State | None:
+    """Return what recipients read after a failure, or `None` if there is nothing, or it is unknown."""
+    if failed.error_code == "ENGINE_FAILED" and failed.retryable:
+        return None
+    try:
+        async with _session(work, target) as session:
+            return await session.run(table.state)
+    except TaskFailed:
+        return None
 
 
 def configured_copy(
@@ -106,7 +124,6 @@ async def _refreshed(
     session: TaskSession,
     sources: Mapping[str, Source],
     table: CopyTable,
-    before: State | None,
     *,
     force: bool,
 ) -> _Outcome:
@@ -119,6 +136,7 @@ async def _refreshed(
         # Versions are read before rows: if a source changes in between, the next refresh notices.
         versions = {alias: source.version(spark) for alias, source in sources.items()}
         state = State(_origin(copy, versions, key), datetime.now(UTC))
+        before = table.state(spark)
         if before is not None and before.origin == state.origin and not force:
             return _Outcome(before, None)
         rows = _source_rows(spark, copy, sources)

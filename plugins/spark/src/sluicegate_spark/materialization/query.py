@@ -114,6 +114,21 @@ _NAMES: Final = """
     translate trim trunc try_cast try_divide upper weekofyear when year
 """
 FUNCTIONS: Final = frozenset(_NAMES.split())
+# Functions that Spark calls without parentheses, and that depend on the session.
+_WITHOUT_PARENTHESES: Final = frozenset(
+    (
+        "current_catalog",
+        "current_database",
+        "current_date",
+        "current_schema",
+        "current_time",
+        "current_timestamp",
+        "current_user",
+        "localtimestamp",
+        "session_user",
+        "user",
+    )
+)
 _CATALYST: Final = "org.apache.spark.sql.catalyst."
 _FILES: Final = "spark.sql.runSQLOnFiles"
 
@@ -194,11 +209,8 @@ def _is(node: Any, name: str) -> bool:
 
 
 def _names_session(parts: list[str]) -> bool:
-    """Return whether Spark would take a name for a property of the session, if no column has it."""
-    return len(parts) == 1 and (
-        parts[0].lower().startswith(("current_", "local"))
-        or parts[0].lower() in ("user", "session_user")
-    )
+    """Return whether Spark would take a name for a function, if no column has it."""
+    return len(parts) == 1 and parts[0].lower() in _WITHOUT_PARENTHESES
 
 
 def _nodes(part: Any) -> Iterator[dict[str, Any]]:

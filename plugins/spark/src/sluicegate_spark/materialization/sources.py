@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Settings = dict[str, str | SecretStr]
+NO_TABLE: Final = (
+    "DELTA_TABLE_ONLY_OPERATION",
+    "DELTA_MISSING_DELTA_TABLE",
+    "DELTA_TABLE_NOT_FOUND",
+    "DELTA_PATH_DOES_NOT_EXIST",
+)
+"""Conditions of Spark's errors about locations without a Delta table."""
 _ESCAPE: Final = re.compile("%(2E|25)", re.IGNORECASE)
 
 
@@ -64,11 +71,22 @@ class Source:
             await check_iceberg_files(self.access, session)
 
     def version(self, spark: SparkSession) -> str:
-        """Return a text that is different after every change of the table."""
+        """Return a text that is different after every change of the table.
+
+        Raises:
+            TaskFailed: There is no such Delta table (`INVALID_PAYLOAD`).
+        """
+        from pyspark.errors import AnalysisException
+
         if not self._is_delta:
             return str(self.access.table.metadata_location)
         name = f"delta.{identifier(hadoop_location(self.location))}"
-        detail: Any = spark.sql(f"DESCRIBE DETAIL {name}").first()
+        try:
+            detail: Any = spark.sql(f"DESCRIBE DETAIL {name}").first()
+        except AnalysisException as error:
+            if error.getCondition() in NO_TABLE:
+                raise unfit(f"there is no Delta table at {self.location}") from error
+            raise
         latest: Any = spark.sql(f"DESCRIBE HISTORY {name} LIMIT 1").first()
         return f"{detail['id']}@{latest['version']}"
 
