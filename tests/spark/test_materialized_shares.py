@@ -221,10 +221,10 @@ def world(request: pytest.FixtureRequest) -> World:
 @pytest.fixture(scope="module")
 def readers(world: World) -> Iterator[Readers]:
     folder = world.copies.folder / "gateway"
+    (world.copies.folder / "copies").mkdir()
     settings = {
         "catalogs": {"copies": {"type": "paths"}},
         "storage": [{"type": "file", "prefix": f"file://{world.copies.folder}/copies/"}],
-        "cache": {},
     }
     write_configuration(folder, settings, shares(world.copies, ["orders", "revenue"]))
     with running_gateway(folder) as gateway:
