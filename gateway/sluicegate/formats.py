@@ -14,6 +14,14 @@ from sluicegate.tables.changes import (
     TableState,
 )
 from sluicegate.tables.delta import DeltaFormat
+from sluicegate.tables.delta.parts import (
+    LOG_ACTIONS,
+    DeltaVersion,
+    LogPart,
+    check_added_files,
+    latest_delta_version,
+    read_log_part,
+)
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 from sluicegate.tables.file_paths import plain_paths
 from sluicegate.tables.parquet.batches import check_parquet_footer, parquet_batches
@@ -35,21 +43,27 @@ __all__ = [
     "DELETION_VECTOR",
     "DERIVED",
     "FILE_SCHEMA",
+    "LOG_ACTIONS",
     "PLAIN_SCHEMA",
     "Changes",
     "Commit",
     "CommitFiles",
     "DeltaFormat",
+    "DeltaVersion",
     "DerivedFile",
     "DescribedVersion",
     "FileChunk",
     "FileSet",
+    "LogPart",
     "Snapshot",
     "TableMetadata",
     "TableProtocol",
     "TableState",
+    "check_added_files",
     "check_parquet_footer",
+    "latest_delta_version",
     "no_such_ref",
     "parquet_batches",
     "plain_paths",
+    "read_log_part",
 ]

@@ -69,11 +69,20 @@ async def read_delta(store: LogStore, file: LogFile, root: str) -> Actions:
     """
     actions = await read_actions(store, file, root)
     if file.kind == "compaction":
-        await anyio.to_thread.run_sync(_check, actions, f"the Delta log's {file.name}")
+        await anyio.to_thread.run_sync(check_compaction, actions, f"the Delta log's {file.name}")
     return actions
 
 
-def _check(compaction: Actions, source: str) -> None:
+def check_compaction(compaction: Actions, source: str) -> None:
+    """Reject a compaction that cannot replace its commits.
+
+    Args:
+        compaction: Its content.
+        source: Describes it for the error message.
+
+    Raises:
+        TableUnreadable: It repeats an action, or an action is damaged.
+    """
     as_files(compaction.adds, source)
     if compaction.removes.column("path").null_count:
         raise TableUnreadable(f"{source} removes a file without a path")

@@ -130,6 +130,24 @@ def check_sizes(sizes: pa.Int64Array, source: str) -> None:
         raise TableUnreadable(f"{source} names a file with a negative size, {least}")
 
 
+def check_added_files(paths: pa.StringArray, sizes: pa.Int64Array, source: str) -> None:
+    """Reject files that cannot be shared, or have no size.
+
+    Args:
+        paths: Literal paths.
+        sizes: Sizes in bytes.
+        source: The file of the log that adds them.
+
+    Raises:
+        TableUnreadable: A file has no path, no size, a negative size, or a path that no link can
+            address.
+    """
+    if paths.null_count or sizes.null_count:
+        raise TableUnreadable(f"{source} adds a file without a path or a size")
+    check_sizes(sizes, source)
+    check_servable(paths, source)
+
+
 def as_files(actions: pa.RecordBatch, source: str) -> pa.RecordBatch:
     """Add actions as columns of `FILE_SCHEMA`. Missing partition values mean no partition.
 
@@ -137,10 +155,7 @@ def as_files(actions: pa.RecordBatch, source: str) -> pa.RecordBatch:
         TableUnreadable: An add has no path, no size, or a negative size. The message starts with
             `source`.
     """
-    if actions.column("path").null_count or actions.column("size").null_count:
-        raise TableUnreadable(f"{source} adds a file without a path or a size")
-    check_sizes(actions.column("size"), source)
-    check_servable(actions.column("path"), source)
+    check_added_files(actions.column("path"), actions.column("size"), source)
     columns = {name: actions.column(name) for name in FILE_SCHEMA.names}
     partitions = columns["partition_values"]
     if partitions.null_count:

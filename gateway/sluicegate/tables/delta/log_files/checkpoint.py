@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -82,7 +82,12 @@ def _joined(checkpoint: Checkpoint, parts: Sequence[CheckpointState]) -> Checkpo
         raise TableUnreadable(
             f"the Delta log's checkpoint of version {checkpoint.version} has no {missing} action"
         )
-    return CheckpointState(tuple(chunk for part in parts for chunk in part.files), protocol, metadata)
+    return CheckpointState(
+        tuple(chunk for part in parts for chunk in part.files),
+        protocol,
+        metadata,
+        tuple(sidecar for part in parts for sidecar in part.sidecars),
+    )
 
 
 class _Reader:
@@ -103,7 +108,7 @@ class _Reader:
     async def read(self, file: LogFile) -> CheckpointState:
         if file.name.endswith(".parquet"):
             return await self.read_parquet(file)
-        actions = await read_actions(self._store, file, self._root)
+        actions = await read_actions(self._store, file, self._root, files=self._files)
         files = (FileChunk.of(as_files(actions.adds, f"the Delta log's {file.name}")),)
         return CheckpointState(files, actions.protocol, actions.metadata, actions.sidecars)
 
@@ -121,9 +126,41 @@ class _Reader:
         )
 
 
+def added_files(source: ParquetBytes, name: str, root: str, budget: Budget) -> Iterator[pa.RecordBatch]:
+    """The files that a Parquet file of a checkpoint adds, in batches of `FILE_SCHEMA`.
+
+    Args:
+        source: The file.
+        name: Its name.
+        root: The table's storage, for absolute paths.
+        budget: Counts the memory of each batch.
+
+    Raises:
+        TableUnreadable: It is damaged, or exceeds the budget.
+    """
+    for kind, actions in _actions(source, name, root, True, budget):
+        if kind == "add":
+            yield actions
+
+
 def _parse(
     source: ParquetBytes, name: str, root: str, with_files: bool, budget: Budget
 ) -> CheckpointState:
+    what = f"the Delta log's {name}"
+    with damaged(what):
+        state = _State(what, budget)
+        for kind, actions in _actions(source, name, root, with_files, budget):
+            if kind == "add":
+                state.files.append(FileChunk.of(actions))
+            else:
+                state.take(kind, actions)
+        return state.finished()
+
+
+def _actions(
+    source: ParquetBytes, name: str, root: str, with_files: bool, budget: Budget
+) -> Iterator[tuple[str, Any]]:
+    """Batches of actions of one kind: those of `add` have `FILE_SCHEMA`."""
     import pyarrow.parquet as pq  # imported late: an idle gateway does not need it
 
     what = f"the Delta log's {name}"
@@ -135,16 +172,14 @@ def _parse(
         ]
         budget.take(what, rows=sum(groups))
         add_columns = AddColumns(root, min(max(groups, default=0), CHUNK_ROWS))
-        state = _State(what, budget)
         for batch in decoded(
             source, footer, parquet, _columns(footer, parquet, with_files), what, budget
         ):
             for kind, column in zip(batch.schema.names, batch.columns, strict=True):
                 if kind != "add":
-                    state.take(kind, column.drop_null())
+                    yield kind, column.drop_null()
                 elif column.null_count < len(column):
-                    state.files.append(FileChunk.of(add_columns.convert(column)))
-        return state.finished()
+                    yield kind, add_columns.convert(column)
 
 
 class _State:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from io import BufferedReader, BytesIO
@@ -51,8 +51,14 @@ _SINGLES = frozenset({"protocol", "metaData", _INFO})
 _MERGED_ROWS = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 
 
-async def read_actions(store: LogStore, file: LogFile, root: str) -> Actions:
+async def read_actions(store: LogStore, file: LogFile, root: str, *, files: bool = True) -> Actions:
     """Fetch and parse one file of JSON actions. A large file is processed piece by piece.
+
+    Args:
+        store: The log.
+        file: The file.
+        root: The table's storage (`storage_root`), for absolute paths.
+        files: Whether to also keep the file actions.
 
     Raises:
         ObjectMissing: The file no longer exists.
@@ -62,12 +68,14 @@ async def read_actions(store: LogStore, file: LogFile, root: str) -> Actions:
     if file.size <= _WHOLE_BYTES:
         data = await store.read(file.name)
         if len(data) <= _INLINE_BYTES:
-            return parse_actions(data, file, root, store.budget)
+            return _parse(BytesIO(data), file, root, store.budget, files)
         source: IO[bytes] = BytesIO(data)
     else:
         await store.budget.admit(file.size)
         source = BufferedReader(store.open(file.name, file.size), _WHOLE_BYTES)
-    return await store.budget.run(_parse, source, file, root, store.budget, limiter=store.decoding)
+    return await store.budget.run(
+        _parse, source, file, root, store.budget, files, limiter=store.decoding
+    )
 
 
 def parse_actions(data: Any, file: LogFile, root: str, budget: Budget) -> Actions:
@@ -85,11 +93,27 @@ def parse_actions(data: Any, file: LogFile, root: str, budget: Budget) -> Action
     return _parse(BytesIO(data), file, root, budget)
 
 
-def _parse(source: IO[bytes], file: LogFile, root: str, budget: Budget) -> Actions:
+def action_batches(
+    source: IO[bytes], name: str, root: str, budget: Budget
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The file actions of a file of JSON actions in batches of `ACTION_SCHEMA`, each with its kind.
+
+    The file is never entirely in memory. Arguments are those of `parse_actions`.
+
+    Raises:
+        TableUnreadable: It is damaged, or exceeds the budget.
+    """
+    what = f"the Delta log's {name}"
+    with damaged(what):
+        for piece in _Parser(root, what, budget).pieces(source):
+            yield from piece.items()
+
+
+def _parse(source: IO[bytes], file: LogFile, root: str, budget: Budget, files: bool = True) -> Actions:
     what = f"the Delta log's {file.name}"
     source.seek(0)
     with damaged(what):
-        return _Parser(root, what, budget).parse(source, file.last)
+        return _Parser(root, what, budget, _FILES if files else ()).parse(source, file.last)
 
 
 @contextmanager
@@ -105,25 +129,32 @@ def damaged(what: str) -> Iterator[None]:
 class _Parser:
     """Converts lines into columns, a few megabytes at a time, because objects take far more memory."""
 
-    def __init__(self, root: str, what: str, budget: Budget) -> None:
+    def __init__(self, root: str, what: str, budget: Budget, kinds: Collection[str] = _FILES) -> None:
         self._root, self._what, self._budget = root, what, budget
-        self._rows: dict[str, list[Row]] = {kind: [] for kind in _FILES}
+        self._kinds = kinds
+        self._rows: dict[str, list[Row]] = {kind: [] for kind in kinds}
         self._columns: dict[str, list[pa.RecordBatch]] = {kind: [] for kind in _FILES}
         self._singles: dict[str, Mapping[str, Any]] = {}
         self._repeats = False
         self._sidecars: list[Sidecar] = []
         self._counted = 0  # of the sidecars
 
-    def parse(self, source: IO[bytes], version: int) -> Actions:
+    def pieces(self, source: IO[bytes]) -> Iterator[Mapping[str, pa.RecordBatch]]:
+        """The file actions of a few megabytes at a time, by kind."""
         pending = first = number = 0
         for number, line in enumerate(self._lines(source)):
             pending += len(line)
             if not line.isspace():
                 self._take(orjson.loads(line), number)
             if pending > _PIECE_BYTES:
-                self._convert(number + 1 - first)
+                yield self._convert(number + 1 - first)
                 pending, first = 0, number + 1
-        self._convert(number + 1 - first)
+        yield self._convert(number + 1 - first)
+
+    def parse(self, source: IO[bytes], version: int) -> Actions:
+        for piece in self.pieces(source):
+            for kind, batch in piece.items():
+                self._columns[kind].append(batch)
         protocol, metadata = self._singles.get("protocol"), self._singles.get("metaData")
         info = self._singles.get(_INFO, {})
         return Actions(
@@ -159,7 +190,7 @@ class _Parser:
                 self._repeats = self._repeats or (kind in self._singles and kind != _INFO)
                 self._singles[kind] = value
 
-    def _convert(self, lines: int) -> None:
+    def _convert(self, lines: int) -> Mapping[str, pa.RecordBatch]:
         """Convert the rows so far into columns, and count them together with their lines."""
         filled = {kind: rows for kind, rows in self._rows.items() if rows}
         batches = {kind: action_columns(rows, self._root) for kind, rows in filled.items()}
@@ -167,9 +198,8 @@ class _Parser:
         size += SIDECAR_BYTES * (len(self._sidecars) - self._counted)
         self._counted = len(self._sidecars)
         self._budget.take(self._what, bytes=size, rows=lines)
-        for kind, batch in batches.items():
-            self._columns[kind].append(batch)
-            self._rows[kind] = []
+        self._rows = {kind: [] for kind in self._kinds}
+        return batches
 
 
 def _is_no_op_merge(info: Mapping[str, Any]) -> bool:
