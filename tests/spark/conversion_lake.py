@@ -42,6 +42,11 @@ if TYPE_CHECKING:
 
 # SeaweedFS' catalog vends credentials for its own bucket only.
 _NOT_VENDED = {"header.X-Iceberg-Access-Delegation": "none"}
+# A job whose results are larger fails: no driver gets a row for each file of a large table.
+_SMALL_DRIVER = {
+    "spark.driver.maxResultSize": "256k",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+}
 BUCKET, NAMESPACE, SHARE = "converted", "eu", "lake"
 
 
@@ -210,6 +215,7 @@ def conversion_lake(
         executor_on_engine(
             server,
             folder,
+            conf=_SMALL_DRIVER,
             catalogs={CATALOG: {**catalog.settings, "credentials": "storage"}},
             **executor_settings,
         ) as executor,

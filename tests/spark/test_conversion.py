@@ -10,6 +10,7 @@ import obstore
 import pyarrow as pa
 import pytest
 from spark.conversion_lake import NAMESPACE, ConversionLake, conversion_lake, same_rows
+from spark.delta_files import ManyFiles
 from spark.iceberg_tables import IN_A_FULL_CATALOG, IN_ANY_CATALOG, MERGE_ON_READ, Written
 from support.process.spark import require_spark
 from support.tables.reader_tables.own import OWN
@@ -33,6 +34,8 @@ REFUSED = {
 }
 # In the end: the others have deletion vectors or renamed columns, which deltalake refuses.
 READ_BY_DELTALAKE = ("by_time", "typed")
+# More rows than fit into the results that the driver of Spark accepts.
+MANY = 3_000
 DIRECTORIES = {
     **{table.name: f"warehouse/{NAMESPACE}/{table.name}" for table in ICEBERG},
     "mirror": f"warehouse/{NAMESPACE}/mirror",
@@ -213,6 +216,40 @@ def test_a_delta_table_is_an_iceberg_table_and_stays_up_to_date(lake: Conversion
     same_rows(lake.rows_of_delta(directory), lake.rows_by_gateway("of_typed"))
     again = lake.convert(TO_ICEBERG, "of_typed", location=f"s3://converted/{directory}")
     assert again["message"] == "the Iceberg table already contains this version"
+
+
+def test_only_changes_are_read_and_no_row_for_each_file_reaches_the_driver(
+    lake: ConversionLake,
+) -> None:
+    table = ManyFiles(lake.server, "delta/many")
+    table.write(range(MANY))
+    table.commit(0, table.head(), table.adds(range(MANY)))
+    table.commit(1)
+
+    def converted() -> tuple[int, int]:
+        location = "s3://converted/delta/many"
+        result = lake.convert(TO_ICEBERG, "of_many", location=location)["execution_result"]
+        scan = lake.writer.load_table((NAMESPACE, "of_many")).scan()
+        assert len({task.file.file_path for task in scan.plan_files()}) == live
+        return result["files_added"], result["files_removed"]
+
+    live = MANY
+    assert converted() == (MANY, 0)
+    table.commit(0, table.head())  # a conversion that reads this commit again misses the files
+    table.write(range(MANY, MANY + 1))
+    # A file that is added again, with other statistics for example, is still one file.
+    table.commit(2, table.adds([MANY, 7]))
+    live = MANY + 1
+    assert converted() == (1, 0)
+    table.commit(3, table.removes([3, MANY]))
+    table.commit(4, table.adds([3]))
+    live = MANY
+    assert converted() == (0, 1)
+    # Another commit has replaced that of the converted version, so all files are compared.
+    table.commit(4, table.adds([3, 4]))
+    table.commit(5)
+    live = 3
+    assert converted() == (0, MANY - 3)
 
 
 def test_renamed_columns_of_a_delta_table_are_found_by_their_field_ids(lake: ConversionLake) -> None:

@@ -97,10 +97,18 @@ def ambient_rights(server: SeaweedFS) -> dict[str, str]:
     return {f"spark.hadoop.{place}.{name}": value for place in places for name, value in rights.items()}
 
 
-def executor_section(server: SeaweedFS, folder: Path, **changed: Any) -> dict[str, Any]:
+def executor_section(
+    server: SeaweedFS, folder: Path, *, conf: Mapping[str, str] | None = None, **changed: Any
+) -> dict[str, Any]:
     """The section of the executor, with the tests' jars and the catalog.
 
     Spark writes its event log into `events` of the folder, which the search for leaked secrets reads.
+
+    Args:
+        server: The store.
+        folder: For everything.
+        conf: Settings of Spark beside those of all tests.
+        changed: Other members of the section.
     """
     events = folder / "events"
     events.mkdir(parents=True, exist_ok=True)
@@ -117,6 +125,7 @@ def executor_section(server: SeaweedFS, folder: Path, **changed: Any) -> dict[st
             "spark.eventLog.dir": events.as_uri(),
             "spark.eventLog.compress": "false",
             "spark.eventLog.rolling.enabled": "false",
+            **(conf or {}),
         },
         "catalogs": catalogs_of(server),
         # Stores and proxies of the tests, which payloads name.

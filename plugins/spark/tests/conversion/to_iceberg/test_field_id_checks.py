@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import orjson
-import pyarrow as pa
 import pytest
 
 from sluicegate.api import UnsupportedOperation
-from sluicegate_spark.conversion.to_iceberg.field_id_checks import dropped_fields, ids_match
+from sluicegate_spark.conversion.to_iceberg.field_id_checks import (
+    check_case,
+    check_field_ids,
+    fields_without_columns,
+    ids_match,
+)
 from sluicegate_spark.conversion.to_iceberg.schema import join_path
 
 
@@ -25,16 +28,26 @@ from sluicegate_spark.conversion.to_iceberg.schema import join_path
 def test_files_are_read_by_names_or_by_ids_and_never_by_others(
     file: dict[str, int | None], found: bool
 ) -> None:
-    assert ids_match(file, {"a": 1, "tags": 2, join_path(("tags", "element")): 3}) is found
+    field_ids = {"a": 1, "tags": 2, join_path(("tags", "element")): 3}
+    assert ids_match(file, field_ids) is found
+    if found:
+        check_field_ids(file, field_ids)
+    else:
+        with pytest.raises(UnsupportedOperation, match="field ids that differ from the table's"):
+            check_field_ids(file, field_ids)
 
 
-def footers_of(*files: dict[str, int | None]) -> pa.Table:
-    return pa.table({"field_ids": [orjson.dumps(file).decode() for file in files]})
+@pytest.mark.parametrize(
+    ("file", "dropped"),
+    [({"a": None, "old": None}, {"old"}), ({"a": 1, "gone": 9}, set()), ({"b": None}, set())],
+)
+def test_fields_of_files_without_ids_are_compared_with_the_tables(
+    file: dict[str, int | None], dropped: set[str]
+) -> None:
+    assert fields_without_columns(file, {"a": 1, "b": 2}) == dropped
 
 
-def test_fields_of_files_without_ids_are_compared_with_the_tables() -> None:
-    field_ids = {"a": 1, "b": 2}
-    found = footers_of({"a": None, "old": None}, {"a": 1, "gone": 9}, {"b": None})
-    assert dropped_fields(found, field_ids) == {"old"}
+def test_a_field_that_differs_from_a_column_only_in_case_is_refused() -> None:
+    check_case({"old"}, {"a": 1})
     with pytest.raises(UnsupportedOperation, match="contain the column 'A' in a different case"):
-        dropped_fields(footers_of({"A": None}), field_ids)
+        check_case({"A"}, {"a": 1})

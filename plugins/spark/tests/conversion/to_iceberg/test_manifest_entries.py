@@ -6,10 +6,10 @@ import orjson
 import pytest
 
 from sluicegate.api import UnsupportedOperation
-from sluicegate_spark.conversion.to_iceberg.manifest_entries import LiveFiles
+from sluicegate_spark.conversion.to_iceberg.manifest_entries import EntryFormat
 from sluicegate_spark.conversion.to_iceberg.schema import columns_of
 
-from ..delta_parts import delta_field, delta_schema, files_of
+from ..delta_parts import delta_field, delta_schema
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,13 @@ def test_timestamps_of_the_old_kind_are_refused_where_nanoseconds_overflow(
     lower: str | None, upper: str | None, *, fits: bool
 ) -> None:
     bounds = {"minValues": {"at": lower}, "maxValues": {"at": upper}}
-    files = files_of({"path": "a", "size": 1, "stats": orjson.dumps(bounds).decode()})
-    columns = columns_of(delta_schema(delta_field("at", "timestamp")), {}, 0)
-    live = LiveFiles(files, "s3://b/t", columns, [])
-    live.check_int96_timestamps({"s3://b/t/other"})
+    stats = orjson.dumps(bounds).decode()
+    entries = EntryFormat(
+        "s3://b/t", columns_of(delta_schema(delta_field("at", "timestamp")), {}, 0), []
+    )
+    entries.check_int96_timestamps(None)
     if fits:
-        live.check_int96_timestamps({"s3://b/t/a"})
+        entries.check_int96_timestamps(stats)
     else:
         with pytest.raises(UnsupportedOperation, match="TIMESTAMP_MICROS"):
-            live.check_int96_timestamps({"s3://b/t/a"})
+            entries.check_int96_timestamps(stats)

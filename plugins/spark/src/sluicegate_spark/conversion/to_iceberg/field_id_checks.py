@@ -2,56 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import chain
+from collections.abc import Iterable, Mapping
 
-import orjson
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from sluicegate.api import TableUnreadable, UnsupportedOperation
+from sluicegate.api import UnsupportedOperation
 
 
-def check_footers(found: pa.Table, field_ids: Mapping[str, int]) -> None:
-    """Reject files in which Iceberg readers would confuse columns or not find them.
+def check_field_ids(file: Mapping[str, int | None], field_ids: Mapping[str, int]) -> None:
+    """Reject a file in which Iceberg readers would confuse columns or not find them.
 
     Args:
-        found: Footers, with the columns of `footers.FOUND`.
+        file: Field ids by path, `None` for a field without an id.
         field_ids: `Columns.field_ids` of the table.
 
     Raises:
-        TableUnreadable: A file is missing or broken.
-        UnsupportedOperation: A file contains field ids that are not the table's.
+        UnsupportedOperation: The file contains field ids that are not the table's.
     """
-    broken = found.filter(pc.is_valid(found.column("broken")))
-    if broken.num_rows:
-        raise TableUnreadable(
-            f"{broken.num_rows} data files of the Delta table are missing or broken",
-            detail=f"{broken.column('location')[0]}: {broken.column('broken')[0]}",
+    if not ids_match(file, field_ids):
+        raise UnsupportedOperation(
+            "the data files of the Delta table contain field ids that differ from the table's, "
+            "or lack field ids of lists and maps, so readers of Iceberg would confuse "
+            "columns or read them as empty: rewrite them (with delta.enableIcebergCompatV2, "
+            "or without column mapping)"
         )
-    for text in pc.unique(found.column("field_ids")).to_pylist():
-        if not ids_match(orjson.loads(text), field_ids):
-            raise UnsupportedOperation(
-                "the data files of the Delta table contain field ids that differ from the table's, "
-                "or lack field ids of lists and maps, so readers of Iceberg would confuse "
-                "columns or read them as empty: rewrite them (with delta.enableIcebergCompatV2, "
-                "or without column mapping)"
-            )
 
 
-def dropped_fields(found: pa.Table, field_ids: Mapping[str, int]) -> set[str]:
-    """Return paths of fields that are in data files without field ids, but not in the table.
+def fields_without_columns(file: Mapping[str, int | None], field_ids: Mapping[str, int]) -> set[str]:
+    """Return paths of fields that are in a data file without field ids, but not in the table."""
+    if any(id_ is not None for id_ in file.values()):
+        return set()
+    return file.keys() - field_ids.keys()
+
+
+def check_case(dropped: Iterable[str], field_ids: Mapping[str, int]) -> None:
+    """Reject fields that differ from a column only in case.
 
     Args:
-        found: Footers, with the columns of `footers.FOUND`.
+        dropped: Paths of fields, as returned by `fields_without_columns`.
         field_ids: `Columns.field_ids` of the table.
 
     Raises:
-        UnsupportedOperation: A field differs from a column only in case.
+        UnsupportedOperation: There is such a field.
     """
-    files = (orjson.loads(text) for text in pc.unique(found.column("field_ids")).to_pylist())
-    unnumbered = (file for file in files if all(id_ is None for id_ in file.values()))
-    dropped = set(chain.from_iterable(unnumbered)) - field_ids.keys()
     in_lower_case = {path.lower() for path in field_ids}
     other_case = sorted(path for path in dropped if path.lower() in in_lower_case)
     if other_case:
@@ -60,7 +51,6 @@ def dropped_fields(found: pa.Table, field_ids: Mapping[str, int]) -> set[str]:
             f"the data files of the Delta table contain the column '{name}' in a different case "
             "than the table, so readers of Iceberg would read it as null: rewrite them"
         )
-    return dropped
 
 
 def ids_match(file: Mapping[str, int | None], field_ids: Mapping[str, int]) -> bool:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import fastavro
 import orjson
 
+from sluicegate.api import TableUnreadable
 from sluicegate_spark.conversion.to_iceberg.schema import Column
 from sluicegate_spark.conversion.to_iceberg.value_encoding import avro_type
 
 EXISTING, ADDED, DELETED = 0, 1, 2
 FIRST_PARTITION_FIELD = 1000
+_DAMAGES = (ValueError, KeyError, EOFError, TypeError, IndexError, AttributeError)
 _NAME = re.compile(r"[^A-Za-z0-9_]")
 
 
@@ -91,6 +93,26 @@ def manifest_list(
     return _avro(_LIST_SCHEMA, rows, metadata)
 
 
+def records(data: bytes, schema: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
+    """Return the rows of a manifest or a manifest list.
+
+    Args:
+        data: The file.
+        schema: The fields to decode; by default all.
+
+    Raises:
+        TableUnreadable: The file is damaged.
+    """
+    try:
+        for row in fastavro.reader(io.BytesIO(data), None if schema is None else dict(schema)):
+            if isinstance(row, dict):
+                yield row
+    except _DAMAGES as error:
+        raise TableUnreadable(
+            "a metadata file of the Iceberg table is damaged", detail=f"{type(error).__name__}: {error}"
+        ) from None
+
+
 def _avro(
     schema: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], metadata: Mapping[str, str]
 ) -> bytes:
@@ -152,6 +174,16 @@ def _entry_schema(layout: Layout) -> dict[str, Any]:
     }
 
 
+_SUMMARY: Mapping[str, Any] = {
+    "type": "record",
+    "name": "r508",
+    "fields": [
+        _field(509, "contains_null", "boolean", required=True),
+        _field(518, "contains_nan", "boolean"),
+        _field(510, "lower_bound", "bytes"),
+        _field(511, "upper_bound", "bytes"),
+    ],
+}
 _LIST_SCHEMA: Mapping[str, Any] = {
     "type": "record",
     "name": "manifest_file",
@@ -169,5 +201,6 @@ _LIST_SCHEMA: Mapping[str, Any] = {
         _field(512, "added_rows_count", "long", required=True),
         _field(513, "existing_rows_count", "long", required=True),
         _field(514, "deleted_rows_count", "long", required=True),
+        _field(507, "partitions", {"type": "array", "items": _SUMMARY, "element-id": 508}),
     ],
 }

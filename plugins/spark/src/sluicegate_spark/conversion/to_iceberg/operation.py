@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
-from functools import partial
-from typing import Any
 
 import anyio.to_thread
-import pyarrow as pa
 from pydantic import Field
 
-from sluicegate.api import CatalogTable, TaskFailed, TaskProgress, TaskResult
-from sluicegate.formats import Snapshot
-from sluicegate_iceberg.format.objects import TableObjects, literal_location
+from sluicegate.api import TableUnreadable, TaskFailed, TaskResult
+from sluicegate.formats import DeltaVersion
+from sluicegate_iceberg.format.objects import literal_location
 from sluicegate_iceberg.names import TableName
 from sluicegate_spark.conversion.origin import Origin
-from sluicegate_spark.conversion.to_iceberg.catalog_commit import Commit, next_commit
-from sluicegate_spark.conversion.to_iceberg.field_id_checks import check_footers, dropped_fields
-from sluicegate_spark.conversion.to_iceberg.parquet_footers import FILES, read_footers
-from sluicegate_spark.conversion.to_iceberg.plan import Plan, plan_of
-from sluicegate_spark.conversion.to_iceberg.snapshot_writer import (
-    METADATA_FOLDER,
-    PreviousManifest,
-    SnapshotWriter,
-    read_manifest,
-    read_rows,
-)
-from sluicegate_spark.conversion.to_iceberg.table_creation import existing_table, table_for_snapshot
+from sluicegate_spark.conversion.to_iceberg.attempt import Conversion, version_of
+from sluicegate_spark.conversion.to_iceberg.jobs.comparison import UnreadablePart
+from sluicegate_spark.conversion.to_iceberg.jobs.failures import raise_failure
+from sluicegate_spark.conversion.to_iceberg.plan import plan_of
+from sluicegate_spark.conversion.to_iceberg.table_creation import existing_table
 from sluicegate_spark.conversion.to_iceberg.table_metadata import IcebergTableMetadata
 from sluicegate_spark.conversion.to_iceberg.target_table import TargetTable
-from sluicegate_spark.delta_reader import delta_snapshot
-from sluicegate_spark.objects import ObjectAccess
+from sluicegate_spark.delta_reader import delta_version
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.work import Work
 
@@ -63,15 +51,36 @@ async def convert_to_iceberg(work: Work) -> TaskResult:
         )
     location = literal_location(work.access.table.location)
     target = _target(work, properties)
-    delta = await delta_snapshot(await work.access.objects(), location)
+    unreadable: dict[str, str] = {}
+    while True:
+        delta = await _latest(work, location, unreadable)
+        try:
+            return await _converted(work, target, location, delta)
+        except UnreadablePart as error:
+            unreadable[error.name] = error.failure
+
+
+async def _latest(work: Work, location: str, unreadable: Mapping[str, str]) -> DeltaVersion:
+    """Return the latest version, from a checkpoint without unreadable parts."""
+    objects = await work.access.objects()
+    try:
+        delta = await delta_version(objects, location, tuple(unreadable))
+    except TableUnreadable:
+        for failure in unreadable.values():
+            raise_failure(failure)
+        raise
     if delta is None:
         raise TaskFailed(f"there is no Delta table in {location}", error_code="INVALID_PAYLOAD")
+    return delta
+
+
+async def _converted(work: Work, target: TargetTable, location: str, delta: DeltaVersion) -> TaskResult:
     origin = Origin(delta.metadata.id, str(delta.version), delta.version)
     existing = await existing_table(target, origin, location)
     if existing is not None and _is_up_to_date(origin, existing):
-        return TaskResult("the Iceberg table already contains this version", further=_version(delta))
+        return TaskResult("the Iceberg table already contains this version", further=version_of(delta))
     plan = await anyio.to_thread.run_sync(plan_of, delta, location, existing)
-    return await _Conversion(work, target, location, plan, origin).run(delta, existing)
+    return await Conversion(work, target, plan, origin).run(delta, existing)
 
 
 def _target(work: Work, properties: ToIceberg) -> TargetTable:
@@ -104,117 +113,3 @@ def _is_up_to_date(origin: Origin, existing: IcebergTableMetadata) -> bool:
     # Snapshots of earlier releases name a schema and a partition spec that some catalogs didn't
     # create.
     return is_contained and (recorded != origin or current.schema_id == existing.current_schema_id)
-
-
-class _Conversion:
-    """One attempt to convert a table. Readers see nothing of it before its final commit."""
-
-    def __init__(
-        self, work: Work, target: TargetTable, location: str, plan: Plan, origin: Origin
-    ) -> None:
-        self._work = work
-        self._target = target
-        self._location = location
-        self._plan = plan
-        self._origin = origin
-
-    async def run(self, delta: Snapshot, existing: IcebergTableMetadata | None) -> TaskResult:
-        live = await anyio.to_thread.run_sync(self._plan.files.sizes)
-        objects = await self._work.access.objects()
-        previous = [] if existing is None else await self._previous_manifests(objects, existing)
-        before = {each["data_file"]["file_path"] for manifest in previous for each in manifest.entries}
-        added = {place: size for place, size in live.items() if place not in before}
-        rows = await self._rows(added)
-        async with table_for_snapshot(self._target, self._plan, self._properties(), existing) as table:
-            commit = next_commit(self._plan, table)
-            writer = self._snapshot_writer(await self._work.access.objects(), commit, table)
-            self._report("write", 0, len(live))
-            for manifest in previous:
-                await writer.carry_over(manifest, live)
-            await writer.write(self._plan.files.entries(rows))
-            manifests = await writer.finish()
-            snapshot = self._snapshot(writer, manifests, appends=before <= live.keys())
-            await self._target.commit(commit.requirements, commit.updates(self._properties(), snapshot))
-        self._report("write", len(live), len(live), delta.files.size)
-        return TaskResult(
-            "the table was converted to an Iceberg table with the same data files",
-            further={
-                **_version(delta),
-                "files_added": len(added),
-                "files_removed": len(before - live.keys()),
-            },
-        )
-
-    async def _previous_manifests(
-        self, objects: ObjectAccess, existing: IcebergTableMetadata
-    ) -> list[PreviousManifest]:
-        """Return the manifests of the previous snapshot."""
-        if existing.current is None:
-            return []
-        table = CatalogTable(self._location, "iceberg", self._location)
-        reader = TableObjects(table, objects.directory(self._location))
-        rows = list(read_rows(await reader.read(existing.current.manifest_list)))
-        contents = await reader.read_all([row["manifest_path"] for row in rows])
-        made = partial(map, read_manifest, rows, contents)
-        return await anyio.to_thread.run_sync(lambda: list(made()))
-
-    async def _rows(self, added: Mapping[str, int]) -> dict[str, int]:
-        """Return row counts of the new files, and check their footers."""
-        if not added:
-            return {}
-        self._report("footers", 0, len(added))
-        files = pa.table([list(added), list(added.values())], schema=FILES)
-        objects = await self._work.access.objects()
-        async with self._work.engine.session(self._work.task.id, {}) as session:
-            found = await session.run(lambda spark: read_footers(spark, files, objects))
-        field_ids = self._plan.columns.field_ids
-        await anyio.to_thread.run_sync(check_footers, found, field_ids)
-        self._plan = self._plan.with_dropped(
-            await anyio.to_thread.run_sync(dropped_fields, found, field_ids)
-        )
-        int96 = frozenset(found.filter(found.column("int96")).column("location").to_pylist())
-        await anyio.to_thread.run_sync(self._plan.files.check_int96_timestamps, int96)
-        return dict(
-            zip(*(found.column(name).to_pylist() for name in ("location", "rows")), strict=True)
-        )
-
-    def _snapshot_writer(
-        self, objects: ObjectAccess, commit: Commit, table: IcebergTableMetadata
-    ) -> SnapshotWriter:
-        return SnapshotWriter(
-            objects.directory(self._location),
-            self._location,
-            commit.layout,
-            table.last_sequence_number + 1,
-            table.current_snapshot_id,
-        )
-
-    def _properties(self) -> dict[str, str]:
-        return {
-            **self._plan.properties,
-            **self._origin.properties(),
-            # The Delta table uses the same data files.
-            "gc.enabled": "false",
-            "write.metadata.path": f"{self._location}/{METADATA_FOLDER}",
-        }
-
-    def _snapshot(self, writer: SnapshotWriter, manifest_list: str, *, appends: bool) -> dict[str, Any]:
-        parent = {} if writer.parent is None else {"parent-snapshot-id": writer.parent}
-        return {
-            "snapshot-id": writer.id,
-            **parent,
-            "sequence-number": writer.sequence_number,
-            "timestamp-ms": time.time_ns() // 1_000_000,
-            "manifest-list": manifest_list,
-            "summary": {
-                "operation": "append" if appends else "overwrite",
-                **self._origin.properties(),
-            },
-        }
-
-    def _report(self, stage: str, done: int, total: int, size: int = 0) -> None:
-        self._work.run.report(TaskProgress(stage, done, total, size))
-
-
-def _version(delta: Snapshot) -> dict[str, int | str]:
-    return {"delta_version": delta.version}

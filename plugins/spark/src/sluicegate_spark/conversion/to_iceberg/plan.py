@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from sluicegate.api import TaskFailed, UnsupportedOperation
-from sluicegate.formats import Snapshot
+from sluicegate.formats import DeltaVersion
 from sluicegate_spark.conversion.origin import MIRROR_FEATURE
-from sluicegate_spark.conversion.to_iceberg.manifest_entries import LiveFiles
+from sluicegate_spark.conversion.to_iceberg.manifest_entries import EntryFormat
 from sluicegate_spark.conversion.to_iceberg.manifests import Layout
 from sluicegate_spark.conversion.to_iceberg.schema import Column, Columns, columns_of, field_ids_in
 from sluicegate_spark.conversion.to_iceberg.table_metadata import IcebergTableMetadata, PartitionSpec
@@ -32,12 +32,12 @@ class Plan:
 
     Attributes:
         columns: Its schema.
-        files: Its data files.
+        files: How its manifests describe data files.
         properties: Its table properties.
     """
 
     columns: Columns
-    files: LiveFiles
+    files: EntryFormat
     properties: dict[str, str]
 
     @property
@@ -57,7 +57,7 @@ class Plan:
         return Layout(schema, self.files.partition, spec.spec_id, field_ids)
 
 
-def plan_of(delta: Snapshot, location: str, existing: IcebergTableMetadata | None) -> Plan:
+def plan_of(delta: DeltaVersion, location: str, existing: IcebergTableMetadata | None) -> Plan:
     """Translate a Delta table.
 
     Args:
@@ -85,7 +85,7 @@ def plan_of(delta: Snapshot, location: str, existing: IcebergTableMetadata | Non
     partition = _partition(columns, delta.metadata.partition_columns)
     plan = Plan(
         columns,
-        LiveFiles(delta.files, location, columns, partition),
+        EntryFormat(location, columns, partition),
         {**_name_mapping(columns), _MAPPED: mode},
     )
     if existing is not None and not existing.spec.is_identity_of(plan.partition_sources):
@@ -97,7 +97,7 @@ def _name_mapping(columns: Columns) -> dict[str, str]:
     return dict.fromkeys((NAME_MAPPING, SET_NAME_MAPPING), columns.mapping_text)
 
 
-def _check(delta: Snapshot) -> None:
+def _check(delta: DeltaVersion) -> None:
     protocol = delta.protocol
     if MIRROR_FEATURE in (protocol.writer_features or ()):
         raise UnsupportedOperation(
@@ -107,11 +107,6 @@ def _check(delta: Snapshot) -> None:
         raise UnsupportedOperation(
             f"the Delta table uses features that Iceberg does not support: {', '.join(unknown)}: "
             "drop them (ALTER TABLE … DROP FEATURE)"
-        )
-    if delta.files.deletion_vectors:
-        raise UnsupportedOperation(
-            "rows of the Delta table are deleted by deletion vectors: rewrite its files "
-            "(REORG TABLE … APPLY (PURGE))"
         )
 
 

@@ -11,7 +11,7 @@ import re
 import struct
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
-from decimal import Context, Inexact, InvalidOperation
+from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any
 
 from sluicegate.api import TableUnreadable, UnsupportedOperation
@@ -74,6 +74,67 @@ def partition_value(text: str | None, type_: str, column: str) -> Any:
             f"a value of the partition column '{column}' is not of type {type_}",
             detail=ascii(text[:100]),
         ) from error
+
+
+def stored_value(value: Any, type_: str) -> Any:
+    """Return a partition value of a manifest, which Avro's reader converted, as `partition_value` does.
+
+    Args:
+        value: The value.
+        type_: The column's Iceberg type.
+    """
+    if isinstance(value, datetime):
+        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return (aware - _EPOCH) // timedelta(microseconds=1)
+    if isinstance(value, date):
+        return (value - _FIRST_DAY).days
+    if isinstance(value, Decimal) and (match := _DECIMAL.fullmatch(type_)):
+        unscaled = _unscaled(value, int(match[2]))
+        return unscaled.to_bytes(_bytes_of(int(match[1])), "big", signed=True)
+    return value
+
+
+def partition_bound(value: Any, type_: str, *, upper: bool) -> bytes | None:
+    """Return a partition value as a bound of a manifest list, or `None` if the value has no order.
+
+    Args:
+        value: As returned by `partition_value`, and not `None`.
+        type_: The column's Iceberg type.
+        upper: Whether it is an upper bound.
+    """
+    if type_ == "string":
+        return str(value).encode()
+    if type_ == "boolean":
+        return bytes([value])
+    if _DECIMAL.fullmatch(type_):
+        return _shortest(int.from_bytes(value, "big", signed=True))
+    if type_ in ("float", "double"):
+        # Java sorts -0.0 before 0.0, but rows compare as equal.
+        value = value or (0.0 if upper else -0.0)
+    return struct.pack(_PACKED[type_], value)
+
+
+def comparable(value: Any, type_: str) -> Any:
+    """Return a partition value, as returned by `partition_value`, in a form that can be compared."""
+    if type_ == "float":  # manifests contain the nearest value of 32 bits
+        return struct.unpack("<f", struct.pack("<f", value))[0]
+    return int.from_bytes(value, "big", signed=True) if _DECIMAL.fullmatch(type_) else value
+
+
+def comparable_bound(bound: bytes, type_: str) -> Any:
+    """Return a bound of a manifest list in the form that `comparable` returns.
+
+    Raises:
+        ValueError: It is not a bound of this type.
+        struct.error: It has another length than values of this type.
+    """
+    if type_ == "string":
+        return bound.decode()
+    if type_ == "boolean":
+        return bound != b"\0"
+    if _DECIMAL.fullmatch(type_):
+        return int.from_bytes(bound, "big", signed=True)
+    return struct.unpack(_PACKED[type_], bound)[0]
 
 
 def avro_type(type_: Any, column: str) -> Any:

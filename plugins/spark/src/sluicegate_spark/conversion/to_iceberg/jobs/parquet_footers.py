@@ -1,4 +1,4 @@
-"""Reads footers of data files on Spark: row counts, field ids, and use of INT96 timestamps.
+"""Reads footers of data files: row counts, field ids, and use of INT96 timestamps.
 
 If a file contains field ids, Iceberg readers resolve columns by id. A Delta log doesn't record
 whether files contain them.
@@ -7,13 +7,10 @@ whether files contain them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from dataclasses import dataclass
 from io import BytesIO
-from typing import TYPE_CHECKING, Final
 
 import obstore
-import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -21,64 +18,42 @@ from sluicegate.api import TableUnreadable
 from sluicegate_spark.conversion.to_iceberg.schema import join_path
 from sluicegate_spark.objects import ObjectAccess
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-FILES: Final = pa.schema([("location", pa.string()), ("size", pa.int64())])
-FOUND: Final = pa.schema(
-    [
-        ("location", pa.string()),
-        ("rows", pa.int64()),
-        ("field_ids", pa.string()),  # JSON: field ids by field path; null if there is none
-        ("int96", pa.bool_()),
-        ("broken", pa.string()),
-    ]
-)
-_SPARK_FOUND = "location string, rows long, field_ids string, int96 boolean, broken string"
-_FILES_AT_ONCE = 16
-_FILES_A_TASK = 256
 _TAIL = 32_768  # bytes; most footers fit
 _MAGIC = b"PAR1"
 _END = 4 + len(_MAGIC)
 _FIELD_ID = b"PARQUET:field_id"
 
 
-def read_footers(spark: SparkSession, files: pa.Table, access: ObjectAccess) -> pa.Table:
-    """Read the footers of files.
+@dataclass(frozen=True, slots=True)
+class FileFooter:
+    """What a footer of a data file says.
+
+    Attributes:
+        rows: The number of rows.
+        field_ids: Field ids by field path; `None` for a field without an id.
+        int96: Whether a column has the type INT96.
+    """
+
+    rows: int
+    field_ids: dict[str, int | None]
+    int96: bool
+
+
+def read_footer(access: ObjectAccess, location: str, size: int) -> FileFooter | str:
+    """Read the footer of a file, or return why the file is broken.
 
     Args:
-        spark: The session that reads them on the cluster.
-        files: Rows of `FILES`.
-        access: Opens the files.
-
-    Returns:
-        Columns of `FOUND`, in any order.
+        access: Opens the file.
+        location: Its location.
+        size: Its size in bytes.
     """
-    tasks = max(1, -(-files.num_rows // _FILES_A_TASK))
-    frame = spark.createDataFrame(files).repartition(tasks)
-    return frame.mapInArrow(partial(_found, access), _SPARK_FOUND).toArrow().cast(FOUND)
-
-
-def _found(access: ObjectAccess, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
-        for batch in batches:
-            locations, sizes = (batch.column(name).to_pylist() for name in FILES.names)
-            rows = list(pool.map(partial(_footer, access), locations, sizes))
-            yield pa.RecordBatch.from_pylist(rows, FOUND)
-
-
-def _footer(access: ObjectAccess, location: str, size: int) -> dict[str, object]:
     try:
         footer = pq.read_metadata(BytesIO(_MAGIC + _tail(access, location, size)))
         kinds = {footer.schema.column(number).physical_type for number in range(footer.num_columns)}
-        return {
-            "location": location,
-            "rows": footer.num_rows,
-            "field_ids": orjson.dumps(dict(_field_ids(footer.schema.to_arrow_schema(), ()))).decode(),
-            "int96": "INT96" in kinds,
-        }
+        field_ids = dict(_field_ids(footer.schema.to_arrow_schema(), ()))
+        return FileFooter(footer.num_rows, field_ids, "INT96" in kinds)
     except (FileNotFoundError, pa.ArrowException, TableUnreadable, ValueError) as error:
-        return {"location": location, "broken": type(error).__name__}
+        return type(error).__name__
 
 
 def _tail(access: ObjectAccess, location: str, size: int) -> bytes:

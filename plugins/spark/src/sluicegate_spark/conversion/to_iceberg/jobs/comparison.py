@@ -1,0 +1,316 @@
+"""Compares a Delta table with its converted Iceberg table on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from sluicegate.api import TableUnreadable, UnsupportedOperation
+from sluicegate.formats import LogPart
+from sluicegate_spark.cluster.cores import cores_of
+from sluicegate_spark.conversion.to_iceberg.jobs.failures import EXPECTED, is_damage, raise_failure
+from sluicegate_spark.conversion.to_iceberg.jobs.known_files import known_files
+from sluicegate_spark.conversion.to_iceberg.jobs.log_actions import newest_actions
+from sluicegate_spark.conversion.to_iceberg.jobs.manifest_writing import (
+    rewritten_manifests,
+    written_manifests,
+)
+from sluicegate_spark.conversion.to_iceberg.jobs.new_files import ADDED, checked_files
+from sluicegate_spark.conversion.to_iceberg.manifest_entries import EntryFormat
+from sluicegate_spark.conversion.to_iceberg.partition_summaries import may_contain
+from sluicegate_spark.conversion.to_iceberg.snapshot_writer import Row, SnapshotWriter
+from sluicegate_spark.engine import TaskSession
+from sluicegate_spark.objects import ObjectAccess
+from sluicegate_spark.tables import TableAccess
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_BYTES_OF_TASK = 16_000_000  # of the log, in a shuffle
+_MOST_TASKS = 10_000
+_FOOTERS_OF_TASK = 256
+_TASKS_OF_CORE = 32
+# Spark's driver and this process hold at most this many paths and partitions.
+_FEW_FILES = 20_000
+_FEW_PARTITIONS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What to read of a Delta log.
+
+    Attributes:
+        parts: Parts of the log.
+        complete: Whether they contain all files of the table, and not only the changes since the
+            version that the Iceberg table contains.
+    """
+
+    parts: Sequence[LogPart]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How the live files of both tables differ.
+
+    Attributes:
+        added: Number of files that the Iceberg table does not contain yet.
+        removed: Number of files that it contains, but that are no longer live, by the number of the
+            manifest. Manifests without such files are omitted.
+    """
+
+    added: int
+    removed: Mapping[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFiles:
+    """Results of the checks of added files.
+
+    Attributes:
+        size: Their bytes.
+        dropped: Paths of fields in these files that are no columns of the table.
+    """
+
+    size: int
+    dropped: frozenset[str]
+
+
+class UnreadablePart(Exception):
+    """A part of a checkpoint is damaged, and an older checkpoint might be readable.
+
+    Attributes:
+        name: Name of the part.
+        failure: The text of the error.
+    """
+
+    def __init__(self, name: str, failure: str) -> None:
+        super().__init__(name)
+        self.name = name
+        self.failure = failure
+
+
+class Comparison:
+    """Compares the tables in steps, and keeps intermediate results on the cluster's disks.
+
+    Args:
+        session: The session of the task.
+        access: Provides credentials for each step.
+        entries: How manifests describe the files.
+        manifests: Rows of the manifest list of the Iceberg table's current snapshot.
+    """
+
+    def __init__(
+        self,
+        session: TaskSession,
+        access: TableAccess,
+        entries: EntryFormat,
+        manifests: Sequence[Row],
+    ) -> None:
+        self._session = session
+        self._access = access
+        self._entries = entries
+        self._manifests = manifests
+        self._kept: list[DataFrame] = []
+        self._added: DataFrame | None = None
+        self._removed: DataFrame | None = None
+
+    @classmethod
+    @asynccontextmanager
+    async def within(
+        cls,
+        session: TaskSession,
+        access: TableAccess,
+        entries: EntryFormat,
+        manifests: Sequence[Row],
+    ) -> AsyncIterator[Comparison]:
+        """Return a comparison whose intermediate results are dropped at the end of the block."""
+        comparison = cls(session, access, entries, manifests)
+        try:
+            yield comparison
+        finally:
+            with anyio.CancelScope(shield=True):
+                await session.run(lambda spark: comparison._drop())
+
+    async def difference(self, source: Source) -> Difference:
+        """Compare the live files of both tables.
+
+        Raises:
+            UnreadablePart: A part of a checkpoint is damaged.
+            TableUnreadable: The log or a manifest is damaged.
+            UnsupportedOperation: The Iceberg table can't contain a file.
+        """
+        tasks = -(-sum(part.size for part in source.parts) // _BYTES_OF_TASK)
+        await self._session.tune({"spark.sql.shuffle.partitions": str(min(max(1, tasks), _MOST_TASKS))})
+        objects = await self._access.objects()
+        return await self._session.run(partial(self._compared, source, objects))
+
+    async def check_added(self, count: int) -> CheckedFiles:
+        """Read the footers of the added files, and check that Iceberg readers read the same rows.
+
+        Raises:
+            TableUnreadable: Files are missing or broken.
+            UnsupportedOperation: Iceberg readers would read other rows.
+        """
+        objects = await self._access.objects()
+        return await self._session.run(partial(self._checked, count, objects))
+
+    async def write(
+        self, writer: SnapshotWriter, added: int, rewritten: Mapping[int, Row]
+    ) -> list[Row]:
+        """Write the manifests of a snapshot, and return their rows of the manifest list.
+
+        Args:
+            writer: Writes the manifests.
+            added: Number of added files, which have been checked.
+            rewritten: Rows of the manifests to write again without removed files, by their numbers.
+
+        Raises:
+            StorageError: The store doesn't accept a manifest.
+        """
+        return await self._session.run(partial(self._written, writer, added, rewritten))
+
+    def _compared(self, source: Source, objects: ObjectAccess, spark: SparkSession) -> Difference:
+        location = self._entries.location
+        newest = self._keep(newest_actions(spark, location, source.parts, objects))
+        files = self._check_actions(newest, source)
+        live = newest.where("failure IS NULL AND NOT removed")
+        manifests = self._candidates(newest, source)
+        known = known_files(spark, manifests, objects)
+        if not source.complete:
+            known = _touched(known, newest, few=files <= _FEW_FILES)
+        known = self._keep(known)
+        raise_failure(_value(known, "max(failure)"))
+        self._added = live.select(*ADDED).join(known.select("location"), "location", "left_anti")
+        self._removed = known.join(live.select("location"), "location", "left_anti").select(
+            "manifest", "location"
+        )
+        rows: list[Any] = self._removed.groupBy("manifest").count().collect()
+        return Difference(int(self._added.count()), {row["manifest"]: row["count"] for row in rows})
+
+    def _check_actions(self, newest: DataFrame, source: Source) -> int:
+        """Raise if the table can't be converted, and return the number of affected files."""
+        from pyspark.sql.functions import col
+
+        inside = col("location").startswith(f"{self._entries.location}/")
+        live = "failure IS NULL AND NOT removed"
+        files, unreadable, vectors, outside = newest.withColumn("inside", inside).selectExpr(
+            "count(*)",
+            "max(struct(failure, part))",
+            f"count_if({live} AND has_vector)",
+            f"count_if({live} AND NOT inside)",
+        ).head() or (0, None, 0, 0)
+        if unreadable is not None and unreadable["failure"] is not None:
+            _raise_unreadable(source, unreadable["part"], unreadable["failure"])
+        if vectors:
+            raise UnsupportedOperation(
+                "rows of the Delta table are deleted by deletion vectors: rewrite its files "
+                "(REORG TABLE … APPLY (PURGE))"
+            )
+        if outside:
+            raise UnsupportedOperation(
+                "the Delta table has data files outside of its directory, as shallow clones do, "
+                "and its credentials do not cover them: make it an independent table (CREATE "
+                "TABLE … AS SELECT)"
+            )
+        return int(files)
+
+    def _candidates(self, newest: DataFrame, source: Source) -> dict[int, str]:
+        """Return the locations of manifests that can contain changed files, by their numbers."""
+        partitions = None if source.complete else self._partitions(newest)
+        return {
+            number: row["manifest_path"]
+            for number, row in enumerate(self._manifests)
+            if partitions is None
+            or may_contain(self._entries.partition, row.get("partitions"), partitions)
+        }
+
+    def _partitions(self, newest: DataFrame) -> list[list[Any]] | None:
+        """Return the partition values of all changed files, or `None` if these are many or unknown."""
+        if not self._entries.partition:
+            return None
+        found = newest.select("partition_values").distinct().limit(_FEW_PARTITIONS + 1)
+        texts = [row["partition_values"] for row in list(found.collect())]
+        if len(texts) > _FEW_PARTITIONS or None in texts:
+            return None
+        try:
+            return [list(self._entries.partition_values(text).values()) for text in texts]
+        except EXPECTED:
+            return None
+
+    def _checked(self, count: int, objects: ObjectAccess, spark: SparkSession) -> CheckedFiles:
+        if self._added is None:
+            raise RuntimeError("the tables were not compared")
+        tasks = min(-(-count // _FOOTERS_OF_TASK), _TASKS_OF_CORE * cores_of(spark))
+        files = self._added.repartition(max(1, tasks))
+        self._added = self._keep(checked_files(files, self._entries, objects))
+        broken, first, failure, dropped, size = self._added.selectExpr(
+            "count(broken)",
+            "min(if(broken IS NULL, NULL, concat(location, ': ', broken)))",
+            "max(failure)",
+            "array_distinct(flatten(collect_set(dropped)))",
+            "coalesce(sum(size), 0)",
+        ).head() or (0, None, None, [], 0)
+        if broken:
+            raise TableUnreadable(
+                f"{broken} data files of the Delta table are missing or broken", detail=first
+            )
+        raise_failure(failure)
+        return CheckedFiles(int(size), frozenset(dropped))
+
+    def _written(
+        self, writer: SnapshotWriter, added: int, rewritten: Mapping[int, Row], spark: SparkSession
+    ) -> list[Row]:
+        if self._added is None or self._removed is None:
+            raise RuntimeError("the tables were not compared")
+        rows: list[Row] = []
+        if rewritten:
+            numbers = spark.createDataFrame([(number,) for number in rewritten], "manifest int")
+            removed = numbers.join(self._removed, "manifest", "left")
+            rows += _rows(rewritten_manifests(removed, rewritten, writer))
+        if added:
+            rows += _rows(written_manifests(self._added, added, self._entries, writer))
+        return rows
+
+    def _keep(self, rows: DataFrame) -> DataFrame:
+        from pyspark.storagelevel import StorageLevel
+
+        kept = rows.persist(StorageLevel.DISK_ONLY)
+        self._kept.append(kept)
+        return kept
+
+    def _drop(self) -> None:
+        while self._kept:
+            self._kept.pop().unpersist()
+
+
+def _touched(known: DataFrame, newest: DataFrame, *, few: bool) -> DataFrame:
+    """Return only the known files on which there are actions, and failures."""
+    # The converted table contains no files with deletion vectors.
+    touched = newest.where("NOT has_vector").selectExpr("location", "true AS touched").distinct()
+    joined = known.join(touched.hint("broadcast") if few else touched, "location", "left")
+    return joined.where("touched OR failure IS NOT NULL").select("manifest", "location", "failure")
+
+
+def _raise_unreadable(source: Source, name: str, failure: str) -> None:
+    is_checkpoint = any(part.version < 0 and part.name == name for part in source.parts)
+    if is_checkpoint and is_damage(failure):
+        raise UnreadablePart(name, failure)
+    raise_failure(failure)
+
+
+def _value(frame: DataFrame, expression: str) -> Any:
+    row: Any = frame.selectExpr(expression).head()
+    return None if row is None else row[0]
+
+
+def _rows(written: DataFrame) -> list[Row]:
+    rows: list[dict[str, Any]] = written.toArrow().to_pylist()
+    for row in rows:
+        raise_failure(row.pop("failure"))
+    return list(rows)
