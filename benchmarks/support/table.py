@@ -65,6 +65,21 @@ class SyntheticTable:
                 _lines({"commitInfo": {"operation": "MERGE"}}, *actions),
             )
 
+    def commit(
+        self, number: int, added: Mapping[int, int], removed: Iterable[int]
+    ) -> tuple[str, bytes]:
+        """A commit behind the log.
+
+        Args:
+            number: Its place behind the log, from 1 on.
+            added: Sizes of the files that it adds, by their rows.
+            removed: Rows of the files that it removes.
+        """
+        adds = ({"add": {**_add(row), "size": size}} for row, size in added.items())
+        removes = ({"remove": _remove(row)} for row in removed)
+        name = f"{_CHECKPOINT + _COMMITS + number:020}.json"
+        return name, _lines({"commitInfo": {"operation": "MERGE"}}, *adds, *removes)
+
     def log(self) -> Iterable[tuple[str, bytes]]:
         """Names below `_delta_log/` and their content: a checkpoint and the commits behind it."""
         version, adds = _CHECKPOINT, self.files - _COMMITS
@@ -200,6 +215,11 @@ def _cdc(row: int) -> dict[str, Any]:
 def _path(row: int) -> str:
     name = uuid.UUID(int=random.Random(row).getrandbits(128))
     return f"date={partition_date(row)}/part-{row % 200:05d}-{name}.c000.snappy.parquet"
+
+
+def file_path(row: int) -> str:
+    """The path of a file, relative to the table."""
+    return _path(row)
 
 
 def partition_date(row: int) -> str:
