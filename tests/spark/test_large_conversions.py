@@ -16,8 +16,16 @@ import pytest_asyncio
 from spark.manifest_tables import ManifestTable
 from support.process.spark import require_spark
 
-from sluicegate.api import CatalogTable, RealmGrant, TaskFailed, TaskResult, TemporaryCredentials
+from sluicegate.api import (
+    CatalogTable,
+    NotFound,
+    RealmGrant,
+    TaskFailed,
+    TaskResult,
+    TemporaryCredentials,
+)
 from sluicegate.formats import DeltaFormat, Snapshot
+from sluicegate.testing.executors import RecordedRun
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_iceberg.names import TableName
 from sluicegate_spark.config import SparkConfig
@@ -69,7 +77,12 @@ class Converter:
     engine: Engine
 
     async def convert(
-        self, table: ManifestTable, number: int, files_in_worker: int = ON_SPARK, **properties: str
+        self,
+        table: ManifestTable,
+        number: int,
+        files_in_worker: int = ON_SPARK,
+        run: RecordedRun | None = None,
+        **properties: str,
     ) -> TaskResult:
         """Convert the table at one of its metadata files."""
         described = Table(
@@ -78,7 +91,7 @@ class Converter:
         grant = RealmGrant(locations=(f"s3://{self.server.bucket}/",))
         access: Any = Access(self.server, described, GrantedLocations("r", grant, of_catalog=True))
         task: Any = SimpleNamespace(id="t-1", properties=properties, realm="r")
-        run: Any = SimpleNamespace(report=lambda progress: None)
+        run = run or RecordedRun()
         work = Work(task, access, self.engine, run, {}, files_in_worker=files_in_worker)
         return await convert_to_delta(work)
 
@@ -214,6 +227,18 @@ async def test_a_file_that_is_named_twice_stays_until_nothing_names_it(
     for number, expected in enumerate(([1, 2, 3], [1, 2], [1])):
         await converter.convert(table, number)
         assert numbers(await converter.files(table)) == expected
+
+
+@pytest.mark.parametrize("files_in_worker", [ON_SPARK, IN_WORKER])
+async def test_a_worker_that_lost_its_lease_commits_nothing(
+    converter: Converter, server: SeaweedFS, files_in_worker: int
+) -> None:
+    table = ManifestTable(server, f"lost-lease-{files_in_worker}")
+    table.commit(table.manifest(range(3), 1))
+    with pytest.raises(TaskFailed, match="the lease was lost"):
+        await converter.convert(table, 0, files_in_worker, RecordedRun(lost_after=0))
+    with pytest.raises(NotFound):
+        await converter.read(table)
 
 
 async def test_a_checkpoint_in_parts_replaces_the_log(

@@ -76,6 +76,7 @@ async def refresh_materialization(work: Work) -> TaskResult:
         opened = {key: value for each in sources.values() for key, value in each.settings.items()}
         async with _session(work, {**opened, **target}) as session:
             outcome = await _refreshed(work, session, sources, table, force=properties.force)
+            await work.run.check_lease()
             await watched(work, session, "vacuum", table.vacuum)
     except TaskFailed as failed:
         raise _with_age(failed, await _last_state(work, failed, table, target)) from failed
@@ -143,6 +144,7 @@ async def _refreshed(
         partitions = partition_columns(rows.schema, copy)
         return _Outcome(state, table.replace(shared_rows(rows, copy, key), partitions, state))
 
+    await work.run.check_lease()
     return await watched(work, session, _STAGE, refresh)
 
 

@@ -175,6 +175,7 @@ async def _written(
         vectors if added.live is None else vectors.filter(added.live), source.derived, directory
     )
     content = await anyio.to_thread.run_sync(partial(_content, table, added, removed))
+    await work.run.check_lease()
     await commit(directory, version, content)
     work.run.report(TaskProgress("commit", files_done=total, files_total=total, bytes_done=added.size))
     return converted(version, len(added), len(removed))

@@ -130,6 +130,7 @@ class Conversion:
             rows = [row for number, row in enumerate(previous) if number not in rewritten] + written
             manifest_list = await anyio.to_thread.run_sync(writer.finish, rows)
             snapshot = self.snapshot(writer, manifest_list, delta, appends=not removed)
+            await self._work.run.check_lease()
             await self._target.commit(commit.requirements, commit.updates(self.properties(), snapshot))
         self._report("write", total, total, size)
 

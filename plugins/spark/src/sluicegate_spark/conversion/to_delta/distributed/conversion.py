@@ -164,6 +164,7 @@ class ClusterConversion:
             # The store's client sends pages of the file, which are not part of the worker's heap.
             content = mmap(file.fileno(), 0, access=ACCESS_READ)
             directory = (await self.work.access.objects()).directory(self.work.access.table.location)
+            await self.work.run.check_lease()
             await commit(directory, version, content)
         self.work.run.report(TaskProgress("commit", total, total, changes.size))
 
