@@ -7,8 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from sluicegate.api import Duration, PluginConfig, comparable_location
-from sluicegate.api.errors import InvalidRequest
+from sluicegate.api import Duration, InvalidRequest, PluginConfig, comparable_location
 from sluicegate_spark.payload_config import FileIo
 
 _BUCKET = re.compile(r"s3://[A-Za-z0-9][A-Za-z0-9._-]{0,254}/.*")

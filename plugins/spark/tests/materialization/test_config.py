@@ -5,10 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from sluicegate.access import partition_filter
 from sluicegate_spark.config import SparkConfig
-from sluicegate_spark.copies.config import BY_RECIPIENT, CopyConfig, recipient_filter
-from sluicegate_spark.materialization import copy_table
+from sluicegate_spark.copies.config import CopyConfig
 
 KEY = "of-the-tests-" + "k" * 32
 SOURCE = {"location": "s3://lake/orders"}
@@ -28,22 +26,6 @@ def test_a_copy_is_in_a_directory_of_its_name() -> None:
     assert partitioned is not None
     assert plain.directory("sales.orders") == "s3://shares/copies/sales/orders"
     assert partitioned.directory("sales.orders") == "s3://shares/copies/sales/orders.by-recipient"
-
-
-def test_the_gateway_knows_the_names_that_copies_have() -> None:
-    assert BY_RECIPIENT == partition_filter.BY_RECIPIENT
-    assert copy_table.RECIPIENT_FILTER == partition_filter.RECIPIENT_FILTER
-
-
-def test_the_gateway_understands_the_filter_of_a_copy() -> None:
-    columns = {"country": "country", "Or der": "home-region"}
-    copy = CopyConfig.model_validate({"source": SOURCE, "recipient_columns": columns})
-    terms = partition_filter.PartitionFilter.parse(recipient_filter(copy) or "").terms
-    assert {
-        term.column: term.value.name
-        for term in terms
-        if isinstance(term.value, partition_filter.RecipientProperty)
-    } == columns
 
 
 def test_tasks_can_name_the_copies_as_a_catalog() -> None:
