@@ -6,6 +6,7 @@ it only when the first table is read, not where the format is registered (docs/a
 
 from __future__ import annotations
 
+from sluicegate._util.ranged_file import RangedFile
 from sluicegate.tables.changes import (
     CHANGE_SCHEMA,
     Changes,
@@ -55,6 +56,7 @@ __all__ = [
     "FileChunk",
     "FileSet",
     "LogPart",
+    "RangedFile",
     "Snapshot",
     "TableMetadata",
     "TableProtocol",

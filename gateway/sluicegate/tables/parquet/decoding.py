@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from sluicegate._util.ranged_file import RangedFile
 from sluicegate.tables.parquet.footer import TAIL_BYTES, Footer, footer_size
 from sluicegate.tables.parquet.pages import ChunkCost, chunk_cost
 from sluicegate.tables.snapshot import CHUNK_ROWS
@@ -84,33 +85,15 @@ class ParquetBytes:
         self._held = [(start, self.part(start, end)) for start, end in joined]
 
 
-class _Handle(io.RawIOBase):
+class _Handle(RangedFile):
     """The file as Arrow reads it."""
 
     def __init__(self, source: ParquetBytes) -> None:
-        super().__init__()
-        self._source, self._position = source, 0
+        super().__init__(source.size)
+        self._source = source
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._source.size}[whence]
-        self._position = base + offset
-        return self._position
-
-    def read(self, size: int | None = -1) -> bytes:
-        left = max(0, self._source.size - self._position)
-        wanted = left if size is None or size < 0 else min(size, left)
-        data = bytes(self._source.part(self._position, self._position + wanted))
-        self._position += len(data)
-        return data
+    def fetch(self, start: int, end: int) -> memoryview:
+        return self._source.part(start, end)
 
 
 def decoded(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -14,6 +13,7 @@ import obstore
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
 from sluicegate._util.clock import ms_of
+from sluicegate._util.ranged_file import RangedFile
 from sluicegate.api.budget import Budget
 from sluicegate.api.errors import ObjectMissing, Unavailable
 from sluicegate.api.models import ObjectDirectory
@@ -121,7 +121,7 @@ class LogStore:
         return f"{self._prefix}/{name}"
 
 
-class _RangedObject(io.RawIOBase):
+class _RangedObject(RangedFile):
     """An object as a blocking file: each read is one range request, and counts in the budget."""
 
     def __init__(
@@ -134,39 +134,14 @@ class _RangedObject(io.RawIOBase):
         *,
         on_loop: bool,
     ) -> None:
-        super().__init__()
-        self._store, self._key, self._size, self._position = store, key, size, 0
+        super().__init__(size)
+        self._store, self._key = store, key
         self._what, self._budget, self._on_loop = what, budget, on_loop
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        self._position = base + offset
-        return self._position
-
-    def read(self, size: int | None = -1) -> bytes:
-        end = self._size if size is None or size < 0 else min(self._size, self._position + size)
-        if end <= self._position:
-            return b""
-        self._budget.take(self._what, bytes=end - self._position)
+    def fetch(self, start: int, end: int) -> Buffer:
+        self._budget.take(self._what, bytes=end - start)
         with span("store.get"), store_errors(self._key):
-            data = self._get_range(self._position, end)
-        self._position = end
-        return bytes(data)
-
-    def readinto(self, buffer: Buffer) -> int:
-        view = memoryview(buffer).cast("B")
-        data = self.read(len(view))
-        view[: len(data)] = data
-        return len(data)
+            return self._get_range(start, end)
 
     def _get_range(self, start: int, end: int) -> Buffer:
         if not self._on_loop:

@@ -20,11 +20,12 @@ import pyarrow.parquet as pq
 from obstore.exceptions import BaseError
 
 from sluicegate.api import ObjectDirectory, StorageError, TableUnreadable, without_queries
-from sluicegate.formats import TableProtocol
+from sluicegate.formats import RangedFile, TableProtocol
 
 if TYPE_CHECKING:
     from obstore import GetOptions
     from obstore.store import ObjectStore
+    from typing_extensions import Buffer
 
 _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10}))?\.parquet")
@@ -209,31 +210,12 @@ def open_parquet(directory: ObjectDirectory, file: LogFile) -> pq.ParquetFile:
     return pq.ParquetFile(_Ranged(directory.store, key_of(directory, file.name), file.size))
 
 
-class _Ranged(io.RawIOBase):
+class _Ranged(RangedFile):
     """An object as a file. Each read is one request."""
 
     def __init__(self, store: ObjectStore, key: str, size: int) -> None:
-        super().__init__()
-        self._store, self._key, self._size, self._position = store, key, size, 0
+        super().__init__(size)
+        self._store, self._key = store, key
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        self._position = base + offset
-        return self._position
-
-    def read(self, size: int | None = -1) -> bytes:
-        end = self._size if size is None or size < 0 else min(self._size, self._position + size)
-        if end <= self._position:
-            return b""
-        data = obstore.get_range(self._store, self._key, start=self._position, end=end)
-        self._position = end
-        return bytes(data)
+    def fetch(self, start: int, end: int) -> Buffer:
+        return obstore.get_range(self._store, self._key, start=start, end=end)
