@@ -1,6 +1,7 @@
 """Maintains tables: compaction, snapshot expiry, VACUUM.
 
-The operations are imported with the first task, because some of them import Arrow.
+The operations are imported with the first task, because some of them import Arrow. A function must not
+have the name of a module of this package: once the module is imported, it would replace the function.
 """
 
 from __future__ import annotations
@@ -16,22 +17,22 @@ SNAPSHOT_EXPIRY: Final = "SNAPSHOT_EXPIRY"
 TABLE_VACUUM: Final = "TABLE_VACUUM"
 
 
-async def compaction(work: Work) -> TaskResult:
+async def compact(work: Work) -> TaskResult:
     """See `sluicegate_spark.maintenance.compaction`."""
-    from sluicegate_spark.maintenance.compaction import compact
+    from sluicegate_spark.maintenance import compaction
 
-    return await compact(work)
+    return await compaction.compact(work)
 
 
-async def expiry(work: Work) -> TaskResult:
+async def expire(work: Work) -> TaskResult:
     """See `sluicegate_spark.maintenance.expiry`."""
-    from sluicegate_spark.maintenance.expiry import expire
+    from sluicegate_spark.maintenance import expiry
 
-    return await expire(work)
+    return await expiry.expire(work)
 
 
-async def vacuum(work: Work) -> TaskResult:
+async def run_vacuum(work: Work) -> TaskResult:
     """See `sluicegate_spark.maintenance.vacuum`."""
-    from sluicegate_spark.maintenance.vacuum import run_vacuum
+    from sluicegate_spark.maintenance import vacuum
 
-    return await run_vacuum(work)
+    return await vacuum.run_vacuum(work)

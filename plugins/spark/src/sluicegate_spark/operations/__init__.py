@@ -15,9 +15,9 @@ from sluicegate_spark.maintenance import (
     SNAPSHOT_EXPIRY,
     TABLE_COMPACTION,
     TABLE_VACUUM,
-    compaction,
-    expiry,
-    vacuum,
+    compact,
+    expire,
+    run_vacuum,
 )
 from sluicegate_spark.materialization import REFRESH_MATERIALIZATION, refresh_materialization
 from sluicegate_spark.orphans import ORPHAN_FILE_REMOVAL, orphans
@@ -29,10 +29,10 @@ OPERATIONS: Mapping[str, Operation] = {
     CONVERT_TO_ICEBERG: convert_to_iceberg,
     ORPHAN_FILE_REMOVAL: orphans,
     REFRESH_MATERIALIZATION: refresh_materialization,
-    SNAPSHOT_EXPIRY: expiry,
-    TABLE_COMPACTION: compaction,
+    SNAPSHOT_EXPIRY: expire,
+    TABLE_COMPACTION: compact,
     TABLE_PURGE: purge,
-    TABLE_VACUUM: vacuum,
+    TABLE_VACUUM: run_vacuum,
 }
 
 # If the payload names the location of such a table, the catalog is not queried for it.
