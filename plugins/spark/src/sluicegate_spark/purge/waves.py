@@ -17,6 +17,7 @@ import anyio.lowlevel
 import pyarrow as pa
 
 from sluicegate_spark.cluster.cores import cores_of, is_connect
+from sluicegate_spark.cluster.kept_frames import KeptFrames
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.purge.deletion import Deletion
 from sluicegate_spark.purge.manifests import COUNTS, LISTED, Listing, Parser, Problems
@@ -75,7 +76,7 @@ class Waves:
         self._deletions_per_second = deletions_per_second
         self._check_lease = check_lease
         self.granted = access.granted
-        self._kept: list[DataFrame] = []
+        self._kept = KeptFrames()
         self._cluster: Cluster | None = None
 
     @classmethod
@@ -93,7 +94,7 @@ class Waves:
             yield waves
         finally:
             with anyio.CancelScope(shield=True):
-                await session.run(lambda spark: waves._drop())
+                await session.run(lambda spark: waves._kept.drop())
 
     async def list_all(
         self,
@@ -208,15 +209,7 @@ class Waves:
 
     def keep(self, rows: DataFrame) -> DataFrame:
         """Store rows on the cluster's disks until the waves end."""
-        from pyspark.storagelevel import StorageLevel
-
-        kept = rows.persist(StorageLevel.DISK_ONLY)
-        self._kept.append(kept)
-        return kept
-
-    def _drop(self) -> None:
-        while self._kept:
-            self._kept.pop().unpersist()
+        return self._kept.keep(rows)
 
 
 def _paths(files: SortedFiles, numbers: Sequence[int], spark: SparkSession) -> list[str]:

@@ -19,7 +19,7 @@ from sluicegate.api import (
     Unavailable,
     UnsupportedOperation,
 )
-from sluicegate_spark.conversion.to_iceberg.jobs.failures import (
+from sluicegate_spark.conversion.executor_errors import (
     failure_of,
     is_damage,
     raise_failure,

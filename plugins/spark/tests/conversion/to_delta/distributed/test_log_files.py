@@ -13,6 +13,7 @@ from obstore.store import LocalStore
 
 from sluicegate.api import ObjectDirectory, StorageError, TableUnreadable, TaskFailed
 from sluicegate.formats import FileSet, Snapshot, TableMetadata, TableProtocol
+from sluicegate_spark.conversion.executor_errors import raise_failure
 from sluicegate_spark.conversion.to_delta.checkpoints import write_checkpoint
 from sluicegate_spark.conversion.to_delta.delta_log import (
     add_lines,
@@ -28,11 +29,7 @@ from sluicegate_spark.conversion.to_delta.distributed.log_files import (
     read_head,
 )
 from sluicegate_spark.conversion.to_delta.distributed.log_rows import ACTIONS, LogReader
-from sluicegate_spark.conversion.to_delta.distributed.problems import (
-    PROBLEM,
-    caught,
-    raise_problem,
-)
+from sluicegate_spark.conversion.to_delta.distributed.problems import PROBLEM, caught
 
 from ...delta_parts import VECTOR, files_of
 from ..test_checkpoints import NOW, PROTOCOL, WEEK, datetime_of
@@ -183,7 +180,7 @@ def test_a_problem_of_the_log_is_a_row(
         (log / name).write_bytes(content)
     (row,) = read(tmp_path, LogFile(name, 0, 8), 1)
     with pytest.raises(TableUnreadable, match=f"Delta log's {name} is {said}"):
-        raise_problem(row[PROBLEM])
+        raise_failure(row[PROBLEM])
 
 
 @pytest.mark.parametrize(
@@ -202,6 +199,6 @@ def test_an_error_of_an_executor_is_raised_again(error: Exception) -> None:
     first, last = caught(failing(), ACTIONS)
     assert first.column(PROBLEM).null_count == 1
     with pytest.raises(type(error)) as raised:
-        raise_problem(last.column(PROBLEM)[0].as_py())
+        raise_failure(last.column(PROBLEM)[0].as_py())
     assert vars(raised.value) == vars(error)
-    raise_problem(None)
+    raise_failure(None)

@@ -20,10 +20,11 @@ import pyarrow.parquet as pq
 from obstore.exceptions import BaseError
 
 from sluicegate.api import StorageError, TableUnreadable
+from sluicegate_spark.conversion.executor_errors import raise_failure
 from sluicegate_spark.conversion.to_delta.checkpoints import CHECKPOINT, header_actions, pointer_of
 from sluicegate_spark.conversion.to_delta.distributed.log_files import LogFiles, key_of
 from sluicegate_spark.conversion.to_delta.distributed.log_rows import LogReader, newest
-from sluicegate_spark.conversion.to_delta.distributed.problems import PROBLEM, caught, raise_problem
+from sluicegate_spark.conversion.to_delta.distributed.problems import PROBLEM, caught
 from sluicegate_spark.failures import reason_of
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def write_parts(
     total = written.selectExpr(
         "sum(rows) AS rows", "sum(bytes) AS bytes", "sum(files) AS files", "max(problem) AS problem"
     ).collect()[0]
-    raise_problem(total[PROBLEM])
+    raise_failure(total[PROBLEM])
     rows, size, files = (int(total[name]) for name in ("rows", "bytes", "files"))
     directory = reader.directory()
     pointer = pointer_of(state.version, rows, size, files, count)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from sluicegate.api import TableUnreadable
 from sluicegate_iceberg.format.manifests.manifest_files import Manifest
+from sluicegate_spark.cluster.kept_frames import KeptFrames
+from sluicegate_spark.conversion.executor_errors import raise_failure
 from sluicegate_spark.conversion.to_delta.distributed.deleted_rows import (
     Deletes,
     delete_file_rows,
@@ -24,7 +26,7 @@ from sluicegate_spark.conversion.to_delta.distributed.manifest_rows import (
     former_files,
     live_files,
 )
-from sluicegate_spark.conversion.to_delta.distributed.problems import PROBLEM, raise_problem
+from sluicegate_spark.conversion.to_delta.distributed.problems import PROBLEM
 from sluicegate_spark.conversion.to_delta.distributed.scope import Scope
 
 if TYPE_CHECKING:
@@ -85,7 +87,7 @@ class Comparison:
     deletes: Deletes | None
     log: Log | None
     again: bool
-    _kept: list[DataFrame] = field(default_factory=list)
+    _kept: KeptFrames = field(default_factory=KeptFrames)
 
     def changes(self, spark: SparkSession, scope: Scope, now: int) -> Changes:
         """Return the changes that the log lacks.
@@ -120,8 +122,7 @@ class Comparison:
 
     def close(self) -> None:
         """Release what is kept on the cluster."""
-        while self._kept:
-            self._kept.pop().unpersist()
+        self._kept.drop()
 
     def _changed(
         self, spark: SparkSession, files: DataFrame, manifests: Sequence[Manifest]
@@ -179,20 +180,16 @@ class Comparison:
         lines = add_rows(added)
         if removed is not None:
             lines = remove_rows(removed, now).union(lines)
-        kept = self._keep(lines)
+        kept = self._kept.keep(lines, in_memory=True)
         totals = [f"sum({name}) AS {name}" for name in _SUMS]
         row = kept.selectExpr(*totals, "max(vectors) AS vectors").collect()[0]
         sums = {name: int(row[name] or 0) for name in _SUMS}
         return Changes(kept, **sums, vectors=bool(row["vectors"]), live=None)
 
-    def _keep(self, frame: DataFrame) -> DataFrame:
-        self._kept.append(frame.persist())
-        return self._kept[-1]
-
     def _checked(self, frame: DataFrame) -> DataFrame:
         """Compute a frame, and raise the error that it contains, if any."""
-        kept = self._keep(frame)
-        raise_problem(kept.agg({PROBLEM: "max"}).collect()[0][0])
+        kept = self._kept.keep(frame, in_memory=True)
+        raise_failure(kept.agg({PROBLEM: "max"}).collect()[0][0])
         return kept
 
 

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 from sluicegate.api import Budget, TaskProgress, TaskResult
 from sluicegate_iceberg.format.manifests.field_ids import too_many_to_check
 from sluicegate_iceberg.format.reading import described_by, way_of_reading
+from sluicegate_spark.conversion.executor_errors import raise_failure
 from sluicegate_spark.conversion.to_delta.checkpoints import checkpoint_if_due
 from sluicegate_spark.conversion.to_delta.converted_table import (
     FILES,
@@ -40,7 +41,6 @@ from sluicegate_spark.conversion.to_delta.distributed.manifest_rows import (
     SourceTable,
     schemas,
 )
-from sluicegate_spark.conversion.to_delta.distributed.problems import raise_problem
 from sluicegate_spark.conversion.to_delta.distributed.scope import Manifests, Scope, scope_of
 from sluicegate_spark.conversion.to_delta.iceberg_source import IcebergSource
 from sluicegate_spark.conversion.to_delta.tombstones import KEPT
@@ -108,7 +108,7 @@ class ClusterConversion:
                 return {}
             rows = schemas(spark, source, self.current.data).collect()
             for row in rows:
-                raise_problem(row["problem"])
+                raise_failure(row["problem"])
             return {str(row["text"]): str(row["manifest"]) for row in rows}
 
         texts = await session.run(written)

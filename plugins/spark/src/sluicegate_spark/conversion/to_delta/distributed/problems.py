@@ -1,26 +1,17 @@
-"""Returns domain errors from Spark's executors as rows. Spark would repeat and rename exceptions."""
+"""Returns domain errors from Spark's executors as rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
-import orjson
 import pyarrow as pa
 
-from sluicegate.api import (
-    SluicegateError,
-    StorageError,
-    TableUnreadable,
-    TaskFailed,
-    UnsupportedOperation,
-)
+from sluicegate.api import SluicegateError
+from sluicegate_spark.conversion.executor_errors import failure_of
 
 PROBLEM: Final = "problem"
 """The column of each frame that contains an error, and then nothing else."""
-_KINDS: Mapping[str, type[SluicegateError]] = {
-    each.__name__: each for each in (StorageError, TableUnreadable, UnsupportedOperation)
-}
 
 
 def caught(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -33,39 +24,4 @@ def caught(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.
     try:
         yield from batches
     except SluicegateError as error:
-        yield pa.RecordBatch.from_pylist([{PROBLEM: _text(error)}], schema)
-
-
-def raise_problem(text: str | None) -> None:
-    """Raise the error of a row again.
-
-    Args:
-        text: The value of the column `PROBLEM`.
-
-    Raises:
-        StorageError, TableUnreadable, UnsupportedOperation, TaskFailed: It is one.
-    """
-    if text is None:
-        return
-    problem = orjson.loads(text)
-    if "error_code" in problem:
-        raise TaskFailed(
-            problem["message"],
-            error_code=problem["error_code"],
-            retryable=problem["retryable"],
-            detail=problem["detail"],
-        )
-    raise _KINDS[problem["kind"]](problem["message"], detail=problem["detail"])
-
-
-def _text(error: SluicegateError) -> str:
-    problem: dict[str, object] = {"message": error.message, "detail": error.detail}
-    if isinstance(error, TaskFailed):
-        problem |= {"error_code": error.error_code, "retryable": error.retryable}
-    elif isinstance(error, StorageError):
-        problem["kind"] = "StorageError"
-    elif isinstance(error, TableUnreadable):
-        problem["kind"] = "TableUnreadable"
-    else:  # about the table, too, so that repeating the task doesn't help
-        problem["kind"] = "UnsupportedOperation"
-    return orjson.dumps(problem).decode()
+        yield pa.RecordBatch.from_pylist([{PROBLEM: failure_of(error)}], schema)

@@ -13,7 +13,8 @@ import anyio
 from sluicegate.api import TableUnreadable, UnsupportedOperation
 from sluicegate.formats import LogPart
 from sluicegate_spark.cluster.cores import cores_of
-from sluicegate_spark.conversion.to_iceberg.jobs.failures import EXPECTED, is_damage, raise_failure
+from sluicegate_spark.cluster.kept_frames import KeptFrames
+from sluicegate_spark.conversion.executor_errors import EXPECTED, is_damage, raise_failure
 from sluicegate_spark.conversion.to_iceberg.jobs.known_files import known_files
 from sluicegate_spark.conversion.to_iceberg.jobs.log_actions import newest_actions
 from sluicegate_spark.conversion.to_iceberg.jobs.manifest_writing import (
@@ -116,7 +117,7 @@ class Comparison:
         self._access = access
         self._entries = entries
         self._manifests = manifests
-        self._kept: list[DataFrame] = []
+        self._kept = KeptFrames()
         self._added: DataFrame | None = None
         self._removed: DataFrame | None = None
 
@@ -135,7 +136,7 @@ class Comparison:
             yield comparison
         finally:
             with anyio.CancelScope(shield=True):
-                await session.run(lambda spark: comparison._drop())
+                await session.run(lambda spark: comparison._kept.drop())
 
     async def difference(self, source: Source) -> Difference:
         """Compare the live files of both tables.
@@ -177,14 +178,14 @@ class Comparison:
 
     def _compared(self, source: Source, objects: ObjectAccess, spark: SparkSession) -> Difference:
         location = self._entries.location
-        newest = self._keep(newest_actions(spark, location, source.parts, objects))
+        newest = self._kept.keep(newest_actions(spark, location, source.parts, objects))
         files = self._check_actions(newest, source)
         live = newest.where("failure IS NULL AND NOT removed")
         manifests = self._candidates(newest, source)
         known = known_files(spark, manifests, objects)
         if not source.complete:
             known = _touched(known, newest, few=files <= _FEW_FILES)
-        known = self._keep(known)
+        known = self._kept.keep(known)
         raise_failure(_value(known, "max(failure)"))
         self._added = live.select(*ADDED).join(known.select("location"), "location", "left_anti")
         self._removed = known.join(live.select("location"), "location", "left_anti").select(
@@ -248,7 +249,7 @@ class Comparison:
             raise RuntimeError("the tables were not compared")
         tasks = min(-(-count // _FOOTERS_OF_TASK), _TASKS_OF_CORE * cores_of(spark))
         files = self._added.repartition(max(1, tasks))
-        self._added = self._keep(checked_files(files, self._entries, objects))
+        self._added = self._kept.keep(checked_files(files, self._entries, objects))
         broken, first, failure, dropped, size = self._added.selectExpr(
             "count(broken)",
             "min(if(broken IS NULL, NULL, concat(location, ': ', broken)))",
@@ -276,17 +277,6 @@ class Comparison:
         if added:
             rows += _rows(written_manifests(self._added, added, self._entries, writer))
         return rows
-
-    def _keep(self, rows: DataFrame) -> DataFrame:
-        from pyspark.storagelevel import StorageLevel
-
-        kept = rows.persist(StorageLevel.DISK_ONLY)
-        self._kept.append(kept)
-        return kept
-
-    def _drop(self) -> None:
-        while self._kept:
-            self._kept.pop().unpersist()
 
 
 def _touched(known: DataFrame, newest: DataFrame, *, few: bool) -> DataFrame:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sluicegate_spark.conversion.to_iceberg.jobs.failures import EXPECTED, failure_of
+from sluicegate_spark.conversion.executor_errors import EXPECTED, failure_of
 from sluicegate_spark.conversion.to_iceberg.jobs.known_files import read_object
 from sluicegate_spark.conversion.to_iceberg.manifest_entries import EntryFormat
 from sluicegate_spark.conversion.to_iceberg.snapshot_writer import ENTRIES, Row, SnapshotWriter

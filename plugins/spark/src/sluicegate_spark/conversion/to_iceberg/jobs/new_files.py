@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sluicegate.formats import check_added_files
+from sluicegate_spark.conversion.executor_errors import EXPECTED, failure_of
 from sluicegate_spark.conversion.to_iceberg.field_id_checks import (
     check_case,
     check_field_ids,
     fields_without_columns,
 )
-from sluicegate_spark.conversion.to_iceberg.jobs.failures import EXPECTED, failure_of
 from sluicegate_spark.conversion.to_iceberg.jobs.parquet_footers import FileFooter, read_footer
 from sluicegate_spark.conversion.to_iceberg.manifest_entries import EntryFormat
 from sluicegate_spark.objects import ObjectAccess

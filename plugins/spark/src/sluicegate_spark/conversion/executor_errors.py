@@ -20,11 +20,15 @@ EXPECTED: Final = (TableUnreadable, UnsupportedOperation, StorageError, ObjectMi
 
 
 def failure_of(error: SluicegateError) -> str:
-    """Return the text of an error that is one of `EXPECTED`."""
+    """Return the text of an error.
+
+    Errors of other types than `EXPECTED` become `UnsupportedOperation`: they are about the table, too,
+    so that repeating the task doesn't help.
+    """
     values: dict[str, Any] = {"message": error.message, "detail": error.detail}
     if isinstance(error, TaskFailed):
         values |= {"error_code": error.error_code, "retryable": error.retryable}
-    kind = next(each for each in EXPECTED if isinstance(error, each))
+    kind = next((each for each in EXPECTED if isinstance(error, each)), UnsupportedOperation)
     return orjson.dumps([kind.__name__, values]).decode()
 
 
