@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from sluicegate.formats import FileSet
 from sluicegate_spark.delta_reader import delta_snapshot
 from sluicegate_spark.maintenance.need.iceberg import SMALL_SHARE
-from sluicegate_spark.maintenance.need.thresholds import Measured, RowThreshold
+from sluicegate_spark.maintenance.need.thresholds import Measured, RowThreshold, files_measured
 from sluicegate_spark.work import Work
 
 _DEFAULT_TARGET: Final = 1024 * 1024 * 1024
@@ -43,15 +43,7 @@ async def measured_files(
         return ()  # Delta Lake reports that there is no table
     smaller = round(SMALL_SHARE * (target_bytes or _DEFAULT_TARGET))
     small, deleted, rows = await anyio.to_thread.run_sync(_counted, snapshot.files, smaller)
-    return (
-        Measured("small_files", small, small_files, small >= (small_files or 0)),
-        Measured(
-            "deleted_rows",
-            deleted,
-            deleted_rows,
-            deleted_rows is not None and deleted_rows.reached_by(deleted, rows),
-        ),
-    )
+    return files_measured(small, deleted, rows, small_files, deleted_rows)
 
 
 def _counted(files: FileSet, smaller: int) -> tuple[int, int, int]:

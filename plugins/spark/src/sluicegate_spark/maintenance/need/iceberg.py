@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from sluicegate_spark.maintenance.need.thresholds import Measured, RowThreshold
+from sluicegate_spark.maintenance.need.thresholds import Measured, RowThreshold, files_measured
 from sluicegate_spark.maintenance.session import OpenTable
 from sluicegate_spark.maintenance.sql import literal
 
@@ -50,15 +50,7 @@ async def measured_files(
         return _small_files(files, smaller), *_rows(files)
 
     small, deleted, rows = await table.run("thresholds", count)
-    return (
-        Measured("small_files", small, small_files, small >= (small_files or 0)),
-        Measured(
-            "deleted_rows",
-            deleted,
-            deleted_rows,
-            deleted_rows is not None and deleted_rows.reached_by(deleted, rows),
-        ),
-    )
+    return files_measured(small, deleted, rows, small_files, deleted_rows)
 
 
 async def measured_snapshots(

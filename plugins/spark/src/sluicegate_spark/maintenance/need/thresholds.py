@@ -63,6 +63,25 @@ class Measured:
     reached: bool
 
 
+def files_measured(
+    small: int, deleted: int, rows: int, small_files: int | None, deleted_rows: RowThreshold | None
+) -> Sequence[Measured]:
+    """Compare what a table's files contain with the thresholds of a compaction.
+
+    Args:
+        small: Number of small files that can be combined.
+        deleted: Number of deleted rows.
+        rows: Number of all rows in data files.
+        small_files: How many are enough.
+        deleted_rows: How many are enough.
+    """
+    reached = deleted_rows is not None and deleted_rows.reached_by(deleted, rows)
+    return (
+        Measured("small_files", small, small_files, small >= (small_files or 0)),
+        Measured("deleted_rows", deleted, deleted_rows, reached),
+    )
+
+
 def unneeded(measured: Sequence[Measured]) -> TaskResult | None:
     """Return the result of a task that has nothing to do; `None` if it has.
 
