@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -12,7 +13,11 @@ from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.rest.client import IcebergClient
 from sluicegate_iceberg.rest.requests import Rest
 from sluicegate_iceberg.vendor import Delegation
+from sluicegate_spark.config import SparkConfig
+from sluicegate_spark.engine import Engine, TaskSession
 from sluicegate_spark.tables import TaskCatalog
+
+from .spark_requirements import SETTINGS
 
 __all__ = ["no_secret_leaks"]
 
@@ -39,3 +44,13 @@ async def task_catalog(catalog: CommittingCatalog) -> AsyncIterator[TaskCatalog]
     client = IcebergClient(rest, config, pauses=(0.0, 0.0, 0.0))
     yield TaskCatalog("lake", config, client, Delegation(client))
     await http.aclose()
+
+
+@pytest_asyncio.fixture
+async def session(tmp_path: Path) -> AsyncIterator[TaskSession]:
+    """A session of a small Spark in this process."""
+    conf = SETTINGS | {"spark.local.dir": str(tmp_path)}
+    engine = Engine(SparkConfig.model_validate({"master": "local[2]", "conf": conf}))
+    async with engine.session("t-1", {}) as opened:
+        yield opened
+    await engine.aclose()

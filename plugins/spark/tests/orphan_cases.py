@@ -6,22 +6,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import obstore
 import pyarrow as pa
 import pytest
-import pytest_asyncio
 
 from sluicegate.api import StorageError, TaskFailed
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate_spark.config import SparkConfig
-from sluicegate_spark.engine import Engine, TaskSession
+from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.orphans import listed_directory
 from sluicegate_spark.orphans.directory_listing import TableDirectory
@@ -32,7 +29,6 @@ from sluicegate_spark.purge.deletion import Deletion
 from sluicegate_spark.purge.sorted_files import PATH
 from sluicegate_spark.purge.waves import Listed, Waves
 
-from .spark_requirements import SETTINGS
 from .store_access import access_of
 
 if TYPE_CHECKING:
@@ -69,15 +65,6 @@ class RenewedAccess:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
     with SeaweedFS.start(tmp_path_factory.mktemp("seaweedfs")) as running:
         yield running
-
-
-@pytest_asyncio.fixture
-async def session(tmp_path: Path) -> AsyncIterator[TaskSession]:
-    conf = SETTINGS | {"spark.local.dir": str(tmp_path)}
-    engine = Engine(SparkConfig.model_validate({"master": "local[2]", "conf": conf}))
-    async with engine.session("t-1", {}) as opened:
-        yield opened
-    await engine.aclose()
 
 
 @pytest.fixture

@@ -22,8 +22,7 @@ import pytest_asyncio
 from sluicegate.api import TaskFailed
 from sluicegate.testing.executors import RecordedRun
 from sluicegate_spark.cluster.cores import cores_of
-from sluicegate_spark.config import SparkConfig
-from sluicegate_spark.engine import Engine, TaskSession
+from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.maintenance.progress import finished_tasks
 from sluicegate_spark.purge import wave_rule
 from sluicegate_spark.purge.deletion import Deletion
@@ -45,15 +44,6 @@ class NoAccess:
 
     async def objects(self) -> None:
         """Return nothing, because nothing opens them."""
-
-
-@pytest_asyncio.fixture
-async def session(tmp_path: Path) -> AsyncIterator[TaskSession]:
-    conf = SETTINGS | {"spark.local.dir": str(tmp_path)}
-    engine = Engine(SparkConfig.model_validate({"master": "local[2]", "conf": conf}))
-    async with engine.session("t-1", {}) as opened:
-        yield opened
-    await engine.aclose()
 
 
 @pytest_asyncio.fixture
