@@ -210,9 +210,7 @@ class Attempt:
                 with anyio.move_on_after(_SIGNAL_SECONDS):
                     await self._draining.wait()
             return failure
-        except (
-            Exception
-        ) as error:  # for example, a stored task can't be decrypted; other tasks are not affected
+        except Exception as error:  # such as a task that can't be decrypted; others are not affected
             return self._failed(failure_of(error), loggable(error))
 
     async def _on_thread(self, work: Callable[[], Awaitable[T]]) -> T:
