@@ -53,12 +53,18 @@ class ObjectStores(ABC, Generic[_Given, _Store]):
         """Create a store with these credentials."""
 
 
-def client_options(endpoint: str) -> ClientConfig:
-    """Return short timeouts for a silent server, and none for the total: large responses take long."""
+def client_options(endpoint: str, *, silence: timedelta = timedelta(seconds=5)) -> ClientConfig:
+    """Return short timeouts for a silent server, and none for the total: large responses take long.
+
+    Args:
+        endpoint: URL of the store.
+        silence: How long the store can send nothing. Tasks that nobody waits for can have longer times:
+            a loaded store can need more than the default for one request that deletes 1,000 objects.
+    """
     return {
         "allow_http": endpoint.startswith("http://"),
         "connect_timeout": timedelta(seconds=2),
-        "read_timeout": timedelta(seconds=5),
+        "read_timeout": silence,
         "timeout": timedelta(minutes=5),
     }
 

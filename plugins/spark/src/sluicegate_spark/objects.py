@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,8 @@ _REGION = "us-east-1"
 # a host name are therefore not allowed.
 _BUCKET = re.compile(r"[A-Za-z0-9$][A-Za-z0-9._-]{0,254}")
 _ACCOUNT = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}")
+# A loaded store needs more than a few seconds to delete 1,000 objects. This is shorter than a wave.
+_SILENCE = timedelta(seconds=20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,7 @@ def _s3(bucket: str, secret: Mapping[str, str], connection: Mapping[str, str]) -
         bucket,
         config=config,
         credential_provider=lambda: credential,
-        client_options=client_options(origin),
+        client_options=client_options(origin, silence=_SILENCE),
         retry_config=retry_config(),
     )
 
@@ -165,7 +168,7 @@ def _azure(authority: str, secret: Mapping[str, str], connection: Mapping[str, s
         endpoint=endpoint,
         use_emulator=False,
         skip_signature=False,
-        client_options=client_options(endpoint),
+        client_options=client_options(endpoint, silence=_SILENCE),
         retry_config=retry_config(),
     )
 
@@ -179,7 +182,7 @@ def _gcs(bucket: str, secret: Mapping[str, str], connection: Mapping[str, str]) 
         bucket,
         base_url=endpoint,
         skip_signature=False,
-        client_options=client_options(endpoint),
+        client_options=client_options(endpoint, silence=_SILENCE),
         retry_config=retry_config(),
         credential_provider=lambda: credential,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import obstore
@@ -88,6 +89,19 @@ def test_what_the_store_refuses_is_left_and_told(server: SeaweedFS, proxy: Refus
     assert names_in(server, "refused") == ["3.parquet", "4.parquet"]
     proxy.refuses = lambda key: False
     assert delete_objects(access_of(server, endpoint=proxy.endpoint), there).deleted == 2
+
+
+def test_a_slow_deletion_is_waited_for(server: SeaweedFS, proxy: RefusingStore) -> None:
+    """A loaded store takes longer for 1,000 keys than a request of a recipient can take."""
+
+    def accept_late(key: str) -> bool:
+        time.sleep(5.5)
+        return False
+
+    (there,) = write(server, "slow", ["1.parquet"])
+    proxy.refuses = accept_late
+    done = delete_objects(access_of(server, endpoint=proxy.endpoint), [there])
+    assert done == Deletion(seen=1, deleted=1, size=10)
 
 
 def test_a_store_that_refuses_even_to_look_leaves_all(server: SeaweedFS) -> None:
