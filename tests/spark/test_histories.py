@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 VECTORS = Flavour(deletion_vectors=True)
-SEEDS = 4 * times()
+SEEDS = 2 * times()
 LENGTH = 4
 RANGES = 2
 FLAVOURS = [
