@@ -25,10 +25,14 @@ from sluicegate_spark.orphans.directory_listing import TableDirectory
 from sluicegate_spark.orphans.listed_directory import CandidateFiles, list_directory
 from sluicegate_spark.orphans.unused_files import UnusedFiles, unused_files
 from sluicegate_spark.orphans.used_files import UsedFiles
+from sluicegate_spark.purge import few_manifests
 from sluicegate_spark.purge.deletion import Deletion
-from sluicegate_spark.purge.sorted_files import PATH
+from sluicegate_spark.purge.history import History
+from sluicegate_spark.purge.sorted_files import PATH, SortedFiles, paths_in
+from sluicegate_spark.purge.table_files import TableFiles
 from sluicegate_spark.purge.waves import Listed, Waves
 
+from .manifest_lists import write_list, write_manifest
 from .store_access import access_of
 
 if TYPE_CHECKING:
@@ -70,21 +74,22 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The number of rows in each of Spark's answers to its driver."""
-    from pyspark import SparkContext
+    from pyspark import SparkContext, util
     from pyspark.sql.classic.dataframe import DataFrame
 
     counts: list[int] = []
 
     def counted(original: Any) -> Any:
         def call(*arguments: Any, **named: Any) -> Any:
-            rows = original(*arguments, **named)
+            rows = list(original(*arguments, **named))
             counts.append(len(rows))
             return rows
 
         return call
 
     monkeypatch.setattr(DataFrame, "collect", counted(DataFrame.collect))
-    monkeypatch.setattr(SparkContext, "runJob", counted(SparkContext.runJob))
+    monkeypatch.setattr(util, "_load_from_socket", counted(util._load_from_socket))
+    monkeypatch.delattr(SparkContext, "runJob")
     for other in ("toArrow", "toPandas", "toLocalIterator", "foreachPartition"):
         monkeypatch.delattr(DataFrame, other)
     return counts
@@ -188,3 +193,37 @@ async def test_another_table_in_the_directory_is_refused(
     async with Waves.within(session, access) as waves:
         with pytest.raises(TaskFailed, match=f"it has '{other}'"):
             await list_directory(waves, directory(server, name), lambda _: None)
+
+
+async def test_files_of_a_table_are_the_same_if_spark_lists_its_manifests(
+    server: SeaweedFS, session: TaskSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [f"s3://{server.bucket}/eu/p/data/{number}.parquet" for number in range(6)]
+    metadata = "eu/p/metadata"
+    manifests = (
+        write_manifest(server, f"{metadata}/1-m.avro", files[:4]),
+        write_manifest(server, f"{metadata}/2-m.avro", files[2:]),
+    )
+    lists = (
+        write_list(server, f"{metadata}/1.avro", manifests[:1]),
+        write_list(server, f"{metadata}/2.avro", manifests),
+    )
+    history = History(
+        "uuid", shared=False, manifest_lists=lists, manifests=(), statistics=(), previous=()
+    )
+    access: Any = RenewedAccess(server)
+
+    async def paths(each: SortedFiles) -> tuple[str, ...]:
+        rows = await session.run(lambda spark: each.process(range(each.parts), paths_in, PATH))
+        return tuple(row["path"] for row in rows)
+
+    async with Waves.within(session, access) as waves:
+        table = TableFiles(waves, history, skip_missing=False)
+        few = await table.manifests()
+        assert few == manifests
+        assert await paths(await table.content(few)) == tuple(files)
+        monkeypatch.setattr(few_manifests, "MOST", 1)
+        many = await table.manifests()
+        assert isinstance(many, SortedFiles)
+        assert (len(many), await paths(many)) == (2, manifests)
+        assert await paths(await table.content(many)) == tuple(files)

@@ -10,6 +10,7 @@ from sluicegate.api import TaskFailed
 from sluicegate_iceberg.rest.responses import GenericTable
 from sluicegate_spark.purge.history import History, check_unshared, read_history
 from sluicegate_spark.purge.old_metadata import old_metadata
+from sluicegate_spark.purge.sorted_files import SortedFiles
 from sluicegate_spark.purge.table_files import TableFiles
 from sluicegate_spark.purge.waves import Listed, Waves
 from sluicegate_spark.tables import Table, TableAccess, TaskCatalog
@@ -23,7 +24,7 @@ class UsedFiles:
     """Locations that the metadata names, with duplicates.
 
     Attributes:
-        listed: Content files and manifests.
+        listed: Content files, and manifests unless they are few.
         others: Metadata files, manifest lists and statistics, which are few enough for the driver.
     """
 
@@ -96,8 +97,8 @@ async def used_files(waves: Waves, access: TableAccess, location: str, history: 
     content = await files.content_with_duplicates(manifests)
     old = await old_metadata(access, history)
     hint = f"{location.rpartition('/')[0]}/{_HINT}"
+    named = [location, hint, *history.files, *old.files, *old.links]
+    if not isinstance(manifests, SortedFiles):
+        return UsedFiles(content, [*named, *manifests])
     frames = [*content.frames, manifests.rows.select("path")]
-    return UsedFiles(
-        Listed(frames, content.count + manifests.files),
-        [location, hint, *history.files, *old.files, *old.links],
-    )
+    return UsedFiles(Listed(frames, content.count + len(manifests)), named)

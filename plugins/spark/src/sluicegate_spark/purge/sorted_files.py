@@ -31,6 +31,10 @@ class SortedFiles:
     files: int
     parts: int
 
+    def __len__(self) -> int:
+        """Return the number of files."""
+        return self.files
+
     def process(
         self, numbers: Sequence[int], work: Callable[[Batches], Iterator[pa.RecordBatch]], schema: str
     ) -> list[Any]:
@@ -54,16 +58,23 @@ class SortedFiles:
 
 
 def _selected(rows: DataFrame, numbers: Sequence[int]) -> list[Any]:
-    """Return the rows of some partitions."""
+    """Return the rows of some partitions.
+
+    `SparkContext.runJob` does the same with one more Python process for each task, which only returns
+    what it gets.
+    """
+    from pyspark.util import _load_from_socket
+
     spark: Any = rows.sparkSession
+    context, rdd = spark.sparkContext, rows.rdd
     # Jobs outside of SQL have no tag yet by which the session can interrupt them.
     tag = spark._jsparkSession.sessionJobTag()
-    spark.sparkContext.addJobTag(tag)
+    context.addJobTag(tag)
     try:
-        found: list[Any] = spark.sparkContext.runJob(rows.rdd, list, numbers)
-        return found
+        served = context._jvm.PythonRDD.runJob(context._jsc.sc(), rdd._jrdd, numbers)
+        return list(_load_from_socket(served, rdd._jrdd_deserializer))
     finally:
-        spark.sparkContext.removeJobTag(tag)
+        context.removeJobTag(tag)
 
 
 def paths_in(batches: Batches) -> Iterator[pa.RecordBatch]:

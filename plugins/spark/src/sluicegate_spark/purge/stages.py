@@ -62,7 +62,7 @@ class Stages:
     async def on_spark(
         self, waves: Waves, history: History, old: OldMetadata, *, skip_missing: bool
     ) -> None:
-        """Delete content files and manifests on Spark, because there can be very many.
+        """Delete content files, and manifests unless they are few, on Spark.
 
         Raises:
             TaskFailed: A manifest or manifest list is missing, or some files could not be deleted.
@@ -71,10 +71,13 @@ class Stages:
         manifests = await files.manifests()
         if self.is_due(CONTENT):
             content = await files.content(manifests)
-            metadata = len(history.manifest_lists) + len(old.files) + len(old.links) + 1
-            self._progress.expect(CONTENT, content.files + manifests.files + metadata)
+            few = len(history.manifest_lists) + len(old.files) + len(old.links) + 1
+            self._progress.expect(CONTENT, content.files + len(manifests) + few)
             await self._sweep(CONTENT, waves, content)
-        await self._sweep(MANIFESTS, waves, manifests)
+        if isinstance(manifests, SortedFiles):
+            await self._sweep(MANIFESTS, waves, manifests)
+        else:
+            await self.here(MANIFESTS, manifests)
 
     async def here(self, stage: str, locations: Sequence[str], last: Sequence[str] = ()) -> None:
         """Delete a few thousand files in this process.

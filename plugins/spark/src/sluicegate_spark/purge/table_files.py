@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
+import anyio.to_thread
+
+from sluicegate_spark.purge.few_manifests import few_manifests
 from sluicegate_spark.purge.history import History
 from sluicegate_spark.purge.manifests import Problems, files_in, manifests_in, unlisted
 from sluicegate_spark.purge.sorted_files import SortedFiles
@@ -33,17 +37,21 @@ class TableFiles:
         self._skip_missing = skip_missing
         self._remedy = remedy
 
-    async def manifests(self) -> SortedFiles:
-        """Return the manifests of all snapshots.
+    async def manifests(self) -> SortedFiles | tuple[str, ...]:
+        """Return the manifests of all snapshots: their sorted locations, if they are few.
 
         Raises:
             TaskFailed: A manifest list can't be read, or names a location that is not granted.
         """
         lists = sorted(set(self._history.manifest_lists))
+        objects = await self._waves.access.objects()
+        few = partial(few_manifests, objects, lists, self._history.manifests)
+        if (found := await anyio.to_thread.run_sync(few)) is not None:
+            return found
         listed = await self._waves.list_all(lists, manifests_in, self._judge("manifest list"))
         return await self._waves.sort(listed, self._history.manifests)
 
-    async def content(self, manifests: SortedFiles) -> SortedFiles:
+    async def content(self, manifests: SortedFiles | Sequence[str]) -> SortedFiles:
         """Return the files that are live in any manifest.
 
         Raises:
@@ -51,7 +59,7 @@ class TableFiles:
         """
         return await self._waves.sort(await self.content_with_duplicates(manifests))
 
-    async def content_with_duplicates(self, manifests: SortedFiles) -> Listed:
+    async def content_with_duplicates(self, manifests: SortedFiles | Sequence[str]) -> Listed:
         """Return the same as `content`, unsorted.
 
         Raises:
