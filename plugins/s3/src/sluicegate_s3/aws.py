@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from botocore.exceptions import ClientError
+    from botocore.loaders import Loader
+    from botocore.session import Session
 
 _T = TypeVar("_T")
 
@@ -63,9 +66,7 @@ class DefaultChain(CredentialSource):
         return await self._threads.run(self._resolve)
 
     def _resolve(self) -> Credentials:
-        import botocore.session
-
-        found = botocore.session.Session(profile=self._profile).get_credentials()
+        found = _session(self._profile).get_credentials()
         if found is None:
             raise StorageError(
                 "the gateway has no AWS credentials for this storage; ask the gateway's operator",
@@ -95,10 +96,9 @@ def client(service: str, base: Credentials, *, region: str, endpoint: str | None
         region: The service's region, or one of its partition.
         endpoint: The service's URL. `None` means AWS's own.
     """
-    import botocore.session
     from botocore.config import Config
 
-    return botocore.session.Session().create_client(
+    return _session().create_client(
         service,
         region_name=region,
         endpoint_url=endpoint,
@@ -111,6 +111,27 @@ def client(service: str, base: Credentials, *, region: str, endpoint: str | None
             retries={"total_max_attempts": _ATTEMPTS, "mode": "standard"},
         ),
     )
+
+
+def _session(profile: str | None = None) -> Session:
+    """Return a session whose clients share what they know about AWS's services.
+
+    Each session would read it again, which takes 8 MB: a lot for a gateway that makes new clients
+    whenever it reloads its configuration.
+    """
+    import botocore.session
+
+    session = botocore.session.Session(profile=profile)
+    session.register_component("data_loader", _service_data())
+    return session
+
+
+@cache
+def _service_data() -> Loader:
+    import botocore.session
+
+    loader: Loader = botocore.session.Session().get_component("data_loader")
+    return loader
 
 
 def milliseconds(moment: datetime | None) -> int | None:
