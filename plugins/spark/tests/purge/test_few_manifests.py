@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate_spark.purge import few_manifests as module
-from sluicegate_spark.purge.few_manifests import few_manifests
+from sluicegate_spark.purge.manifests import few as module
+from sluicegate_spark.purge.manifests.few import few_manifests
 
 from ..manifest_lists import encoded_list, write_list
 from ..store_access import access_of

@@ -8,9 +8,9 @@ from typing import Final
 
 import anyio.to_thread
 
-from sluicegate_spark.purge.few_manifests import few_manifests
 from sluicegate_spark.purge.history import History
-from sluicegate_spark.purge.manifests import Problems, files_in, manifests_in, unlisted
+from sluicegate_spark.purge.manifests.few import few_manifests
+from sluicegate_spark.purge.manifests.listing import Problems, files_in, manifests_in, unlisted
 from sluicegate_spark.purge.sorted_files import SortedFiles
 from sluicegate_spark.purge.waves import Listed, Waves
 

@@ -20,7 +20,7 @@ from sluicegate_spark.cluster.cores import cores_of, is_connect
 from sluicegate_spark.cluster.kept_frames import KeptFrames
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.purge.deletion import Deletion
-from sluicegate_spark.purge.manifests import COUNTS, LISTED, Listing, Parser, Problems
+from sluicegate_spark.purge.manifests.listing import COUNTS, LISTED, Listing, Parser, Problems
 from sluicegate_spark.purge.part_deletion import OUTCOME, PartDeletion
 from sluicegate_spark.purge.sorted_files import PATH, SortedFiles, paths_in
 from sluicegate_spark.purge.wave_rule import Cluster, Part, PartQueue

@@ -17,9 +17,8 @@ from sluicegate_iceberg.format.manifests.avro import AvroFile
 from sluicegate_iceberg.format.manifests.avro_schema import manifest_list_schema
 from sluicegate_iceberg.format.objects import literal_location
 from sluicegate_spark.objects import ObjectAccess
-from sluicegate_spark.purge.deletion import BATCH
 
-MOST: Final = BATCH
+MOST: Final = 1_000
 """Manifests that the worker lists, and that it deletes with one request."""
 _MOST_LISTS: Final = 64
 _AT_ONCE: Final = 8

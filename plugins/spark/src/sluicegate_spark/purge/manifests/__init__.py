@@ -1,0 +1,1 @@
+"""Reads which files an Iceberg table's manifest lists and manifests name."""
