@@ -88,8 +88,8 @@ class SparkConfig(PluginConfig):
     files_in_worker: int = Field(
         default=10_000,
         ge=0,
-        description="The largest number of files of an Iceberg table that the worker converts to Delta "
-        "itself. Larger tables are converted on Spark.",
+        description="The largest number of files of a table that the worker converts itself. Larger "
+        "tables are converted on Spark.",
     )
     endpoints: tuple[Endpoint, ...] = Field(
         default=(),

@@ -26,7 +26,7 @@ from sluicegate_spark.conversion.executor_errors import (
 )
 from sluicegate_spark.conversion.to_iceberg.jobs.known_files import _KNOWN, _Listing
 from sluicegate_spark.conversion.to_iceberg.jobs.log_actions import _ACTIONS, _PARTS, _Reading
-from sluicegate_spark.conversion.to_iceberg.jobs.new_files import ADDED, _Checks
+from sluicegate_spark.conversion.to_iceberg.jobs.new_files import ADDED, Checks
 from sluicegate_spark.conversion.to_iceberg.manifest_entries import EntryFormat
 from sluicegate_spark.conversion.to_iceberg.manifests import Layout
 from sluicegate_spark.conversion.to_iceberg.schema import columns_of
@@ -169,7 +169,7 @@ def test_new_files_are_checked(tmp_path: Path, file: dict[str, Any], expected: o
         [{"stats": None, **row}],
         pa.schema([(name, pa.int64() if name == "size" else pa.string()) for name in ADDED]),
     )
-    checks = _Checks(entries, columns.field_ids, access_to(tmp_path))
+    checks = Checks(entries, columns.field_ids, access_to(tmp_path))
     (found,) = pa.Table.from_batches(list(checks([batch]))).to_pylist()
     if isinstance(expected, dict):
         assert {name: found[name] for name in expected} == expected

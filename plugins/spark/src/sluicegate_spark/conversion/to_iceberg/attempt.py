@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import anyio.to_thread
@@ -14,7 +15,17 @@ from sluicegate.formats import DeltaVersion
 from sluicegate_iceberg.format.objects import TableObjects, literal_location
 from sluicegate_spark.conversion.origin import Origin
 from sluicegate_spark.conversion.to_iceberg.catalog_commit import next_commit
-from sluicegate_spark.conversion.to_iceberg.jobs.comparison import Comparison, Difference, Source
+from sluicegate_spark.conversion.to_iceberg.jobs.comparison import Comparison
+from sluicegate_spark.conversion.to_iceberg.jobs.difference import (
+    Difference,
+    Source,
+    TableComparison,
+)
+from sluicegate_spark.conversion.to_iceberg.jobs.small_comparison import (
+    SmallComparison,
+    TooLargeForWorker,
+    is_small,
+)
 from sluicegate_spark.conversion.to_iceberg.manifests import Layout, records
 from sluicegate_spark.conversion.to_iceberg.plan import Plan
 from sluicegate_spark.conversion.to_iceberg.snapshot_writer import (
@@ -62,17 +73,31 @@ class Conversion:
         """
         source = await self._source(delta, existing)
         previous = [] if existing is None else await self._previous_manifests(existing)
-        work, size = self._work, 0
+        work, entries, most = self._work, self._plan.files, self._work.files_in_worker
+        if is_small(source, previous, most):
+            here = SmallComparison(work.access, entries, previous, most)
+            with suppress(TooLargeForWorker):
+                return await self._converted(here, source, previous, delta, existing)
         async with (
             work.engine.session(work.task.id, {}) as session,
-            Comparison.within(session, work.access, self._plan.files, previous) as comparison,
+            Comparison.within(session, work.access, entries, previous) as comparison,
         ):
-            difference = await comparison.difference(source)
-            if difference.added:
-                self._report("footers", 0, difference.added)
-                checked = await comparison.check_added(difference.added)
-                self._plan, size = self._plan.with_dropped(checked.dropped), checked.size
-            await self._write(comparison, difference, previous, delta, existing, size)
+            return await self._converted(comparison, source, previous, delta, existing)
+
+    async def _converted(
+        self,
+        comparison: TableComparison,
+        source: Source,
+        previous: Sequence[Row],
+        delta: DeltaVersion,
+        existing: IcebergTableMetadata | None,
+    ) -> TaskResult:
+        difference, size = await comparison.difference(source), 0
+        if difference.added:
+            self._report("footers", 0, difference.added)
+            checked = await comparison.check_added(difference.added)
+            self._plan, size = self._plan.with_dropped(checked.dropped), checked.size
+        await self._write(comparison, difference, previous, delta, existing, size)
         return TaskResult(
             "the table was converted to an Iceberg table with the same data files",
             further={
@@ -106,7 +131,7 @@ class Conversion:
 
     async def _write(
         self,
-        comparison: Comparison,
+        comparison: TableComparison,
         difference: Difference,
         previous: Sequence[Row],
         delta: DeltaVersion,

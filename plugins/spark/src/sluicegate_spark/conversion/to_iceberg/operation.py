@@ -14,7 +14,7 @@ from sluicegate_iceberg.names import TableName
 from sluicegate_spark.conversion.executor_errors import raise_failure
 from sluicegate_spark.conversion.origin import Origin
 from sluicegate_spark.conversion.to_iceberg.attempt import Conversion, version_of
-from sluicegate_spark.conversion.to_iceberg.jobs.comparison import UnreadablePart
+from sluicegate_spark.conversion.to_iceberg.jobs.difference import UnreadablePart
 from sluicegate_spark.conversion.to_iceberg.plan import plan_of
 from sluicegate_spark.conversion.to_iceberg.table_creation import existing_table
 from sluicegate_spark.conversion.to_iceberg.table_metadata import IcebergTableMetadata

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from sluicegate.api import TableUnreadable, UnsupportedOperation
-from sluicegate.formats import LogPart
 from sluicegate_spark.cluster.cores import cores_of
 from sluicegate_spark.cluster.kept_frames import KeptFrames
-from sluicegate_spark.conversion.executor_errors import EXPECTED, is_damage, raise_failure
+from sluicegate_spark.conversion.executor_errors import raise_failure
+from sluicegate_spark.conversion.to_iceberg.jobs.difference import (
+    CheckedFiles,
+    Difference,
+    Source,
+    candidates,
+    check_data_files,
+    check_live_files,
+    manifest_rows,
+    partitions_of,
+    raise_unreadable,
+)
 from sluicegate_spark.conversion.to_iceberg.jobs.known_files import known_files
 from sluicegate_spark.conversion.to_iceberg.jobs.log_actions import newest_actions
 from sluicegate_spark.conversion.to_iceberg.jobs.manifest_writing import (
@@ -23,7 +31,6 @@ from sluicegate_spark.conversion.to_iceberg.jobs.manifest_writing import (
 )
 from sluicegate_spark.conversion.to_iceberg.jobs.new_files import ADDED, checked_files
 from sluicegate_spark.conversion.to_iceberg.manifest_entries import EntryFormat
-from sluicegate_spark.conversion.to_iceberg.partition_summaries import may_contain
 from sluicegate_spark.conversion.to_iceberg.snapshot_writer import Row, SnapshotWriter
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.objects import ObjectAccess
@@ -39,61 +46,6 @@ _TASKS_OF_CORE = 32
 # Spark's driver and this process hold at most this many paths and partitions.
 _FEW_FILES = 20_000
 _FEW_PARTITIONS = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """What to read of a Delta log.
-
-    Attributes:
-        parts: Parts of the log.
-        complete: Whether they contain all files of the table, and not only the changes since the
-            version that the Iceberg table contains.
-    """
-
-    parts: Sequence[LogPart]
-    complete: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How the live files of both tables differ.
-
-    Attributes:
-        added: Number of files that the Iceberg table does not contain yet.
-        removed: Number of files that it contains, but that are no longer live, by the number of the
-            manifest. Manifests without such files are omitted.
-    """
-
-    added: int
-    removed: Mapping[int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedFiles:
-    """Results of the checks of added files.
-
-    Attributes:
-        size: Their bytes.
-        dropped: Paths of fields in these files that are no columns of the table.
-    """
-
-    size: int
-    dropped: frozenset[str]
-
-
-class UnreadablePart(Exception):
-    """A part of a checkpoint is damaged, and an older checkpoint might be readable.
-
-    Attributes:
-        name: Name of the part.
-        failure: The text of the error.
-    """
-
-    def __init__(self, name: str, failure: str) -> None:
-        super().__init__(name)
-        self.name = name
-        self.failure = failure
 
 
 class Comparison:
@@ -207,29 +159,15 @@ class Comparison:
             f"count_if({live} AND NOT inside)",
         ).head() or (0, None, 0, 0)
         if unreadable is not None and unreadable["failure"] is not None:
-            _raise_unreadable(source, unreadable["part"], unreadable["failure"])
-        if vectors:
-            raise UnsupportedOperation(
-                "rows of the Delta table are deleted by deletion vectors: rewrite its files "
-                "(REORG TABLE … APPLY (PURGE))"
-            )
-        if outside:
-            raise UnsupportedOperation(
-                "the Delta table has data files outside of its directory, as shallow clones do, "
-                "and its credentials do not cover them: make it an independent table (CREATE "
-                "TABLE … AS SELECT)"
-            )
+            raise_unreadable(source, unreadable["part"], unreadable["failure"])
+        check_live_files(vectors=bool(vectors), outside=bool(outside))
         return int(files)
 
     def _candidates(self, newest: DataFrame, source: Source) -> dict[int, str]:
         """Return the locations of manifests that can contain changed files, by their numbers."""
         partitions = None if source.complete else self._partitions(newest)
-        return {
-            number: row["manifest_path"]
-            for number, row in enumerate(self._manifests)
-            if partitions is None
-            or may_contain(self._entries.partition, row.get("partitions"), partitions)
-        }
+        found = candidates(self._entries, self._manifests, partitions)
+        return {number: row["manifest_path"] for number, row in found.items()}
 
     def _partitions(self, newest: DataFrame) -> list[list[Any]] | None:
         """Return the partition values of all changed files, or `None` if these are many or unknown."""
@@ -237,12 +175,7 @@ class Comparison:
             return None
         found = newest.select("partition_values").distinct().limit(_FEW_PARTITIONS + 1)
         texts = [row["partition_values"] for row in list(found.collect())]
-        if len(texts) > _FEW_PARTITIONS or None in texts:
-            return None
-        try:
-            return [list(self._entries.partition_values(text).values()) for text in texts]
-        except EXPECTED:
-            return None
+        return None if len(texts) > _FEW_PARTITIONS else partitions_of(self._entries, texts)
 
     def _checked(self, count: int, objects: ObjectAccess, spark: SparkSession) -> CheckedFiles:
         if self._added is None:
@@ -257,10 +190,7 @@ class Comparison:
             "array_distinct(flatten(collect_set(dropped)))",
             "coalesce(sum(size), 0)",
         ).head() or (0, None, None, [], 0)
-        if broken:
-            raise TableUnreadable(
-                f"{broken} data files of the Delta table are missing or broken", detail=first
-            )
+        check_data_files(broken, first)
         raise_failure(failure)
         return CheckedFiles(int(size), frozenset(dropped))
 
@@ -287,20 +217,10 @@ def _touched(known: DataFrame, newest: DataFrame, *, few: bool) -> DataFrame:
     return joined.where("touched OR failure IS NOT NULL").select("manifest", "location", "failure")
 
 
-def _raise_unreadable(source: Source, name: str, failure: str) -> None:
-    is_checkpoint = any(part.version < 0 and part.name == name for part in source.parts)
-    if is_checkpoint and is_damage(failure):
-        raise UnreadablePart(name, failure)
-    raise_failure(failure)
-
-
 def _value(frame: DataFrame, expression: str) -> Any:
     row: Any = frame.selectExpr(expression).head()
     return None if row is None else row[0]
 
 
 def _rows(written: DataFrame) -> list[Row]:
-    rows: list[dict[str, Any]] = written.toArrow().to_pylist()
-    for row in rows:
-        raise_failure(row.pop("failure"))
-    return list(rows)
+    return manifest_rows(written.toArrow().to_pylist())

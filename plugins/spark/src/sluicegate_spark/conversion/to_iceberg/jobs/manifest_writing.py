@@ -73,7 +73,7 @@ def written_manifests(
     manifests = max(1, -(-count // ENTRIES))
     ranges = files.coalesce(1) if manifests == 1 else files.repartitionByRange(manifests, *order)
     sorted_files = ranges.sortWithinPartitions(*order)
-    return sorted_files.mapInArrow(_Adding(entries, writer), _SPARK_WRITTEN)
+    return sorted_files.mapInArrow(Adding(entries, writer), _SPARK_WRITTEN)
 
 
 def rewritten_manifests(
@@ -90,7 +90,7 @@ def rewritten_manifests(
     Returns:
         Rows of the manifest list, and `failure`.
     """
-    rewriting = _Rewriting(dict(rows), writer)
+    rewriting = Rewriting(dict(rows), writer)
     # A Spark task for each manifest, as far as their hashes allow.
     by_manifest = removed.repartition(min(len(rows), _MOST_TASKS), "manifest").groupBy("manifest")
     # PySpark looks at the parameters of the function.
@@ -98,13 +98,14 @@ def rewritten_manifests(
 
 
 @dataclass(frozen=True, slots=True)
-class _Adding:
+class Adding:
     """For `mapInArrow`: maps files to rows of the manifest list."""
 
     entries: EntryFormat
     writer: SnapshotWriter
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows."""
         yield _outcome(self.writer.write(self._entries(batches)))
 
     def _entries(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
@@ -121,13 +122,14 @@ class _Adding:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rewriting:
+class Rewriting:
     """For `applyInArrow`: maps the removed files of a manifest to rows of the manifest list."""
 
     rows: Mapping[int, Row]
     writer: SnapshotWriter
 
     def __call__(self, removed: pa.Table) -> pa.Table:
+        """Return the rows."""
         number: int = removed.column("manifest")[0].as_py()
         return pa.Table.from_batches([_outcome(self._written(number, removed))])
 

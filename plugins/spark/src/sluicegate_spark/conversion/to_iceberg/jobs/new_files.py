@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from sluicegate.api import TableTooLarge
 from sluicegate.formats import check_added_files
 from sluicegate_spark.conversion.executor_errors import EXPECTED, failure_of
 from sluicegate_spark.conversion.to_iceberg.field_id_checks import (
@@ -60,18 +61,27 @@ def checked_files(added: DataFrame, entries: EntryFormat, access: ObjectAccess) 
         The same columns, and `rows`, `dropped`, `broken` and `failure`.
     """
     field_ids = entries.columns.field_ids
-    return added.mapInArrow(_Checks(entries, field_ids, access), _SPARK_CHECKED)
+    return added.mapInArrow(Checks(entries, field_ids, access), _SPARK_CHECKED)
 
 
 @dataclass(frozen=True)
-class _Checks:
-    """For `mapInArrow`: maps files to checked files."""
+class Checks:
+    """For `mapInArrow`: maps files to checked files.
+
+    Attributes:
+        entries: How manifests describe the files.
+        field_ids: The field ids of the table, by field path.
+        access: Opens the files.
+        longest: The largest number of bytes of a footer, or `None`. Longer ones raise `TableTooLarge`.
+    """
 
     entries: EntryFormat
     field_ids: Mapping[str, int]
     access: ObjectAccess = field(repr=False)
+    longest: int | None = None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the files with `rows`, `dropped`, `broken`, and `failure`."""
         check_partition = lru_cache(_PARTITIONS)(self._partition_failure)
         with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
             for batch in batches:
@@ -88,10 +98,12 @@ class _Checks:
             paths = pa.array([file["location"]], pa.string())
             sizes = pa.array([file["size"]], pa.int64())
             check_added_files(paths, sizes, "the Delta log")
-            footer = read_footer(self.access, file["location"], file["size"])
+            footer = read_footer(self.access, file["location"], file["size"], self.longest)
             if isinstance(footer, str):
                 return {"broken": footer}
             return self._described(footer, file["stats"])
+        except TableTooLarge:
+            raise
         except EXPECTED as error:
             return {"failure": failure_of(error)}
 

@@ -14,7 +14,7 @@ import obstore
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sluicegate.api import TableUnreadable
+from sluicegate.api import TableTooLarge, TableUnreadable
 from sluicegate_spark.conversion.to_iceberg.schema import join_path
 from sluicegate_spark.objects import ObjectAccess
 
@@ -39,24 +39,32 @@ class FileFooter:
     int96: bool
 
 
-def read_footer(access: ObjectAccess, location: str, size: int) -> FileFooter | str:
+def read_footer(
+    access: ObjectAccess, location: str, size: int, longest: int | None = None
+) -> FileFooter | str:
     """Read the footer of a file, or return why the file is broken.
 
     Args:
         access: Opens the file.
         location: Its location.
         size: Its size in bytes.
+        longest: The largest number of bytes of a footer.
+
+    Raises:
+        TableTooLarge: The footer is longer.
     """
     try:
-        footer = pq.read_metadata(BytesIO(_MAGIC + _tail(access, location, size)))
+        footer = pq.read_metadata(BytesIO(_MAGIC + _tail(access, location, size, longest)))
         kinds = {footer.schema.column(number).physical_type for number in range(footer.num_columns)}
         field_ids = dict(_field_ids(footer.schema.to_arrow_schema(), ()))
         return FileFooter(footer.num_rows, field_ids, "INT96" in kinds)
+    except TableTooLarge:
+        raise
     except (FileNotFoundError, pa.ArrowException, TableUnreadable, ValueError) as error:
         return type(error).__name__
 
 
-def _tail(access: ObjectAccess, location: str, size: int) -> bytes:
+def _tail(access: ObjectAccess, location: str, size: int, longest: int | None) -> bytes:
     store, key = access.open(location)
     length = min(size, _TAIL)
     tail = bytes(obstore.get_range(store, key, start=size - length, length=length))
@@ -65,6 +73,8 @@ def _tail(access: ObjectAccess, location: str, size: int) -> bytes:
     wanted = int.from_bytes(tail[-_END:-4], "little") + _END
     if wanted <= length:
         return tail
+    if longest is not None and wanted > longest:
+        raise TableTooLarge("a data file has a footer of many bytes", detail=location)
     return bytes(obstore.get_range(store, key, start=size - wanted, length=wanted))
 
 
