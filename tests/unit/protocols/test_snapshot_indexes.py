@@ -8,7 +8,7 @@ import anyio.to_thread
 import pytest
 from support.gateways.memory_instances import LAKE, memory_instances
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
-from support.tables.indexed import KEYS, rows_of
+from support.tables.indexed import KEYS, rows_of, write_index
 from support.tables.snapshots import latest
 
 from sluicegate.api import ConfigurationError
@@ -17,7 +17,6 @@ from sluicegate.config import Settings
 from sluicegate.plugins import Instances
 from sluicegate.protocols.snapshot_indexes import close_indexes, lazy_indexes, open_folder
 from sluicegate.tables.snapshot_index.selection import select_files
-from sluicegate.tables.snapshot_index.writing.writer import write_index
 from sluicegate.testing.fakes import MemoryStorage
 
 

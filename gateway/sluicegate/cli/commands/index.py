@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sluicegate.config import Settings
     from sluicegate.plugins import Instances
     from sluicegate.tables.snapshot_index.folder import IndexFolder
-    from sluicegate.tables.snapshot_index.writing.building import BuiltIndex
+    from sluicegate.tables.snapshot_index.writing.building import BuiltIndex, IndexBuild
 
 _HEADER = ("LOCATION", "VERSION", "FILES", "PARTS", "BYTES", "BUILT")
 
@@ -45,29 +45,36 @@ def index() -> None:
 @index.command()
 @click.argument("catalog", shell_complete=complete_catalogs())
 @click.argument("table")
+@click.option("--full", is_flag=True, help="Write all parts, even if there is an index.")
 @json_option
 @click.pass_context
-def build(ctx: click.Context, /, catalog: str, table: str, as_json: bool) -> None:
-    """Build the index of the newest version of a TABLE of a CATALOG, or build it again.
+def build(ctx: click.Context, /, catalog: str, table: str, full: bool, as_json: bool) -> None:
+    """Build the index of the newest version of a TABLE of a CATALOG.
 
-    TABLE is the identifier that `sluicegate tables` prints. The gateway uses the previous index until
-    the new one is complete, and finds the new one within a minute. The command reads the entire table
-    into memory: 1 GB for a million files, 2.4 GB for ten million. `limits.table` does not apply.
+    TABLE is the identifier that `sluicegate tables` prints. If the table has an index of an earlier
+    version, the command applies later commits to it, and writes only the parts that changed. Otherwise,
+    or with `--full`, it reads the entire table into memory: 1 GB for a million files, 2.4 GB for ten
+    million. `limits.table` does not apply. The gateway uses the previous index until the new one is
+    complete, and finds the new one within a minute.
 
     \b
     Examples:
       sluicegate index build lake sales.orders
-      sluicegate index build raw s3://bucket/orders --json
+      sluicegate index build raw s3://bucket/orders --full --json
     """
-    built = run_async(_build(load_settings(ctx), catalog, table))
+    built = run_async(_build(load_settings(ctx), catalog, table, full))
+    index, written = built.index, built.index.parts - built.kept
     if as_json:
-        print_json(_row(built))
+        further = {"written_parts": written, "kept_parts": built.kept, "full_build": built.reason}
+        print_json(_row(index) | further)
         return
-    manifest = built.manifest
+    manifest = index.manifest
     click.echo(
         f"indexed version {manifest.version} of {manifest.location}: {manifest.files} files in "
-        f"{built.parts} parts, {built.bytes} bytes"
+        f"{index.parts} parts, {index.bytes} bytes"
     )
+    reason = f", because {built.reason}" if built.reason else ""
+    click.echo(f"{written} parts were written, and {built.kept} were kept{reason}")
 
 
 @index.command("list")
@@ -140,8 +147,7 @@ async def _opened(settings: Settings) -> AsyncIterator[_Opened]:
         await registry.aclose()
 
 
-async def _build(settings: Settings, catalog: str, name: str) -> BuiltIndex:
-    from sluicegate.tables.delta import DeltaFormat
+async def _build(settings: Settings, catalog: str, name: str, full: bool) -> IndexBuild:
     from sluicegate.tables.reading.memory import return_freed_memory
     from sluicegate.tables.snapshot_index.writing.building import build_index
 
@@ -154,13 +160,9 @@ async def _build(settings: Settings, catalog: str, name: str) -> BuiltIndex:
             )
         location, storage = opened.instances.storage_for(table.location)
         directory = await storage.open(location)
-        snapshot = await DeltaFormat(0).latest(table, directory, None)
-        if len(snapshot.files) < settings.index.min_files:
-            raise UnsupportedOperation(
-                f"{name} has {len(snapshot.files)} files, and tables with fewer than "
-                f"{settings.index.min_files} are read from their logs: see index.min_files"
-            )
-        return await anyio.to_thread.run_sync(build_index, opened.folder, table, snapshot)
+        return await build_index(
+            opened.folder, table, directory, full=full, min_files=settings.index.min_files
+        )
 
 
 async def _list(settings: Settings) -> list[BuiltIndex]:

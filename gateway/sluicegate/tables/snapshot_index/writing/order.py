@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -22,6 +22,9 @@ _SAMPLED_CHUNKS = 16
 _SAMPLE_ROWS = 2048  # of each chunk
 # Files of which at least so many have known bounds, or the column does not order them.
 _LEAST_KNOWN = 0.5
+SORT_KEYS = (("rank", "ascending"), ("low", "ascending"))
+"""The order: by the rank of partitions, and then by the lowest value of the sort column."""
+
 _NUMBERS = frozenset(Family) - {Family.STRING, Family.OTHER}
 
 
@@ -40,12 +43,14 @@ class FileOrder:
 
 def order_of(files: FileSet, columns: IndexedColumns) -> FileOrder:
     """Order files. Reads the statistics of one column."""
-    ranks = _ranks(files, columns.partitions)
+    chunks = files.table.column("partition_values").chunks
+    texts = (text for chunk in chunks for text in chunk.dictionary.to_pylist())
+    ranks = partition_ranks(texts, columns.partitions)
     column = _most_selective(files, columns.data)
     keys, values = [], []
     for chunk, live in files.chunks():
         plain = chunk.plain.column("partition_values")
-        rank = _rank_column(plain, ranks)
+        rank = rank_column(plain, ranks)
         lows = pa.nulls(len(chunk), pa.int64())
         if column is not None:
             (bounds,) = file_bounds(DerivedColumns(0), chunk.stats, [column])
@@ -56,14 +61,13 @@ def order_of(files: FileSet, columns: IndexedColumns) -> FileOrder:
     table = pa.table(
         {"rank": pa.chunked_array(keys, pa.int32()), "low": pa.chunked_array(values, domain)}
     )
-    rows = pc.sort_indices(table, sort_keys=[("rank", "ascending"), ("low", "ascending")])
+    rows = pc.sort_indices(table, sort_keys=SORT_KEYS)
     return FileOrder(pc.sort_indices(rows), column)  # of a permutation, this is the inverse
 
 
-def _ranks(files: FileSet, columns: Sequence[TableColumn]) -> Mapping[str, int]:
+def partition_ranks(found: Iterable[str], columns: Sequence[TableColumn]) -> Mapping[str, int]:
     """The rank of each distinct partition, by its values, and not by their texts: 9 is before 10."""
-    chunks = files.table.column("partition_values").chunks
-    texts = sorted({text for chunk in chunks for text in chunk.dictionary.to_pylist()})
+    texts = sorted(set(found))
     lows = [
         bounds.low.to_pylist()
         for bounds in partition_bounds(DerivedColumns(0), pa.array(texts, pa.string()), columns)
@@ -73,7 +77,8 @@ def _ranks(files: FileSet, columns: Sequence[TableColumn]) -> Mapping[str, int]:
     return {texts[row]: rank for rank, row in enumerate(ordered)}
 
 
-def _rank_column(values: pa.DictionaryArray, ranks: Mapping[str, int]) -> pa.Array:
+def rank_column(values: pa.DictionaryArray, ranks: Mapping[str, int]) -> pa.Array:
+    """The rank of each file, from the texts of their partitions."""
     found = [ranks[text] for text in values.dictionary.to_pylist()]
     return pa.array(found, pa.int32()).take(values.indices)
 
