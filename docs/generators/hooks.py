@@ -23,6 +23,7 @@ BASES = (
     api.TaskRun,
     api.TokenBinding,
     api.PluginContext,
+    api.SnapshotIndexes,
     api.LinkSigner,
     api.GatewayServices,
     api.VisibleTables,

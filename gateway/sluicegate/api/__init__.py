@@ -36,6 +36,7 @@ from sluicegate.api.config import CatalogConfig, PluginConfig, StorageConfig
 from sluicegate.api.context import LinkSigner, PluginContext
 from sluicegate.api.delegation.issued import IssuedAccess
 from sluicegate.api.delegation.realm_grants import RealmGrant, comparable_location
+from sluicegate.api.delegation.snapshot_indexes import SnapshotIndexBuild, SnapshotIndexes
 from sluicegate.api.delegation.tasks import (
     DelegatedTask,
     TableIdentity,
@@ -188,6 +189,8 @@ __all__ = [
     "SharedSchemaSource",
     "SharedTable",
     "SluicegateError",
+    "SnapshotIndexBuild",
+    "SnapshotIndexes",
     "Storage",
     "StorageConfig",
     "StorageError",

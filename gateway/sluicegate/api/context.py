@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from sluicegate.api.delegation.snapshot_indexes import SnapshotIndexes
 from sluicegate.api.models import ObjectDirectory, Presigned
 
 
@@ -25,6 +26,10 @@ class PluginContext(Protocol):
     @property
     def links(self) -> LinkSigner:
         """Signs gateway links for this instance's own locations."""
+
+    @property
+    def snapshot_indexes(self) -> SnapshotIndexes | None:
+        """Builds snapshot indexes, for executors of a worker. `None` without `index.location`."""
 
     async def open(self, location: str) -> ObjectDirectory:
         """Open a location with the storage instance that has the longest matching prefix.

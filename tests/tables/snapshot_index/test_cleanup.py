@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import anyio
+import anyio.from_thread
 import pytest
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 from support.tables.indexed import check_same, index_folder, indexed_tables
@@ -11,6 +14,7 @@ from support.tables.snapshots import latest
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.api.errors import Unavailable
+from sluicegate.tables.snapshot_index.blocking_store import BlockingStore
 from sluicegate.tables.snapshot_index.failures import IndexUnusable
 from sluicegate.tables.snapshot_index.folder import IndexFolder, table_key
 from sluicegate.tables.snapshot_index.writing.building import IndexBuild, build_index, opened
@@ -151,6 +155,21 @@ async def test_a_refused_publication_leaves_the_previous_index(index: Index) -> 
         await index.build(before_publication=refused)
     assert index.folder.manifest(index.key) == before
     await index.check()
+
+
+async def test_a_cancelled_build_stops_between_parts(index: Index) -> None:
+    scope, written = anyio.CancelScope(), list[str]()
+
+    class Cancelling(BlockingStore):
+        def put(self, key: str, content: bytes) -> None:
+            written.append(key)
+            anyio.from_thread.run_sync(scope.cancel)
+
+    index.folder = replace(index.folder, store=Cancelling(index.folder.store.store))
+    with scope:
+        await index.build()
+    assert scope.cancelled_caught
+    assert len(written) == 1
 
 
 async def test_an_index_is_removed_with_all_of_its_files(index: Index) -> None:

@@ -130,8 +130,8 @@ async def _opened(settings: Settings) -> AsyncIterator[_Opened]:
     """The configured plugins, and the folder of the indexes."""
     from sluicegate.plugins import Instances, Registry, configure
     from sluicegate.plugins.context import NoLinks
-    from sluicegate.protocols.snapshot_indexes import open_folder
     from sluicegate.signing.load import load_keys
+    from sluicegate.tables.snapshot_index.opening import open_folder
 
     location = settings.index.location
     if location is None:
@@ -141,7 +141,7 @@ async def _opened(settings: Settings) -> AsyncIterator[_Opened]:
     registry = Registry.load(settings)
     instances = Instances(registry, configure(settings, registry), links=NoLinks)
     try:
-        yield _Opened(instances, await open_folder(location, load_keys(settings), instances))
+        yield _Opened(instances, await open_folder(location, load_keys(settings), instances.open))
     finally:
         await instances.aclose()
         await registry.aclose()

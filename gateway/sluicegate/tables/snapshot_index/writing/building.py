@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 import anyio.to_thread
+from anyio.from_thread import check_cancelled
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.api.budget import Budget, TableLimits, TableTooLarge
@@ -30,6 +31,10 @@ log = logging.getLogger(__name__)
 
 # Entries in later commits that are always applied: they take up to 1 GB of memory.
 _MOST_LATER = 1_000_000
+
+
+class TooFewFiles(UnsupportedOperation):
+    """A table is so small that its log is read, whether it has an index or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,7 @@ async def build_index(
         before_publication: Called when all files are written. An error prevents the publication.
 
     Raises:
+        TooFewFiles: The table is too small.
         UnsupportedOperation: The table cannot be indexed.
         TableUnreadable: The log is damaged.
         Unavailable: A store does not respond, or files were removed by another build.
@@ -123,7 +129,7 @@ class _Build:
                 self._check_size(index.manifest.files)
                 return IndexBuild(_described(index), len(index))
             written = await anyio.to_thread.run_sync(
-                write_later_index, index, self.table, later, self.part_rows
+                write_later_index, index, self.table, later, self.part_rows, check_cancelled
             )
         except (IndexUnusable, TableUnreadable) as error:
             # What is wrong with the log is reported when it is read from its beginning.
@@ -135,7 +141,7 @@ class _Build:
         snapshot = await DeltaFormat(0).latest(self.table, self.directory, None)
         self._check_size(len(snapshot.files))
         written = await anyio.to_thread.run_sync(
-            write_full_index, self.folder, self.table, snapshot, self.part_rows
+            write_full_index, self.folder, self.table, snapshot, self.part_rows, check_cancelled
         )
         return await self._publish(written, reason)
 
@@ -162,7 +168,7 @@ class _Build:
 
     def _check_size(self, files: int) -> None:
         if files < self.min_files:
-            raise UnsupportedOperation(
+            raise TooFewFiles(
                 f"{self.table.id} has {files} files, and tables with fewer than {self.min_files} are "
                 "read from their logs: see index.min_files"
             )

@@ -7,7 +7,7 @@ are then sorted one at a time.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from sluicegate.api.models import CatalogTable
 from sluicegate.tables.snapshot import FileSet, Snapshot
 from sluicegate.tables.snapshot_index.folder import IndexFolder
 from sluicegate.tables.snapshot_index.layout import PART_ROWS, IndexedColumns
-from sluicegate.tables.snapshot_index.writing.index_writer import IndexWriter, WrittenIndex
+from sluicegate.tables.snapshot_index.writing.index_writer import IndexWriter, WrittenIndex, nothing
 from sluicegate.tables.snapshot_index.writing.order import order_of
 from sluicegate.tables.snapshot_index.writing.part_rows import with_bounds
 
@@ -27,7 +27,11 @@ _READ_ROWS = 8 * 1024
 
 
 def write_full_index(
-    folder: IndexFolder, table: CatalogTable, snapshot: Snapshot, part_rows: int = PART_ROWS
+    folder: IndexFolder,
+    table: CatalogTable,
+    snapshot: Snapshot,
+    part_rows: int = PART_ROWS,
+    check: Callable[[], None] = nothing,
 ) -> WrittenIndex:
     """Write the index of a snapshot. Takes about 40 seconds for each million files. Blocks.
 
@@ -39,6 +43,7 @@ def write_full_index(
         table: The table in its catalog.
         snapshot: Its newest snapshot.
         part_rows: Files of a part.
+        check: Called before each part is written, and often before that. An error ends the build.
 
     Raises:
         UnsupportedOperation: Tables of this format have no index, or the table has too many partitions.
@@ -46,20 +51,21 @@ def write_full_index(
     """
     columns = IndexedColumns.of(snapshot.metadata)
     order = order_of(snapshot.files, columns)
-    writer = IndexWriter(folder, table, columns, order.column)
+    writer = IndexWriter(folder, table, columns, order.column, check)
     with tempfile.TemporaryDirectory(prefix="sluicegate-index-") as scratch:
-        for part in _sorted_parts(snapshot.files, columns, order.positions, part_rows, Path(scratch)):
+        rows = _positioned(snapshot.files, columns, order.positions, check)
+        for part in _sorted_parts(rows, len(order.positions), part_rows, Path(scratch)):
             writer.add(part)
     return writer.finish(snapshot)
 
 
 def _sorted_parts(
-    files: FileSet, columns: IndexedColumns, positions: pa.Array, part_rows: int, scratch: Path
+    batches: Iterator[pa.RecordBatch], count: int, part_rows: int, scratch: Path
 ) -> Iterator[pa.Table]:
-    """The live files with their bounds, in order, in tables of one part each."""
+    """The rows of batches with positions, in that order, in tables of one part each."""
     bucket_rows = _BUCKET_PARTS * part_rows
-    buckets = [scratch / str(number) for number in range(-(-len(positions) // bucket_rows))]
-    _distribute(_positioned(files, columns, positions), buckets, bucket_rows)
+    buckets = [scratch / str(number) for number in range(-(-count // bucket_rows))]
+    _distribute(batches, buckets, bucket_rows)
     for bucket in buckets:
         with pa.OSFile(str(bucket)) as source:
             rows = pa.ipc.open_stream(source).read_all().sort_by("position")
@@ -70,11 +76,12 @@ def _sorted_parts(
 
 
 def _positioned(
-    files: FileSet, columns: IndexedColumns, positions: pa.Array
+    files: FileSet, columns: IndexedColumns, positions: pa.Array, check: Callable[[], None]
 ) -> Iterator[pa.RecordBatch]:
     """The live files with their bounds and positions."""
     start = 0
     for batch in files.batches(_READ_ROWS):
+        check()
         position = positions.slice(start, batch.num_rows)
         start += batch.num_rows
         yield with_bounds(batch, columns).append_column("position", position)

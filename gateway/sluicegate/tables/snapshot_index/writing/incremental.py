@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from sluicegate.tables.delta.replay import FileChanges, reconcile, touched_rows
 from sluicegate.tables.snapshot_index.index import SnapshotIndex
 from sluicegate.tables.snapshot_index.layout import PART_ROWS, IndexedColumns
 from sluicegate.tables.snapshot_index.overlay import key_digests, with_plain_paths
-from sluicegate.tables.snapshot_index.writing.index_writer import IndexWriter, WrittenIndex
+from sluicegate.tables.snapshot_index.writing.index_writer import IndexWriter, WrittenIndex, nothing
 from sluicegate.tables.snapshot_index.writing.part_rows import with_bounds
 from sluicegate.tables.snapshot_index.writing.placement import Placement
 
@@ -28,7 +28,11 @@ class FullBuildNeeded(Exception):
 
 
 def write_later_index(
-    index: SnapshotIndex, table: CatalogTable, later: LaterVersion, part_rows: int = PART_ROWS
+    index: SnapshotIndex,
+    table: CatalogTable,
+    later: LaterVersion,
+    part_rows: int = PART_ROWS,
+    check: Callable[[], None] = nothing,
 ) -> WrittenIndex:
     """Write the index of a later version. Parts that do not change are kept. Blocks.
 
@@ -40,6 +44,7 @@ def write_later_index(
         table: The table in its catalog.
         later: The commits since then.
         part_rows: Files of a part.
+        check: Called before each part is written. An error ends the build.
 
     Raises:
         FullBuildNeeded: The table has other columns now, or had no files.
@@ -54,7 +59,7 @@ def write_later_index(
         raise FullBuildNeeded("the table had no files")
     with damaged("the Delta log"):
         changes = reconcile(later.commits)
-    writer = IndexWriter(index.folder, table, index.columns, index.sort_column)
+    writer = IndexWriter(index.folder, table, index.columns, index.sort_column, check)
     merge = _Merge.of(index, changes)
     for group in _groups(merge.parts(), part_rows // _LEAST_FILLED):
         if any(part.is_changed for part in group):

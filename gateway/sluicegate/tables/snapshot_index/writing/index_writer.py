@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -31,6 +31,10 @@ from sluicegate.tables.snapshot_index.writing.summary import Summary
 _MOST_PARTITIONS = 1_000_000
 # Columns of which many files have the same value.
 _REPEATED = ("partition_values", "tags", "clustering_provider")
+
+
+def nothing() -> None:
+    """Check nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,7 @@ class IndexWriter:
         table: The table in its catalog.
         columns: The columns with bounds.
         sort_column: The data column by which the files of a partition are sorted.
+        check: Called before each part is written. An error ends the build.
     """
 
     def __init__(
@@ -71,11 +76,13 @@ class IndexWriter:
         table: CatalogTable,
         columns: IndexedColumns,
         sort_column: TableColumn | None,
+        check: Callable[[], None] = nothing,
     ) -> None:
         self._folder = folder
         self._table = table
         self._key = table_key(table)
         self._sort_column = sort_column
+        self._check = check
         self._summary = Summary(columns, sort_column)
         self._kept: dict[int, int] = {}
         self._lookups: list[pa.Table] = []
@@ -87,6 +94,7 @@ class IndexWriter:
         Args:
             rows: Its files with their bounds, sorted; at least one.
         """
+        self._check()
         (batch,) = rows.combine_chunks().to_batches()
         number = len(self._summary)
         self._summary.add(self._write(rows, _REPEATED), batch)

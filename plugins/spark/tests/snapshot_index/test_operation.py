@@ -1,0 +1,146 @@
+"""Which indexes BUILD_SNAPSHOT_INDEX builds, and what its task decides: the name of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from sluicegate.api import (
+    DelegatedTask,
+    IssuedAccess,
+    RealmGrant,
+    SnapshotIndexBuild,
+    TableIdentity,
+    TaskFailed,
+    TaskProgress,
+    TaskResult,
+)
+from sluicegate.testing.fakes import FakeContext
+from sluicegate_spark.config import SparkConfig
+from sluicegate_spark.executor import SparkExecutor
+from sluicegate_spark.snapshot_index import BUILD_SNAPSHOT_INDEX
+
+GRANT = RealmGrant(catalogs=frozenset({"lake"}), locations=("s3://lake/",))
+
+
+class Indexes:
+    """Records what is built. All tables are in a directory."""
+
+    def __init__(self, built: SnapshotIndexBuild | None, directory: str = "s3://lake/sales") -> None:
+        self.built = built
+        self.tables: list[tuple[str, str]] = []
+        self._directory = directory
+
+    async def build(
+        self,
+        catalog: str,
+        table: str,
+        *,
+        check_location: Callable[[str], None],
+        before_publication: Callable[[], Awaitable[None]],
+    ) -> SnapshotIndexBuild | None:
+        """Publish nothing, but as a real build does."""
+        check_location(f"{self._directory}/{table}")
+        await before_publication()
+        self.tables.append((catalog, table))
+        return self.built
+
+
+class Run:
+    """The attempt of a task."""
+
+    def __init__(self, *, is_lost: bool = False) -> None:
+        self.is_lost = is_lost
+        self.stages: list[str] = []
+
+    def report(self, progress: TaskProgress) -> None:
+        """Record the stage."""
+        self.stages.append(progress.stage)
+
+    async def finish_stage(self, stage: str) -> None:
+        """Nothing of an index is kept between attempts."""
+        raise AssertionError(stage)
+
+    async def check_lease(self) -> None:
+        """Fail if another worker has the task."""
+        if self.is_lost:
+            raise TaskFailed("the lease was lost", error_code="INTERNAL_ERROR", retryable=True)
+
+    async def renewed_config(self) -> Mapping[str, str] | None:
+        """No credentials of a task are used."""
+        raise AssertionError
+
+    async def issued_access(
+        self, since: int, after: tuple[int, str] | None, limit: int
+    ) -> Sequence[IssuedAccess]:
+        """No index needs the ledger."""
+        raise AssertionError
+
+
+def task(catalog: str = "lake", grant: RealmGrant = GRANT, **given: Any) -> DelegatedTask:
+    identity = TableIdentity("7", catalog, ("sales", "eu"), "orders")
+    return DelegatedTask("t", BUILD_SNAPSHOT_INDEX, "prod", identity, grant=grant, **given)
+
+
+async def run(indexes: Indexes | None, task: DelegatedTask, *, is_lost: bool = False) -> TaskResult:
+    config = SparkConfig.model_validate({"index_catalogs": ["lake"]})
+    assert "lake" in config.catalog_names
+    executor = SparkExecutor(config, FakeContext(snapshot_indexes=indexes).snapshot_indexes)
+    try:
+        assert await executor.acquire(task) is None
+        return await executor.run(task, None, Run(is_lost=is_lost))
+    finally:
+        await executor.aclose()
+
+
+@pytest.mark.parametrize(
+    ("built", "summary"),
+    [
+        (
+            SnapshotIndexBuild(7, 5_000_000, 306, 12),
+            "version 7 was indexed: 12 of 306 parts were written",
+        ),
+        (
+            SnapshotIndexBuild(7, 5_000_000, 306, 306, "there was no index"),
+            "version 7 was indexed: 306 of 306 parts were written, because there was no index",
+        ),
+        (None, "the table has fewer files than index.min_files, so it needs no index"),
+    ],
+)
+async def test_the_result_says_what_was_built(built: SnapshotIndexBuild | None, summary: str) -> None:
+    indexes = Indexes(built)
+    result = await run(indexes, task(config={"s3.access-key-id": "of-the-payload"}))
+    assert result.summary == summary
+    assert indexes.tables == [("lake", "sales.eu.orders")]
+    assert result.further.get("files") == (None if built is None else 5_000_000)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code", "message"),
+    [
+        (task("other"), "INVALID_PAYLOAD", "'index_catalogs' of the executor does not name 'other'"),
+        (task(properties={"location": "s3://x/y"}), "INVALID_PAYLOAD", "has no properties"),
+        (task(grant=RealmGrant(None, frozenset(), None)), "NOT_GRANTED", "the catalog 'lake'"),
+        (task(grant=RealmGrant(None, None, ("s3://own/",))), "NOT_GRANTED", "the location 's3://lake"),
+    ],
+)
+async def test_a_task_cannot_choose_more(wrong: DelegatedTask, code: str, message: str) -> None:
+    indexes = Indexes(SnapshotIndexBuild(7, 1, 1, 1))
+    with pytest.raises(TaskFailed, match=message) as failed:
+        await run(indexes, wrong)
+    assert failed.value.error_code == code
+    assert indexes.tables == []
+
+
+async def test_an_attempt_that_lost_its_lease_publishes_nothing() -> None:
+    indexes = Indexes(SnapshotIndexBuild(7, 1, 1, 1))
+    with pytest.raises(TaskFailed, match="the lease was lost"):
+        await run(indexes, task(), is_lost=True)
+    assert indexes.tables == []
+
+
+async def test_a_folder_is_needed() -> None:
+    with pytest.raises(TaskFailed, match=r"'index\.location' of the gateway is not configured"):
+        await run(None, task())
