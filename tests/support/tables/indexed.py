@@ -46,7 +46,8 @@ def write_index(
     folder: IndexFolder, table: CatalogTable, snapshot: Snapshot, part_rows: int = PART_ROWS
 ) -> Manifest:
     """Write and publish the index of a snapshot."""
-    manifest = write_full_index(folder, table, snapshot, part_rows).manifest
+    batches = (batch for rows in snapshot.files.batches(1000) for batch in rows.to_batches())
+    manifest = write_full_index(folder, table, snapshot, batches, part_rows).manifest
     folder.publish(manifest)
     return manifest
 

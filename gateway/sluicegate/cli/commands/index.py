@@ -53,8 +53,8 @@ def build(ctx: click.Context, /, catalog: str, table: str, full: bool, as_json: 
 
     TABLE is the identifier that `sluicegate tables` prints. If the table has an index of an earlier
     version, the command applies later commits to it, and writes only the parts that changed. Otherwise,
-    or with `--full`, it reads the entire table into memory: 1 GB for a million files, 2.4 GB for ten
-    million. `limits.table` does not apply. The gateway uses the previous index until the new one is
+    or with `--full`, it sorts all files of the table in temporary files, up to 0.6 GB for each million.
+    `limits.table` does not apply. The gateway uses the previous index until the new one is
     complete, and finds the new one within a minute.
 
     \b

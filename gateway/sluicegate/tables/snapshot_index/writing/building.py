@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 
 import anyio.to_thread
+import pyarrow as pa
 from anyio.from_thread import check_cancelled
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.api.budget import Budget, TableLimits, TableTooLarge
-from sluicegate.api.errors import TableUnreadable, Unavailable, UnsupportedOperation
+from sluicegate.api.errors import ObjectMissing, TableUnreadable, Unavailable, UnsupportedOperation
 from sluicegate.api.models import CatalogTable, ObjectDirectory
 from sluicegate.tables.delta import DeltaFormat
-from sluicegate.tables.delta.log import DeltaLog, LaterVersion
+from sluicegate.tables.delta.log import DeltaLog, LaterVersion, LogPosition
+from sluicegate.tables.delta.parts.live_files import latest_checkpointed_version
+from sluicegate.tables.snapshot import CHUNK_ROWS, FileSet
 from sluicegate.tables.snapshot_index.failures import IndexUnusable
 from sluicegate.tables.snapshot_index.folder import IndexFolder, table_key
 from sluicegate.tables.snapshot_index.index import SnapshotIndex
@@ -83,7 +86,7 @@ async def build_index(
     """Build the index of the newest version of a Delta table.
 
     If the table has an index of an earlier version, later commits are applied to it: only parts with
-    files that were added or removed are written. Otherwise, the entire snapshot is read into memory.
+    files that were added or removed are written. Otherwise, all files are read and sorted.
 
     Args:
         folder: The folder of indexes.
@@ -137,13 +140,27 @@ class _Build:
         return await self._publish(written, None)
 
     async def full(self, reason: str) -> IndexBuild:
-        """Read the entire table, and write all parts."""
-        snapshot = await DeltaFormat(0).latest(self.table, self.directory, None)
-        self._check_size(len(snapshot.files))
-        written = await anyio.to_thread.run_sync(
-            write_full_index, self.folder, self.table, snapshot, self.part_rows, check_cancelled
-        )
+        """Read all files of the table, and write all parts."""
+        try:
+            version = await latest_checkpointed_version(self.table, self.directory)
+            written = await self._write(version.later, version.live_files())
+        except (TableUnreadable, ObjectMissing):
+            # An older checkpoint might be readable. Only now is the entire snapshot in memory.
+            snapshot = await DeltaFormat(0).latest(self.table, self.directory, None)
+            written = await self._write(snapshot, _batches(snapshot.files))
         return await self._publish(written, reason)
+
+    async def _write(self, version: LogPosition, files: Iterable[pa.RecordBatch]) -> WrittenIndex:
+        return await anyio.to_thread.run_sync(
+            write_full_index,
+            self.folder,
+            self.table,
+            version,
+            files,
+            self.part_rows,
+            check_cancelled,
+            self._check_size,
+        )
 
     async def _later(self, index: SnapshotIndex) -> LaterVersion:
         limits = TableLimits(rows=max(_MOST_LATER, index.manifest.files // 4))
@@ -172,6 +189,10 @@ class _Build:
                 f"{self.table.id} has {files} files, and tables with fewer than {self.min_files} are "
                 "read from their logs: see index.min_files"
             )
+
+
+def _batches(files: FileSet) -> Iterator[pa.RecordBatch]:
+    return (batch for table in files.batches(CHUNK_ROWS) for batch in table.to_batches())
 
 
 def _publish(folder: IndexFolder, written: WrittenIndex) -> None:

@@ -1,13 +1,13 @@
-"""Writes the index of a snapshot that is in memory.
+"""Writes the index of all files of a table.
 
-The files are sorted outside of memory: they are distributed to temporary files by their position, which
-are then sorted one at a time.
+The files are sorted outside of memory: they are written to a temporary file, distributed to others by
+their position, and then sorted one file at a time.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,48 +15,65 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate.api.models import CatalogTable
-from sluicegate.tables.snapshot import FileSet, Snapshot
+from sluicegate.tables.delta.log import LogPosition
 from sluicegate.tables.snapshot_index.folder import IndexFolder
 from sluicegate.tables.snapshot_index.layout import PART_ROWS, IndexedColumns
 from sluicegate.tables.snapshot_index.writing.index_writer import IndexWriter, WrittenIndex, nothing
 from sluicegate.tables.snapshot_index.writing.order import order_of
-from sluicegate.tables.snapshot_index.writing.part_rows import with_bounds
+from sluicegate.tables.snapshot_index.writing.spilling import COMPRESSED, SpilledFiles, spill
 
 _BUCKET_PARTS = 8  # that are sorted together in memory
-_READ_ROWS = 8 * 1024
 
 
 def write_full_index(
     folder: IndexFolder,
     table: CatalogTable,
-    snapshot: Snapshot,
+    version: LogPosition,
+    files: Iterable[pa.RecordBatch],
     part_rows: int = PART_ROWS,
     check: Callable[[], None] = nothing,
+    accept: Callable[[int], None] = lambda _: None,
 ) -> WrittenIndex:
-    """Write the index of a snapshot. Takes about 40 seconds for each million files. Blocks.
+    """Write an index. Takes about 40 seconds for each million files. Blocks.
 
-    The snapshot is in memory. Apart from that, the memory does not depend on the number of files,
-    except for 32 bytes for each.
+    The memory does not depend on the number of files, except for about 40 bytes for each.
 
     Args:
         folder: Where to write.
         table: The table in its catalog.
-        snapshot: Its newest snapshot.
+        version: The version to index.
+        files: Its live files, in batches of `FILE_SCHEMA`.
         part_rows: Files of a part.
         check: Called before each part is written, and often before that. An error ends the build.
+        accept: Called with the number of files, before any is written to the folder. An error ends
+            the build.
 
     Raises:
         UnsupportedOperation: Tables of this format have no index, or the table has too many partitions.
         StorageError: The folder cannot be written to.
     """
-    columns = IndexedColumns.of(snapshot.metadata)
-    order = order_of(snapshot.files, columns)
-    writer = IndexWriter(folder, table, columns, order.column, check)
+    columns = IndexedColumns.of(version.metadata)
     with tempfile.TemporaryDirectory(prefix="sluicegate-index-") as scratch:
-        rows = _positioned(snapshot.files, columns, order.positions, check)
-        for part in _sorted_parts(rows, len(order.positions), part_rows, Path(scratch)):
+        spilled = spill(files, columns, Path(scratch, "files"), check)
+        accept(len(spilled))
+        order = order_of(spilled, columns)
+        writer = IndexWriter(folder, table, columns, order.column, check)
+        rows = _positioned(spilled, order.positions, check)
+        for part in _sorted_parts(rows, len(spilled), part_rows, Path(scratch)):
             writer.add(part)
-    return writer.finish(snapshot)
+    return writer.finish(version)
+
+
+def _positioned(
+    spilled: SpilledFiles, positions: pa.Array, check: Callable[[], None]
+) -> Iterator[pa.RecordBatch]:
+    """The files with their positions. Removes the temporary file."""
+    start = 0
+    for batch in spilled.batches():
+        check()
+        yield batch.append_column("position", positions.slice(start, batch.num_rows))
+        start += batch.num_rows
+    spilled.path.unlink()
 
 
 def _sorted_parts(
@@ -75,20 +92,7 @@ def _sorted_parts(
             yield rows.slice(start, part_rows)
 
 
-def _positioned(
-    files: FileSet, columns: IndexedColumns, positions: pa.Array, check: Callable[[], None]
-) -> Iterator[pa.RecordBatch]:
-    """The live files with their bounds and positions."""
-    start = 0
-    for batch in files.batches(_READ_ROWS):
-        check()
-        position = positions.slice(start, batch.num_rows)
-        start += batch.num_rows
-        yield with_bounds(batch, columns).append_column("position", position)
-
-
 def _distribute(batches: Iterator[pa.RecordBatch], buckets: Sequence[Path], bucket_rows: int) -> None:
-    options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
     with ExitStack() as stack:
         writers: dict[int, pa.RecordBatchWriter] = {}
         for batch in batches:
@@ -98,6 +102,6 @@ def _distribute(batches: Iterator[pa.RecordBatch], buckets: Sequence[Path], buck
             for number in pc.unique(numbers).to_pylist():
                 if number not in writers:
                     sink = stack.enter_context(pa.OSFile(str(buckets[number]), "wb"))
-                    writer = pa.ipc.new_stream(sink, batch.schema, options=options)
+                    writer = pa.ipc.new_stream(sink, batch.schema, options=COMPRESSED)
                     writers[number] = stack.enter_context(writer)
                 writers[number].write_batch(batch.filter(pc.equal(numbers, number)))
