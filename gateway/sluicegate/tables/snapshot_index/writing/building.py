@@ -32,8 +32,9 @@ from sluicegate.tables.snapshot_index.writing.index_writer import WrittenIndex
 
 log = logging.getLogger(__name__)
 
-# Entries in later commits that are always applied: they take up to 1 GB of memory.
+# Entries in later commits that are always applied, and what these commits can take in memory.
 _MOST_LATER = 1_000_000
+_LATER_BYTES = 1_000_000_000
 
 
 class TooFewFiles(UnsupportedOperation):
@@ -163,13 +164,15 @@ class _Build:
         )
 
     async def _later(self, index: SnapshotIndex) -> LaterVersion:
-        limits = TableLimits(rows=max(_MOST_LATER, index.manifest.files // 4))
+        limits = TableLimits(_LATER_BYTES, max(_MOST_LATER, index.manifest.files // 4))
         with closing(Budget(limits)) as budget:
             directory = replace(self.directory, budget=budget)
             try:
                 later = await DeltaLog(self.table, directory).later(IndexedSnapshot.of(index))
             except TableTooLarge:
-                raise FullBuildNeeded(f"more than {limits.rows} files were changed since") from None
+                raise FullBuildNeeded(
+                    f"the later commits have more than {limits.rows} entries, or {limits.bytes} bytes"
+                ) from None
         if later is None:
             raise FullBuildNeeded(
                 f"the log does not continue from version {index.manifest.version}, which was indexed"
