@@ -45,7 +45,9 @@ class WorkerIndexes:
         before_publication: Callable[[], Awaitable[None]],
     ) -> SnapshotIndexBuild | None:
         """See `SnapshotIndexes.build`."""
-        # Imported with the first build, because they import Arrow.
+        # Imported with the first build, because idle workers do not need Arrow.
+        import pyarrow as pa
+
         from sluicegate.tables.snapshot_index.opening import open_folder
         from sluicegate.tables.snapshot_index.writing.building import TooFewFiles, build_index
 
@@ -67,6 +69,8 @@ class WorkerIndexes:
             )
         except TooFewFiles:
             return None
+        finally:
+            pa.default_memory_pool().release_unused()  # the worker runs other tasks next
         index = built.index
         return SnapshotIndexBuild(
             index.manifest.version,

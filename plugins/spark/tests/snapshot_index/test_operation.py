@@ -10,12 +10,16 @@ import pytest
 from sluicegate.api import (
     DelegatedTask,
     IssuedAccess,
+    NotFound,
     RealmGrant,
+    SluicegateError,
     SnapshotIndexBuild,
     TableIdentity,
     TaskFailed,
     TaskProgress,
     TaskResult,
+    Unavailable,
+    UnsupportedOperation,
 )
 from sluicegate.testing.fakes import FakeContext
 from sluicegate_spark.config import SparkConfig
@@ -28,10 +32,12 @@ GRANT = RealmGrant(catalogs=frozenset({"lake"}), locations=("s3://lake/",))
 class Indexes:
     """Records what is built. All tables are in a directory."""
 
-    def __init__(self, built: SnapshotIndexBuild | None, directory: str = "s3://lake/sales") -> None:
+    def __init__(
+        self, built: SnapshotIndexBuild | None, failure: SluicegateError | None = None
+    ) -> None:
         self.built = built
         self.tables: list[tuple[str, str]] = []
-        self._directory = directory
+        self._failure = failure
 
     async def build(
         self,
@@ -42,7 +48,9 @@ class Indexes:
         before_publication: Callable[[], Awaitable[None]],
     ) -> SnapshotIndexBuild | None:
         """Publish nothing, but as a real build does."""
-        check_location(f"{self._directory}/{table}")
+        if self._failure is not None:
+            raise self._failure
+        check_location(f"s3://lake/sales/{table}")
         await before_publication()
         self.tables.append((catalog, table))
         return self.built
@@ -132,6 +140,23 @@ async def test_a_task_cannot_choose_more(wrong: DelegatedTask, code: str, messag
         await run(indexes, wrong)
     assert failed.value.error_code == code
     assert indexes.tables == []
+
+
+@pytest.mark.parametrize(
+    ("failure", "raised"),
+    [
+        (NotFound("there is no such table"), TaskFailed),
+        (UnsupportedOperation("only Delta tables can be indexed"), TaskFailed),
+        # The service retries it.
+        (Unavailable("the store does not respond"), Unavailable),
+    ],
+)
+async def test_the_reason_of_a_failure_is_kept(
+    failure: SluicegateError, raised: type[SluicegateError]
+) -> None:
+    with pytest.raises(raised, match=failure.message) as failed:
+        await run(Indexes(None, failure), task())
+    assert getattr(failed.value, "error_code", None) in (None, "INVALID_PAYLOAD")
 
 
 async def test_an_attempt_that_lost_its_lease_publishes_nothing() -> None:

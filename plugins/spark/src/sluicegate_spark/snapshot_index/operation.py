@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sluicegate.api import DelegatedTask, SnapshotIndexes, TaskFailed, TaskProgress, TaskResult, TaskRun
+from sluicegate.api import (
+    DelegatedTask,
+    NotFound,
+    SnapshotIndexes,
+    TaskFailed,
+    TaskProgress,
+    TaskResult,
+    TaskRun,
+    UnsupportedOperation,
+)
 from sluicegate_spark.granted_locations import GrantedLocations, check_catalog
 
 
@@ -20,7 +29,9 @@ async def build_snapshot_index(
         run: Receives progress, and says whether this attempt still has the task.
 
     Raises:
-        TaskFailed: The configuration or the grant does not allow it.
+        TaskFailed: The configuration or the grant does not allow it, or there is no such Delta table.
+        TableUnreadable: The table's log is damaged.
+        Unavailable: The catalog or a store does not respond.
     """
     if indexes is None:
         raise _unfit(
@@ -34,12 +45,15 @@ async def build_snapshot_index(
     granted = GrantedLocations(task.realm, task.grant, of_catalog=True)
     run.report(TaskProgress("index"))
     name = ".".join((*task.table.namespace, task.table.name))
-    built = await indexes.build(
-        task.table.catalog,
-        name,
-        check_location=lambda location: granted.check([location]),
-        before_publication=run.check_lease,
-    )
+    try:
+        built = await indexes.build(
+            task.table.catalog,
+            name,
+            check_location=lambda location: granted.check([location]),
+            before_publication=run.check_lease,
+        )
+    except (NotFound, UnsupportedOperation) as error:
+        raise _unfit(error.message) from error
     if built is None:
         return TaskResult("the table has fewer files than index.min_files, so it needs no index")
     reason = f", because {built.full_build}" if built.full_build else ""
