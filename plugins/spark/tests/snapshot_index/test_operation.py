@@ -22,6 +22,7 @@ from sluicegate.api import (
     UnsupportedOperation,
 )
 from sluicegate.testing.fakes import FakeContext
+from sluicegate_spark import executor
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.snapshot_index import BUILD_SNAPSHOT_INDEX
@@ -92,15 +93,21 @@ def task(catalog: str = "lake", grant: RealmGrant = GRANT, **given: Any) -> Dele
     return DelegatedTask("t", BUILD_SNAPSHOT_INDEX, "prod", identity, grant=grant, **given)
 
 
+@pytest.fixture(autouse=True)
+def without_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark does not start, so it does not need to be installed."""
+    monkeypatch.setattr(executor, "require", lambda _: None)
+
+
 async def run(indexes: Indexes | None, task: DelegatedTask, *, is_lost: bool = False) -> TaskResult:
     config = SparkConfig.model_validate({"index_catalogs": ["lake"]})
     assert "lake" in config.catalog_names
-    executor = SparkExecutor(config, FakeContext(snapshot_indexes=indexes).snapshot_indexes)
+    tested = SparkExecutor.configured(config, FakeContext(snapshot_indexes=indexes))
     try:
-        assert await executor.acquire(task) is None
-        return await executor.run(task, None, Run(is_lost=is_lost))
+        assert await tested.acquire(task) is None
+        return await tested.run(task, None, Run(is_lost=is_lost))
     finally:
-        await executor.aclose()
+        await tested.aclose()
 
 
 @pytest.mark.parametrize(
