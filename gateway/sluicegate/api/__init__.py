@@ -33,7 +33,7 @@ from sluicegate.api.authentication import AuthenticationRequest, ClientCertifica
 from sluicegate.api.budget import Budget, TableLimits, TableTooLarge
 from sluicegate.api.catalogs import Catalog
 from sluicegate.api.config import CatalogConfig, PluginConfig, StorageConfig
-from sluicegate.api.context import LinkSigner, PluginContext
+from sluicegate.api.context import ExecutorContext, LinkSigner, PluginContext
 from sluicegate.api.delegation.issued import IssuedAccess
 from sluicegate.api.delegation.realm_grants import RealmGrant, comparable_location
 from sluicegate.api.delegation.snapshot_indexes import SnapshotIndexBuild, SnapshotIndexes
@@ -145,6 +145,7 @@ __all__ = [
     "Duration",
     "EndedSessions",
     "Event",
+    "ExecutorContext",
     "Expiring",
     "FormatType",
     "GatewayServices",

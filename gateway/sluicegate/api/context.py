@@ -27,13 +27,17 @@ class PluginContext(Protocol):
     def links(self) -> LinkSigner:
         """Signs gateway links for this instance's own locations."""
 
-    @property
-    def snapshot_indexes(self) -> SnapshotIndexes | None:
-        """Builds snapshot indexes, for executors of a worker. `None` without `index.location`."""
-
     async def open(self, location: str) -> ObjectDirectory:
         """Open a location with the storage instance that has the longest matching prefix.
 
         Raises:
             ConfigurationError: No configured storage serves the location.
         """
+
+
+class ExecutorContext(PluginContext, Protocol):
+    """The interface of the core that a configured task executor uses."""
+
+    @property
+    def snapshot_indexes(self) -> SnapshotIndexes | None:
+        """Builds snapshot indexes. `None` if the configuration has no `index.location`."""

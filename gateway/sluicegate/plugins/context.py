@@ -10,7 +10,7 @@ from sluicegate.api.errors import UnsupportedOperation
 
 
 class InstanceContext:
-    """The `api.PluginContext` of one instance.
+    """The `api.PluginContext` of one instance, and the `api.ExecutorContext` of an executor.
 
     Args:
         name: The instance's name in the configuration.

@@ -12,7 +12,6 @@ from sluicegate.api import (
     FormatType,
     LinkSigner,
     ObjectDirectory,
-    PluginContext,
     Policy,
     SnapshotIndexes,
     Storage,
@@ -218,10 +217,10 @@ class Instances:
         check_authenticator(entry.name, entry.type.name, built)
         return built
 
-    def _storage_context(self, entry: ConfiguredStorage) -> PluginContext:
+    def _storage_context(self, entry: ConfiguredStorage) -> InstanceContext:
         return InstanceContext(entry.name, self.open, lambda: self._links(entry.name))
 
-    def _context(self, name: str, owner: str) -> PluginContext:
+    def _context(self, name: str, owner: str) -> InstanceContext:
         return InstanceContext(name, self.open, lambda: NoLinks(owner))
 
 
@@ -236,8 +235,8 @@ _Configured = (
 
 def _build(
     entry: _Configured,
-    factory: Callable[[Any, PluginContext], Instance],
-    context: PluginContext,
+    factory: Callable[[Any, InstanceContext], Instance],
+    context: InstanceContext,
 ) -> Instance:
     try:
         return factory(entry.config, context)

@@ -65,7 +65,7 @@ class FakeLinks:
 
 
 class FakeContext:
-    """A `PluginContext` for one instance under test.
+    """A `PluginContext` or `ExecutorContext` for one instance under test.
 
     Args:
         name: The instance's name.

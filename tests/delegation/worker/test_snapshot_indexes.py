@@ -13,8 +13,8 @@ from support.tables.deltalog import DeltaFolder, add, metadata, protocol
 
 from sluicegate.api import (
     DelegatedTask,
+    ExecutorContext,
     PluginConfig,
-    PluginContext,
     SnapshotIndexBuild,
     TaskExecutor,
     TaskExecutorType,
@@ -32,7 +32,7 @@ FILES = 5
 class Indexing(TaskExecutor):
     """Builds the index of the table that its task names."""
 
-    def __init__(self, context: PluginContext, seen: list[SnapshotIndexBuild | None]) -> None:
+    def __init__(self, context: ExecutorContext, seen: list[SnapshotIndexBuild | None]) -> None:
         self._indexes = context.snapshot_indexes
         self._seen = seen
 
@@ -81,7 +81,7 @@ class Worker:
             worker.drain()
         return ended
 
-    def _executor(self, _: PluginConfig, context: PluginContext) -> TaskExecutor:
+    def _executor(self, _: PluginConfig, context: ExecutorContext) -> TaskExecutor:
         return Indexing(context, self.built)
 
     def _base(self) -> Base:

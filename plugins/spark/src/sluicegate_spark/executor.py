@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sluicegate.api import (
     DelegatedTask,
-    PluginContext,
+    ExecutorContext,
     SnapshotIndexes,
     TaskExecutor,
     TaskFailed,
@@ -48,7 +48,7 @@ class SparkExecutor(TaskExecutor):
         }
 
     @classmethod
-    def configured(cls, config: SparkConfig, context: PluginContext) -> SparkExecutor:
+    def configured(cls, config: SparkConfig, context: ExecutorContext) -> SparkExecutor:
         """Return the executor that a section configures. Spark starts with the first task.
 
         Raises:
