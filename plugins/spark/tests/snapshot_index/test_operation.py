@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from sluicegate.api import (
     DelegatedTask,
-    IssuedAccess,
     NotFound,
     RealmGrant,
     SluicegateError,
     SnapshotIndexBuild,
     TableIdentity,
     TaskFailed,
-    TaskProgress,
     TaskResult,
     Unavailable,
     UnsupportedOperation,
 )
+from sluicegate.testing.executors import RecordedRun
 from sluicegate.testing.fakes import FakeContext
 from sluicegate_spark import executor
 from sluicegate_spark.config import SparkConfig
@@ -57,37 +56,6 @@ class Indexes:
         return self.built
 
 
-class Run:
-    """The attempt of a task."""
-
-    def __init__(self, *, is_lost: bool = False) -> None:
-        self.is_lost = is_lost
-        self.stages: list[str] = []
-
-    def report(self, progress: TaskProgress) -> None:
-        """Record the stage."""
-        self.stages.append(progress.stage)
-
-    async def finish_stage(self, stage: str) -> None:
-        """Nothing of an index is kept between attempts."""
-        raise AssertionError(stage)
-
-    async def check_lease(self) -> None:
-        """Fail if another worker has the task."""
-        if self.is_lost:
-            raise TaskFailed("the lease was lost", error_code="INTERNAL_ERROR", retryable=True)
-
-    async def renewed_config(self) -> Mapping[str, str] | None:
-        """No credentials of a task are used."""
-        raise AssertionError
-
-    async def issued_access(
-        self, since: int, after: tuple[int, str] | None, limit: int
-    ) -> Sequence[IssuedAccess]:
-        """No index needs the ledger."""
-        raise AssertionError
-
-
 def task(catalog: str = "lake", grant: RealmGrant = GRANT, **given: Any) -> DelegatedTask:
     identity = TableIdentity("7", catalog, ("sales", "eu"), "orders")
     return DelegatedTask("t", BUILD_SNAPSHOT_INDEX, "prod", identity, grant=grant, **given)
@@ -105,7 +73,7 @@ async def run(indexes: Indexes | None, task: DelegatedTask, *, is_lost: bool = F
     tested = SparkExecutor.configured(config, FakeContext(snapshot_indexes=indexes))
     try:
         assert await tested.acquire(task) is None
-        return await tested.run(task, None, Run(is_lost=is_lost))
+        return await tested.run(task, None, RecordedRun(lost_after=0 if is_lost else None))
     finally:
         await tested.aclose()
 
