@@ -37,6 +37,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Options of this benchmark."""
     parser.add_argument("--files", type=int, default=1_000_000, help="files (default 1000000)")
     parser.add_argument("--left", type=int, default=100, help="files that match (default 100)")
+    parser.add_argument(
+        "--changed", type=int, default=1000, help="files added later, and files removed (default 1000)"
+    )
     parser.add_argument("--requests", type=int, default=20, help="requests (default 20)")
     parser.add_argument("--peers", nargs="*", choices=PEERS, default=PEERS, help="what to compare")
 
@@ -55,10 +58,13 @@ def run(options: argparse.Namespace) -> Report:
             path.write_bytes(content)
         _configure(folder, table)
         figures = {**_build(folder, table), **_query(folder, options, low, high, dates)}
+        size = sum(file.stat().st_size for file in (folder / "index").rglob("*.parquet"))
+        figures["index_mb"] = size / 1_000_000
         peers = {
             peer: pruned_in_fresh_process(peer, table, low, high, dates, options.left)
             for peer in options.peers
         }
+        figures |= _build_later(folder, table, options)
     return Report({**figures, SHA256: sha256_per_cpu_second()}, peers)
 
 
@@ -75,6 +81,23 @@ def _configure(folder: Path, table: Path) -> None:
 
 def _build(folder: Path, table: Path) -> Figures:
     """Build the index with the command, in a fresh process."""
+    cpu, peak, _ = _built(folder, table)
+    return {"build_cpu_seconds": cpu, "build_peak_mb": peak}
+
+
+def _build_later(folder: Path, table: Path, options: argparse.Namespace) -> Figures:
+    """Apply a commit that adds new files and removes old ones that are next to each other."""
+    first = options.files // 4
+    synthetic = SyntheticTable(options.files)
+    added = dict.fromkeys(range(2 * options.files, 2 * options.files + options.changed), 1_000_000)
+    name, content = synthetic.commit(1, added, range(first, first + options.changed))
+    (table / "_delta_log" / name).write_bytes(content)
+    cpu, peak, parts = _built(folder, table)
+    return {"later_cpu_seconds": cpu, "later_peak_mb": peak, "later_parts_written": parts}
+
+
+def _built(folder: Path, table: Path) -> tuple[float, float, int]:
+    """Build the index: CPU seconds, peak memory, and the number of written parts."""
     arguments = ["index", "build", "raw", f"file://{table}"]
     done = subprocess.run(
         [sys.executable, "-c", _BUILD, *arguments],
@@ -84,13 +107,9 @@ def _build(folder: Path, table: Path) -> Figures:
         text=True,
         check=True,
     )
-    cpu, peak = done.stdout.splitlines()[-1].split()
-    size = sum(file.stat().st_size for file in (folder / "index").rglob("*.*"))
-    return {
-        "build_cpu_seconds": float(cpu),
-        "build_peak_mb": float(peak),
-        "index_mb": size / 1_000_000,
-    }
+    *_, report, figures = done.stdout.splitlines()
+    cpu, peak = figures.split()
+    return float(cpu), float(peak), int(report.split()[0])
 
 
 def _query(

@@ -23,6 +23,8 @@ BASES = (
     api.TaskRun,
     api.TokenBinding,
     api.PluginContext,
+    api.ExecutorContext,
+    api.SnapshotIndexes,
     api.LinkSigner,
     api.GatewayServices,
     api.VisibleTables,

@@ -59,8 +59,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Reading tables": ("Budget", "TableLimits"),
     "Long tasks": (
         *("DelegatedTask", "TableIdentity", "RealmGrant", "TaskProgress", "TaskResult"),
-        "IssuedAccess",
-        "TaskErrorCode",
+        *("IssuedAccess", "SnapshotIndexBuild", "TaskErrorCode"),
     ),
     "Conditions": ("conditions",),
 }

@@ -57,23 +57,26 @@ def test_indexes_are_built_listed_and_removed(deployment: Path) -> None:
     assert second.split()[:4] == [location(deployment, "orders"), "0", "5", "1"]
     assert third.split()[0] == location(deployment, "returns")
     again = run_here(deployment, "index", "build", "raw", location(deployment, "orders"), "--json")
-    assert json.loads(again) | {"built": ""} == listed[0] | {"built": ""}
+    done = {"written_parts": 0, "kept_parts": 1, "full_build": None}
+    assert json.loads(again) == listed[0] | done
     dropped = run_here(deployment, "index", "drop", location(deployment, "orders"), "--json")
     assert json.loads(dropped) == {"location": location(deployment, "orders"), "removed_files": 4}
     (left,) = json.loads(run_here(deployment, "index", "list", "--json"))
     assert left["location"] == location(deployment, "returns")
 
 
-def test_files_are_removed_when_the_second_next_index_is_built(deployment: Path) -> None:
-    table = DeltaFolder(deployment / "lake" / "orders")
-    seen = []
-    for version in range(1, 4):
-        run_here(deployment, "index", "build", "raw", location(deployment, "orders"))
-        seen.append(files(deployment))
-        table.commit(version, add(f"new-{version}"))
-    first, second, third = seen
-    assert first < second
-    assert not first & third - {name for name in first if name.endswith("manifest.json")}
+def test_later_commits_are_applied_to_an_index(deployment: Path) -> None:
+    table, orders = DeltaFolder(deployment / "lake" / "orders"), location(deployment, "orders")
+    first = run_here(deployment, "index", "build", "raw", orders)
+    assert first.endswith("1 parts were written, and 0 were kept, because there was no index\n")
+    before = files(deployment)
+    table.commit(1, add("new"))
+    again = run_here(deployment, "index", "build", "raw", orders)
+    assert again.startswith(f"indexed version 1 of {orders}: 6 files in 1 parts")
+    assert again.endswith("1 parts were written, and 0 were kept\n")
+    assert before < files(deployment)
+    full = run_here(deployment, "index", "build", "raw", orders, "--full", "--json")
+    assert json.loads(full)["full_build"] == "it was requested"
 
 
 def test_an_index_that_cannot_be_used_is_reported_and_removed_by_its_key(deployment: Path) -> None:

@@ -28,7 +28,7 @@ from support.servers.delegation import PURGE, Desk, FolderPurge, RunningClock, m
 from support.servers.scraped import Scraped, metrics_address, scrape
 from support.servers.telemetry import Collector, attributes_of, running_collector
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
-from support.tables.indexed import index_folder, indexed_tables
+from support.tables.indexed import index_folder, indexed_tables, write_index
 from support.tables.snapshots import latest
 from support.tasks.scheduled import Listing, ScheduledService, SetClock, compaction, delegation
 
@@ -42,7 +42,6 @@ from sluicegate.delegation.callbacks import Callbacks
 from sluicegate.delegation.queue.metrics import QueueGauges
 from sluicegate.http.serving import Tls
 from sluicegate.http.shared_listener.process_counts import ProcessCounts
-from sluicegate.tables.snapshot_index.writing.writer import write_index
 from sluicegate.telemetry.setup import configure
 from sluicegate.testing.servers._certificate import make_certificate
 from sluicegate.testing.servers.seaweedfs import SeaweedFS

@@ -33,9 +33,10 @@ from sluicegate.api.authentication import AuthenticationRequest, ClientCertifica
 from sluicegate.api.budget import Budget, TableLimits, TableTooLarge
 from sluicegate.api.catalogs import Catalog
 from sluicegate.api.config import CatalogConfig, PluginConfig, StorageConfig
-from sluicegate.api.context import LinkSigner, PluginContext
+from sluicegate.api.context import ExecutorContext, LinkSigner, PluginContext
 from sluicegate.api.delegation.issued import IssuedAccess
 from sluicegate.api.delegation.realm_grants import RealmGrant, comparable_location
+from sluicegate.api.delegation.snapshot_indexes import SnapshotIndexBuild, SnapshotIndexes
 from sluicegate.api.delegation.tasks import (
     DelegatedTask,
     TableIdentity,
@@ -144,6 +145,7 @@ __all__ = [
     "Duration",
     "EndedSessions",
     "Event",
+    "ExecutorContext",
     "Expiring",
     "FormatType",
     "GatewayServices",
@@ -188,6 +190,8 @@ __all__ = [
     "SharedSchemaSource",
     "SharedTable",
     "SluicegateError",
+    "SnapshotIndexBuild",
+    "SnapshotIndexes",
     "Storage",
     "StorageConfig",
     "StorageError",

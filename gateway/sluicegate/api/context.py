@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from sluicegate.api.delegation.snapshot_indexes import SnapshotIndexes
 from sluicegate.api.models import ObjectDirectory, Presigned
 
 
@@ -32,3 +33,11 @@ class PluginContext(Protocol):
         Raises:
             ConfigurationError: No configured storage serves the location.
         """
+
+
+class ExecutorContext(PluginContext, Protocol):
+    """The interface of the core that a configured task executor uses."""
+
+    @property
+    def snapshot_indexes(self) -> SnapshotIndexes | None:
+        """Builds snapshot indexes. `None` if the configuration has no `index.location`."""

@@ -11,7 +11,7 @@ from sluicegate.api.config import CatalogConfig, PluginConfig, StorageConfig
 if TYPE_CHECKING:
     from sluicegate.api.access import Authenticator, Policy
     from sluicegate.api.catalogs import Catalog
-    from sluicegate.api.context import PluginContext
+    from sluicegate.api.context import ExecutorContext, PluginContext
     from sluicegate.api.delegation.tasks import TaskExecutor
     from sluicegate.api.storage import Storage
     from sluicegate.api.table_formats import TableFormat
@@ -85,5 +85,5 @@ class TaskExecutorType:
     name: str
     operations: tuple[str, ...]
     config: type[PluginConfig]
-    factory: Callable[[Any, PluginContext], TaskExecutor]
+    factory: Callable[[Any, ExecutorContext], TaskExecutor]
     catalogs: Callable[[Any], Collection[str]] | None = None

@@ -110,7 +110,7 @@ class Base:
             raise ConfigurationError(self.settings.problem(("delegation",), _NO_EXECUTOR))
         delegation = self.settings.delegation
         async with ExecutorThread.opened(delegation.worker.cancel_timeout) as thread:
-            executors = ConfiguredExecutors(self.registry, self.configured, self.grants)
+            executors = ConfiguredExecutors(self.registry, self.configured, self.grants, self.settings)
             try:
                 by_operation = await thread.run(executors.build)
                 leases = Leases(self.store, delegation)

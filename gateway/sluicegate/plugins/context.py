@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 
-from sluicegate.api import LinkSigner, ObjectDirectory, Presigned
+from sluicegate.api import LinkSigner, ObjectDirectory, Presigned, SnapshotIndexes
 from sluicegate.api.errors import UnsupportedOperation
 
 
 class InstanceContext:
-    """The `api.PluginContext` of one instance.
+    """The `api.PluginContext` of one instance, and the `api.ExecutorContext` of an executor.
 
     Args:
         name: The instance's name in the configuration.
         open_location: Opens a location through the storage that serves it.
         make_links: Creates the signer of the instance's links, when it is first used.
+        snapshot_indexes: Builds snapshot indexes.
     """
 
     def __init__(
@@ -23,10 +24,12 @@ class InstanceContext:
         name: str,
         open_location: Callable[[str], Awaitable[ObjectDirectory]],
         make_links: Callable[[], LinkSigner],
+        snapshot_indexes: SnapshotIndexes | None = None,
     ) -> None:
         self._name = name
         self._open_location = open_location
         self._make_links = make_links
+        self._snapshot_indexes = snapshot_indexes
 
     @property
     def name(self) -> str:
@@ -37,6 +40,11 @@ class InstanceContext:
     def links(self) -> LinkSigner:
         """The signer of gateway links for this instance's own locations."""
         return self._make_links()
+
+    @property
+    def snapshot_indexes(self) -> SnapshotIndexes | None:
+        """Builds snapshot indexes, for executors of a worker. `None` without `index.location`."""
+        return self._snapshot_indexes
 
     async def open(self, location: str) -> ObjectDirectory:
         """Open a location through the storage instance that serves it.

@@ -12,8 +12,8 @@ from sluicegate.api import (
     FormatType,
     LinkSigner,
     ObjectDirectory,
-    PluginContext,
     Policy,
+    SnapshotIndexes,
     Storage,
     TableFormat,
     TaskExecutor,
@@ -143,6 +143,11 @@ class Instances:
             detail=location,
         )
 
+    async def open(self, location: str) -> ObjectDirectory:
+        """Open a location with the storage that serves it; raises as `storage_for` does."""
+        canonical, storage = self.storage_for(location)
+        return await storage.open(canonical)
+
     def canonical(self, location: str) -> str:
         """The location in its canonical form, whether or not a storage serves it."""
         return canonical_location(location, self._spellings)
@@ -170,13 +175,20 @@ class Instances:
         """The configured policies, by name, in the order of the configuration."""
         return self._policies
 
-    def executor(self, entry: ConfiguredExecutor) -> TaskExecutor:
+    def executor(
+        self, entry: ConfiguredExecutor, snapshot_indexes: SnapshotIndexes | None = None
+    ) -> TaskExecutor:
         """Build a task executor, which the caller must close. Only workers use executors.
+
+        Args:
+            entry: Its section.
+            snapshot_indexes: Builds snapshot indexes for it.
 
         Raises:
             ConfigurationError: The plugin cannot build it from its section.
         """
-        context = self._context(entry.name, f"task executor '{entry.name}'")
+        owner = f"task executor '{entry.name}'"
+        context = InstanceContext(entry.name, self.open, lambda: NoLinks(owner), snapshot_indexes)
         return _build(entry, entry.type.factory, context)
 
     async def aclose(self) -> None:
@@ -205,15 +217,11 @@ class Instances:
         check_authenticator(entry.name, entry.type.name, built)
         return built
 
-    def _storage_context(self, entry: ConfiguredStorage) -> PluginContext:
-        return InstanceContext(entry.name, self._open_location, lambda: self._links(entry.name))
+    def _storage_context(self, entry: ConfiguredStorage) -> InstanceContext:
+        return InstanceContext(entry.name, self.open, lambda: self._links(entry.name))
 
-    def _context(self, name: str, owner: str) -> PluginContext:
-        return InstanceContext(name, self._open_location, lambda: NoLinks(owner))
-
-    async def _open_location(self, location: str) -> ObjectDirectory:
-        canonical, storage = self.storage_for(location)
-        return await storage.open(canonical)
+    def _context(self, name: str, owner: str) -> InstanceContext:
+        return InstanceContext(name, self.open, lambda: NoLinks(owner))
 
 
 _Configured = (
@@ -227,8 +235,8 @@ _Configured = (
 
 def _build(
     entry: _Configured,
-    factory: Callable[[Any, PluginContext], Instance],
-    context: PluginContext,
+    factory: Callable[[Any, InstanceContext], Instance],
+    context: InstanceContext,
 ) -> Instance:
     try:
         return factory(entry.config, context)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
-
-import anyio
 
 from sluicegate._util.lazy import Lazy
 from sluicegate.api.budget import TableLimits
@@ -16,8 +13,6 @@ from sluicegate.signing.keyring import KeyRing
 if TYPE_CHECKING:
     from sluicegate.tables.snapshot_index.folder import IndexFolder
     from sluicegate.tables.snapshot_index.tables import IndexedTables
-
-_LOCAL = "file"
 
 
 def lazy_indexes(
@@ -36,7 +31,9 @@ def lazy_indexes(
         return None
 
     async def folder() -> IndexFolder:
-        return await open_folder(location, keys, instances)
+        from sluicegate.tables.snapshot_index.opening import open_folder
+
+        return await open_folder(location, keys, instances.open)
 
     def tables() -> IndexedTables:
         from sluicegate.tables.snapshot_index.tables import IndexedTables
@@ -56,30 +53,3 @@ async def close_indexes(indexes: Lazy[IndexedTables] | None) -> None:
     made = None if indexes is None else indexes.made
     if made is not None:
         await made.aclose()
-
-
-async def open_folder(location: str, keys: KeyRing, instances: Instances) -> IndexFolder:
-    """Open a folder of indexes. A local one is created.
-
-    Args:
-        location: The folder.
-        keys: The gateway's keys.
-        instances: The storage that contains the folder, unless it is local.
-
-    Raises:
-        ConfigurationError: No storage serves the location.
-        StorageError: The store does not respond.
-    """
-    from obstore.store import LocalStore
-
-    from sluicegate.tables.snapshot_index.blocking_store import BlockingStore
-    from sluicegate.tables.snapshot_index.folder import IndexFolder
-
-    parts = urlsplit(location)
-    if parts.scheme == _LOCAL:
-        path = anyio.Path(unquote(parts.path))
-        await path.mkdir(mode=0o700, parents=True, exist_ok=True)  # it says what is in the tables
-        return IndexFolder(BlockingStore(LocalStore(str(path))), "", keys)
-    canonical, storage = instances.storage_for(location)
-    directory = await storage.open(canonical)
-    return IndexFolder(BlockingStore(directory.store, on_loop=True), directory.prefix, keys)

@@ -30,6 +30,7 @@ from sluicegate.api import (
     Presigned,
     Principal,
     Scope,
+    SnapshotIndexes,
     Storage,
     TemporaryCredentials,
 )
@@ -64,15 +65,23 @@ class FakeLinks:
 
 
 class FakeContext:
-    """A `PluginContext` for one instance under test.
+    """A `PluginContext` or `ExecutorContext` for one instance under test.
 
     Args:
         name: The instance's name.
         storage: The storage instances for `open`, which uses the longest matching prefix.
+        snapshot_indexes: Builds snapshot indexes.
     """
 
-    def __init__(self, name: str = "test", *, storage: Sequence[Storage] = ()) -> None:
+    def __init__(
+        self,
+        name: str = "test",
+        *,
+        storage: Sequence[Storage] = (),
+        snapshot_indexes: SnapshotIndexes | None = None,
+    ) -> None:
         self._name = name
+        self._snapshot_indexes = snapshot_indexes
         self._links = FakeLinks()
         self._storage = sorted(storage, key=lambda each: len(each.prefix), reverse=True)
 
@@ -85,6 +94,11 @@ class FakeContext:
     def links(self) -> LinkSigner:
         """The signer of links, which `FakeLinks.location_of` can parse."""
         return self._links
+
+    @property
+    def snapshot_indexes(self) -> SnapshotIndexes | None:
+        """Builds snapshot indexes, for executors."""
+        return self._snapshot_indexes
 
     async def open(self, location: str) -> ObjectDirectory:
         """Open a location through the storage that serves it.

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol, remove
-from support.tables.indexed import index_folder, indexed, rows_of, selected, snapshot_of
+from support.tables.indexed import index_folder, indexed, rows_of, selected, snapshot_of, write_index
 from support.tables.memory_tables import METADATA
 from support.tables.snapshots import latest
 
@@ -18,7 +18,6 @@ from sluicegate.tables.snapshot_index import overlay
 from sluicegate.tables.snapshot_index.failures import IndexUnusable
 from sluicegate.tables.snapshot_index.folder import IndexFolder, table_key
 from sluicegate.tables.snapshot_index.tables import IndexedTables
-from sluicegate.tables.snapshot_index.writing.writer import write_index
 
 
 class Indexed:

@@ -7,46 +7,9 @@ from pathlib import Path
 import pytest
 from support.process.random_cases import times
 from support.tables.deltalog import DeltaFolder
-from support.tables.indexed import index_folder, indexed_tables, rows_of, selected
+from support.tables.indexed import check_same, index_folder, indexed_tables, write_index
 from support.tables.random_log import RandomTable, partitioned
 from support.tables.snapshots import at_version, latest
-
-from sluicegate.tables.features import feature_needs
-from sluicegate.tables.partitions import PartitionValues, in_partitions
-from sluicegate.tables.predicates import from_hints, prune
-from sluicegate.tables.snapshot import Snapshot
-from sluicegate.tables.snapshot_index.snapshot import IndexedSnapshot
-from sluicegate.tables.snapshot_index.writing.writer import write_index
-
-HINTS = ("id > 40", "id = 7", "country = 'DE' AND id < 60", "country IS NULL", "id IS NULL")
-
-
-def check_same(indexed: IndexedSnapshot | None, snapshot: Snapshot) -> None:
-    """Both have the same totals and files, of all partitions and of one, with and without filters."""
-    assert indexed is not None
-    assert (indexed.version, indexed.timestamp) == (snapshot.version, snapshot.timestamp)
-    assert (indexed.protocol, indexed.metadata) == (snapshot.protocol, snapshot.metadata)
-
-    def german(values: PartitionValues) -> bool:
-        return values.get("country") == "DE"
-
-    needs = feature_needs(snapshot)
-    assert (
-        indexed.files.deletion_vectors
-        is snapshot.files.deletion_vectors
-        is ("deletionVectors" in needs.required)
-    )
-    for found, files in (
-        (indexed.files, snapshot.files),
-        (indexed.files.in_partitions(german), in_partitions(snapshot.files, german)),
-    ):
-        assert (len(found), found.size) == (len(files), files.size)
-        assert rows_of(selected(found, indexed.metadata, None)) == rows_of(files)
-        for hint in HINTS:
-            predicate = from_hints(None, [hint])
-            assert predicate is not None
-            left = selected(found, indexed.metadata, predicate)
-            assert rows_of(left) == rows_of(prune(files, snapshot.metadata, predicate))
 
 
 @pytest.mark.parametrize("seed", range(5 * times()))

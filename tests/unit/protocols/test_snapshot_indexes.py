@@ -8,16 +8,16 @@ import anyio.to_thread
 import pytest
 from support.gateways.memory_instances import LAKE, memory_instances
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol
-from support.tables.indexed import KEYS, rows_of
+from support.tables.indexed import KEYS, rows_of, write_index
 from support.tables.snapshots import latest
 
 from sluicegate.api import ConfigurationError
 from sluicegate.api.budget import TableLimits
 from sluicegate.config import Settings
 from sluicegate.plugins import Instances
-from sluicegate.protocols.snapshot_indexes import close_indexes, lazy_indexes, open_folder
+from sluicegate.protocols.snapshot_indexes import close_indexes, lazy_indexes
+from sluicegate.tables.snapshot_index.opening import open_folder
 from sluicegate.tables.snapshot_index.selection import select_files
-from sluicegate.tables.snapshot_index.writing.writer import write_index
 from sluicegate.testing.fakes import MemoryStorage
 
 
@@ -26,7 +26,7 @@ def instances() -> Instances:
 
 
 async def test_a_local_folder_is_created(tmp_path: Path) -> None:
-    folder = await open_folder(f"file://{tmp_path}/a%20b/index", KEYS, instances())
+    folder = await open_folder(f"file://{tmp_path}/a%20b/index", KEYS, instances().open)
     folder.write("t", b"content")
     created = tmp_path / "a b" / "index"
     assert len(list((created / "t").iterdir())) == 1
@@ -35,9 +35,9 @@ async def test_a_local_folder_is_created(tmp_path: Path) -> None:
 
 async def test_a_folder_can_be_in_a_storage() -> None:
     configured = instances()
-    written = await open_folder(f"{LAKE}/index", KEYS, configured)
+    written = await open_folder(f"{LAKE}/index", KEYS, configured.open)
     file = await anyio.to_thread.run_sync(written.write, "t", b"content")
-    found = await open_folder(f"{LAKE}/index", KEYS, configured)
+    found = await open_folder(f"{LAKE}/index", KEYS, configured.open)
     assert await anyio.to_thread.run_sync(found.read, "t", file) == b"content"
     assert await anyio.to_thread.run_sync(found.remove, "t") == 1
 
@@ -45,7 +45,7 @@ async def test_a_folder_can_be_in_a_storage() -> None:
 async def test_tables_are_read_from_indexes_in_a_storage(tmp_path: Path) -> None:
     folder, configured = DeltaFolder(tmp_path / "t"), instances()
     folder.commit(0, protocol(), metadata(), add("a"), add("b"))
-    written = await open_folder(f"{LAKE}/index", KEYS, configured)
+    written = await open_folder(f"{LAKE}/index", KEYS, configured.open)
     await anyio.to_thread.run_sync(write_index, written, folder.table(), await latest(folder))
     settings = Settings.model_validate({"index": {"location": f"{LAKE}/index", "min_files": 2}})
     indexes = lazy_indexes(settings, KEYS, configured, TableLimits())
@@ -60,7 +60,7 @@ async def test_tables_are_read_from_indexes_in_a_storage(tmp_path: Path) -> None
 
 async def test_a_folder_elsewhere_is_an_error() -> None:
     with pytest.raises(ConfigurationError, match="no configured storage serves"):
-        await open_folder("s3://other/index", KEYS, instances())
+        await open_folder("s3://other/index", KEYS, instances().open)
 
 
 async def test_tables_have_no_indexes_without_a_folder() -> None:

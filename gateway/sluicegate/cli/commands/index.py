@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sluicegate.config import Settings
     from sluicegate.plugins import Instances
     from sluicegate.tables.snapshot_index.folder import IndexFolder
-    from sluicegate.tables.snapshot_index.writing.building import BuiltIndex
+    from sluicegate.tables.snapshot_index.writing.building import BuiltIndex, IndexBuild
 
 _HEADER = ("LOCATION", "VERSION", "FILES", "PARTS", "BYTES", "BUILT")
 
@@ -45,29 +45,36 @@ def index() -> None:
 @index.command()
 @click.argument("catalog", shell_complete=complete_catalogs())
 @click.argument("table")
+@click.option("--full", is_flag=True, help="Write all parts, even if there is an index.")
 @json_option
 @click.pass_context
-def build(ctx: click.Context, /, catalog: str, table: str, as_json: bool) -> None:
-    """Build the index of the newest version of a TABLE of a CATALOG, or build it again.
+def build(ctx: click.Context, /, catalog: str, table: str, full: bool, as_json: bool) -> None:
+    """Build the index of the newest version of a TABLE of a CATALOG.
 
-    TABLE is the identifier that `sluicegate tables` prints. The gateway uses the previous index until
-    the new one is complete, and finds the new one within a minute. The command reads the entire table
-    into memory: 1 GB for a million files, 2.4 GB for ten million. `limits.table` does not apply.
+    TABLE is the identifier that `sluicegate tables` prints. If the table has an index of an earlier
+    version, the command applies later commits to it, and writes only the parts that changed. Otherwise,
+    or with `--full`, it sorts all files of the table in temporary files, up to 0.6 GB for each million.
+    `limits.table` does not apply. The gateway uses the previous index until the new one is
+    complete, and finds the new one within a minute.
 
     \b
     Examples:
       sluicegate index build lake sales.orders
-      sluicegate index build raw s3://bucket/orders --json
+      sluicegate index build raw s3://bucket/orders --full --json
     """
-    built = run_async(_build(load_settings(ctx), catalog, table))
+    built = run_async(_build(load_settings(ctx), catalog, table, full))
+    index, written = built.index, built.index.parts - built.kept
     if as_json:
-        print_json(_row(built))
+        further = {"written_parts": written, "kept_parts": built.kept, "full_build": built.reason}
+        print_json(_row(index) | further)
         return
-    manifest = built.manifest
+    manifest = index.manifest
     click.echo(
         f"indexed version {manifest.version} of {manifest.location}: {manifest.files} files in "
-        f"{built.parts} parts, {built.bytes} bytes"
+        f"{index.parts} parts, {index.bytes} bytes"
     )
+    reason = f", because {built.reason}" if built.reason else ""
+    click.echo(f"{written} parts were written, and {built.kept} were kept{reason}")
 
 
 @index.command("list")
@@ -123,8 +130,8 @@ async def _opened(settings: Settings) -> AsyncIterator[_Opened]:
     """The configured plugins, and the folder of the indexes."""
     from sluicegate.plugins import Instances, Registry, configure
     from sluicegate.plugins.context import NoLinks
-    from sluicegate.protocols.snapshot_indexes import open_folder
     from sluicegate.signing.load import load_keys
+    from sluicegate.tables.snapshot_index.opening import open_folder
 
     location = settings.index.location
     if location is None:
@@ -134,14 +141,13 @@ async def _opened(settings: Settings) -> AsyncIterator[_Opened]:
     registry = Registry.load(settings)
     instances = Instances(registry, configure(settings, registry), links=NoLinks)
     try:
-        yield _Opened(instances, await open_folder(location, load_keys(settings), instances))
+        yield _Opened(instances, await open_folder(location, load_keys(settings), instances.open))
     finally:
         await instances.aclose()
         await registry.aclose()
 
 
-async def _build(settings: Settings, catalog: str, name: str) -> BuiltIndex:
-    from sluicegate.tables.delta import DeltaFormat
+async def _build(settings: Settings, catalog: str, name: str, full: bool) -> IndexBuild:
     from sluicegate.tables.reading.memory import return_freed_memory
     from sluicegate.tables.snapshot_index.writing.building import build_index
 
@@ -154,13 +160,9 @@ async def _build(settings: Settings, catalog: str, name: str) -> BuiltIndex:
             )
         location, storage = opened.instances.storage_for(table.location)
         directory = await storage.open(location)
-        snapshot = await DeltaFormat(0).latest(table, directory, None)
-        if len(snapshot.files) < settings.index.min_files:
-            raise UnsupportedOperation(
-                f"{name} has {len(snapshot.files)} files, and tables with fewer than "
-                f"{settings.index.min_files} are read from their logs: see index.min_files"
-            )
-        return await anyio.to_thread.run_sync(build_index, opened.folder, table, snapshot)
+        return await build_index(
+            opened.folder, table, directory, full=full, min_files=settings.index.min_files
+        )
 
 
 async def _list(settings: Settings) -> list[BuiltIndex]:

@@ -102,7 +102,7 @@ class DeltaLog:
     def __init__(self, table: CatalogTable, directory: ObjectDirectory) -> None:
         self.store = LogStore(directory)
         self._table = table
-        self._root = storage_root(table.location)
+        self.root = storage_root(table.location)
 
     async def listing(self, since: int | None = None) -> LogListing:
         """The log's files from a version on, as far as they count according to the catalog."""
@@ -119,7 +119,7 @@ class DeltaLog:
     async def commit(self, file: LogFile) -> Actions:
         """The actions of one commit; raises as `load` does."""
         with cleaned_up_meanwhile():
-            return await read_delta(self.store, file, self._root)
+            return await read_delta(self.store, file, self.root)
 
     async def load(self, listing: LogListing, version: int) -> Snapshot:
         """Rebuild a version from its newest readable checkpoint, or from version 0.
@@ -231,7 +231,7 @@ class DeltaLog:
         if segment.checkpoint is None:
             return _NOTHING
         try:
-            return await read_checkpoint(self.store, segment.checkpoint, self._root)
+            return await read_checkpoint(self.store, segment.checkpoint, self.root)
         except ObjectMissing as error:
             raise TableUnreadable(
                 f"the Delta log's checkpoint of version {segment.checkpoint.version} is incomplete",
@@ -242,8 +242,14 @@ class DeltaLog:
         self, listing: LogListing, segment: LogSegment, base: CheckpointState
     ) -> Snapshot:
         files = await anyio.to_thread.run_sync(_file_set, base.files)
+        return await _snapshot(await self.after_checkpoint(listing, segment, base), files)
+
+    async def after_checkpoint(
+        self, listing: LogListing, segment: LogSegment, base: CheckpointState
+    ) -> LaterVersion:
+        """What the commits of a segment change after its checkpoint; raises as `load` does."""
         before = await _off_loop(listing.size, _timestamp_before, segment.version, listing)
-        return await _snapshot(await self._later(listing, segment, base, before), files)
+        return await self._later(listing, segment, base, before)
 
     async def _later(
         self,
@@ -266,7 +272,7 @@ class DeltaLog:
     async def _commits(self, listing: LogListing, files: Sequence[LogFile]) -> list[Actions]:
         with cleaned_up_meanwhile():
             return await read_deltas(
-                listing, files, lambda file: read_delta(self.store, file, self._root)
+                listing, files, lambda file: read_delta(self.store, file, self.root)
             )
 
     async def _timestamp(

@@ -9,12 +9,23 @@ from typing import TYPE_CHECKING
 import anyio.from_thread
 import obstore
 
+from sluicegate._util.clock import ms_of
+
 if TYPE_CHECKING:
+    from obstore import ObjectMeta
     from obstore.store import ObjectStore
 
 
 class TooLarge(Exception):
     """An object is larger than expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredObject:
+    """An object in a listing; `modified` is in epoch milliseconds."""
+
+    key: str
+    modified: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +62,11 @@ class BlockingStore:
         else:
             obstore.put(self.store, key, content)
 
-    def keys(self, prefix: str) -> list[str]:
-        """The keys of all objects below a prefix."""
+    def objects(self, prefix: str) -> list[StoredObject]:
+        """All objects below a prefix."""
         if self.on_loop:
-            return anyio.from_thread.run(self._keys, prefix)
-        return [item["path"] for page in obstore.list(self.store, prefix or None) for item in page]
+            return anyio.from_thread.run(self._objects, prefix)
+        return [_stored(item) for page in obstore.list(self.store, prefix or None) for item in page]
 
     def delete(self, keys: Sequence[str]) -> None:
         """Delete objects."""
@@ -70,6 +81,10 @@ class BlockingStore:
             raise TooLarge
         return bytes(await result.bytes_async())
 
-    async def _keys(self, prefix: str) -> list[str]:
+    async def _objects(self, prefix: str) -> list[StoredObject]:
         pages = obstore.list(self.store, prefix or None)
-        return [item["path"] async for page in pages for item in page]
+        return [_stored(item) async for page in pages for item in page]
+
+
+def _stored(item: ObjectMeta) -> StoredObject:
+    return StoredObject(item["path"], ms_of(item["last_modified"]))

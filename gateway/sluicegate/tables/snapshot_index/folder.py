@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -24,6 +24,8 @@ from sluicegate.tables.snapshot_index.manifest import FileRef, Manifest
 _MANIFEST = "manifest.json"
 _MANIFEST_BYTES = 32 << 20  # it contains the table's schema
 _FILE = re.compile(r"([0-9a-f]{64})\.parquet")
+# Copies of manifests, by the times when they were built: they say how long files are needed.
+_COPY = re.compile(r"manifest-(\d{1,16})-[0-9a-f]{16}\.json")
 # What one file can take in memory, before the decoder allocates it.
 _DECODED_BYTES = 1 << 30
 
@@ -32,6 +34,23 @@ def table_key(table: CatalogTable) -> str:
     """The name of a table's folder. Tables of different catalogs can have the same location."""
     identity = json.dumps([table.format, table.id, table.location, table.ref])
     return hashlib.sha256(identity.encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file of a table's indexes.
+
+    Attributes:
+        name: Its name in the folder of the table.
+        modified: When it was last written, epoch milliseconds.
+        digest: The digest in its name; `None` if it is a copy of a manifest.
+        built: When the manifest was built of which it is a copy, epoch milliseconds.
+    """
+
+    name: str
+    modified: int
+    digest: str | None
+    built: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +69,17 @@ class IndexFolder:
     prefix: str
     keys: KeyRing = field(repr=False)
 
-    def manifest(self, table: str) -> Manifest | None:
+    def manifest(self, table: str, name: str = _MANIFEST) -> Manifest | None:
         """The manifest of a table's index, or `None` if the table has none.
+
+        Args:
+            table: The table's key.
+            name: The name of a copy, to read that instead.
 
         Raises:
             IndexUnusable: It cannot be read, or is damaged.
         """
-        content = self._get(self._key(table, _MANIFEST), _MANIFEST_BYTES)
+        content = self._get(self._key(table, name), _MANIFEST_BYTES)
         if content is None:
             return None
         manifest = Manifest.decode(content, self.keys)
@@ -67,10 +90,15 @@ class IndexFolder:
     def publish(self, manifest: Manifest) -> None:
         """Replace the manifest of a table, which makes its files visible to gateways.
 
+        A copy, which is written before, is there as long as gateways can use the index.
+
         Raises:
             StorageError: The folder cannot be written to.
         """
-        self._put(self._key(manifest.table, _MANIFEST), manifest.encode(self.keys))
+        content = manifest.encode(self.keys)
+        copy = f"manifest-{manifest.built}-{manifest.summary.digest[:16]}.json"
+        for name in (copy, _MANIFEST):
+            self._put(self._key(manifest.table, name), content)
 
     def read(self, table: str, file: FileRef) -> bytes:
         """A file of an index.
@@ -94,30 +122,38 @@ class IndexFolder:
     def tables(self) -> Iterator[str]:
         """The keys of the tables that have a manifest."""
         start = f"{self.prefix}/" if self.prefix else ""
-        for key in self.store.keys(self.prefix):
-            table, _, name = key.removeprefix(start).partition("/")
+        for stored in self.store.objects(self.prefix):
+            table, _, name = stored.key.removeprefix(start).partition("/")
             if name == _MANIFEST:
                 yield table
 
-    def remove(self, table: str, kept: Set[str] = frozenset()) -> int:
-        """Remove files of a table's index.
+    def files(self, table: str) -> list[StoredFile]:
+        """All files of a table's indexes, except for the manifest.
 
-        Args:
-            table: The table's key.
-            kept: Digests of the files to keep. If there are none, the manifest is removed, too.
-
-        Returns:
-            The number of removed files.
+        Raises:
+            StorageError: The folder cannot be read.
         """
-        if not kept:
-            self._delete([self._key(table, _MANIFEST)])
-        unwanted = [
-            key
-            for key in self.store.keys(self._key(table, ""))
-            if (match := _FILE.fullmatch(key.rpartition("/")[2])) and match[1] not in kept
-        ]
-        self._delete(unwanted)
-        return len(unwanted)
+        with _changing(self.prefix):
+            found = self.store.objects(self._key(table, ""))
+        files = []
+        for stored in found:
+            name = stored.key.rpartition("/")[2]
+            if match := _FILE.fullmatch(name):
+                files.append(StoredFile(name, stored.modified, match[1], None))
+            elif match := _COPY.fullmatch(name):
+                files.append(StoredFile(name, stored.modified, None, int(match[1])))
+        return files
+
+    def delete(self, table: str, names: Iterable[str]) -> None:
+        """Remove files; raises as `publish` does. Files that do not exist are no error."""
+        self._delete([self._key(table, name) for name in names])
+
+    def remove(self, table: str) -> int:
+        """Remove all files of a table's indexes, and return their number without the manifests."""
+        self.delete(table, [_MANIFEST])
+        files = self.files(table)
+        self.delete(table, [each.name for each in files])
+        return sum(each.digest is not None for each in files)
 
     def _put(self, key: str, content: bytes) -> None:
         with _changing(key):

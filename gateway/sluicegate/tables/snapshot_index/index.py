@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
@@ -14,7 +16,7 @@ from sluicegate.tables.predicates.columns import TableColumn
 from sluicegate.tables.snapshot_index.failures import IndexUnusable
 from sluicegate.tables.snapshot_index.folder import IndexFolder, decoded
 from sluicegate.tables.snapshot_index.layout import LOOKUP_SCHEMA, PARTITION_SCHEMA, IndexedColumns
-from sluicegate.tables.snapshot_index.manifest import FileRef, Manifest
+from sluicegate.tables.snapshot_index.manifest import FileRef, LookupRef, Manifest
 
 _VALUES = PARTITION_SCHEMA.get_field_index("partition_values")
 
@@ -43,6 +45,7 @@ class SnapshotIndex:
 
     Attributes:
         columns: The columns with bounds.
+        sort_column: The data column by which the files of a partition are sorted.
         summary: Where each part is, and how many rows it has.
         bounds: The bounds of the files of each part, by column.
         partitions: Rows of `PARTITION_SCHEMA`, with one dictionary of partition values.
@@ -51,6 +54,7 @@ class SnapshotIndex:
     folder: IndexFolder
     manifest: Manifest
     columns: IndexedColumns
+    sort_column: TableColumn | None
     summary: pa.RecordBatch
     bounds: Mapping[TableColumn, Bounds]
     partitions: pa.Table
@@ -63,12 +67,14 @@ class SnapshotIndex:
             IndexUnusable: A file of the index is missing or damaged.
         """
         columns = IndexedColumns.of(manifest.metadata)
-        summary = _one_batch(folder, manifest, manifest.summary, columns.summary_schema())
+        sort_column = columns.data_column(manifest.sorted_by)
+        schema = columns.summary_schema(sort_column)
+        summary = _one_batch(folder, manifest, manifest.summary, schema)
         bounds = dict(zip(columns.all, columns.bounds_in(summary, columns.all), strict=True))
         partitions = _table(folder, manifest, manifest.partitions, PARTITION_SCHEMA)
         if pc.sum(summary.column("rows")).as_py() not in (manifest.files, None):
             raise IndexUnusable("its parts have other files than the manifest")
-        return cls(folder, manifest, columns, summary, bounds, partitions)
+        return cls(folder, manifest, columns, sort_column, summary, bounds, partitions)
 
     def __len__(self) -> int:
         """Number of parts."""
@@ -88,20 +94,22 @@ class SnapshotIndex:
         """Number of files in a part."""
         return int(self.summary.column("rows")[part].as_py())
 
+    def file_of(self, part: int) -> FileRef:
+        """The file of a part."""
+        digest, size = self.summary.column("digest")[part], self.summary.column("bytes")[part]
+        return FileRef(digest.as_py(), size.as_py())
+
     def part(self, number: int) -> PartFile:
         """Fetch a part. Blocks.
 
         Raises:
             IndexUnusable: It is missing or damaged.
         """
-        file = FileRef(
-            self.summary.column("digest")[number].as_py(), self.summary.column("bytes")[number].as_py()
-        )
-        content = self.folder.read(self.manifest.table, file)
+        content = self.folder.read(self.manifest.table, self.file_of(number))
         return PartFile(content, self.columns.part_schema(), f"part {number} of the index")
 
-    def parts_with(self, keys: Sequence[int]) -> list[int]:
-        """The parts that can contain files with these key digests, in ascending order. Blocks.
+    def files_with(self, keys: Sequence[int]) -> Mapping[int, int]:
+        """How many files with these key digests each part can contain, by ascending part. Blocks.
 
         Args:
             keys: Ascending.
@@ -109,15 +117,19 @@ class SnapshotIndex:
         Raises:
             IndexUnusable: A file of the index is missing or damaged.
         """
-        wanted, found = pa.array(keys, pa.int64()), set[int]()
+        wanted, found = pa.array(keys, pa.int64()), Counter[int]()
         for lookup in self.manifest.lookups:
-            if not any(lookup.first <= key <= lookup.last for key in keys):
-                continue
-            content = self.folder.read(self.manifest.table, lookup.file)
-            for batch in decoded(content, LOOKUP_SCHEMA, "a lookup of the index"):
-                mask = pc.is_in(batch.column("key"), value_set=wanted)
-                found.update(batch.column("part").filter(mask).to_pylist())
-        return sorted(found)
+            at = bisect_left(keys, lookup.first)
+            if at < len(keys) and keys[at] <= lookup.last:
+                for batch in self.lookup(lookup):
+                    mask = pc.is_in(batch.column("key"), value_set=wanted)
+                    found.update(batch.column("part").filter(mask).to_pylist())
+        return dict(sorted(found.items()))
+
+    def lookup(self, file: LookupRef) -> Iterator[pa.RecordBatch]:
+        """Batches of `LOOKUP_SCHEMA`, in the order of keys; raises as `files_with` does. Blocks."""
+        content = self.folder.read(self.manifest.table, file.file)
+        return decoded(content, LOOKUP_SCHEMA, "a lookup of the index")
 
 
 def _table(folder: IndexFolder, manifest: Manifest, file: FileRef, schema: pa.Schema) -> pa.Table:

@@ -18,7 +18,7 @@ from sluicegate.tables.predicates.column_types import Family
 from sluicegate.tables.predicates.columns import TableColumn, find_column
 from sluicegate.tables.snapshot import FILE_SCHEMA, TableMetadata
 
-FORMAT = 1
+FORMAT = 2
 """Increased when a gateway can no longer read what an earlier one wrote."""
 PART_ROWS = 16 * 1024
 LOOKUP_ROWS = 128 * 1024
@@ -54,7 +54,10 @@ _PART_FIELDS = [
     pa.field("digest", pa.string(), nullable=False),
     pa.field("bytes", pa.int64(), nullable=False),
     pa.field("rows", pa.int32(), nullable=False),
+    pa.field("first_partition", pa.string(), nullable=False),
 ]
+FIRST_LOW = "first_low"
+"""The summary's column with the lowest value in the first file of each part, of the sort column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,10 @@ class IndexedColumns:
             tuple(data[:_MOST_DATA_COLUMNS]),
         )
 
+    def data_column(self, path: Sequence[str] | None) -> TableColumn | None:
+        """The data column with a path. `None` if it has no bounds, or if the path is `None`."""
+        return next((each for each in self.data if each.path == path), None)
+
     @property
     def all(self) -> tuple[TableColumn, ...]:
         """Partition columns and data columns. Their positions are part of the names of their bounds."""
@@ -90,9 +97,14 @@ class IndexedColumns:
         """The columns of a part."""
         return pa.schema([*FILE_COLUMNS, *self.bounds_fields(self.data)])
 
-    def summary_schema(self) -> pa.Schema:
-        """The columns of the summary: where each part is, and the bounds of all of its files."""
-        return pa.schema([*_PART_FIELDS, *self.bounds_fields(self.all)])
+    def summary_schema(self, sort_column: TableColumn | None) -> pa.Schema:
+        """The columns of the summary: where each part is, and the bounds of all of its files.
+
+        Args:
+            sort_column: The data column by which the files of a partition are sorted, if there is one.
+        """
+        first = [] if sort_column is None else [pa.field(FIRST_LOW, sort_column.type.domain)]
+        return pa.schema([*_PART_FIELDS, *first, *self.bounds_fields(self.all)])
 
     def bounds_fields(self, columns: Sequence[TableColumn]) -> list[pa.Field]:
         """The fields that contain the bounds of some of the columns, four for each of them."""

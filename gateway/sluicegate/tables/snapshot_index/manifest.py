@@ -55,6 +55,7 @@ class Manifest:
         timestamp: When that version was committed, epoch milliseconds.
         newest: The log file that represents the version.
         files: Number of live files.
+        sorted_by: The path of the data column by which the files of a partition are sorted.
         built: When the index was written, epoch milliseconds.
     """
 
@@ -66,6 +67,7 @@ class Manifest:
     metadata: TableMetadata
     newest: LogFile
     files: int
+    sorted_by: tuple[str, ...] | None
     built: int
     summary: FileRef
     partitions: FileRef
@@ -110,6 +112,7 @@ def _parsed(values: dict[str, Any]) -> dict[str, Any]:
         "protocol": TableProtocol(**_with_tuples(values["protocol"])),
         "metadata": TableMetadata(**_with_tuples(values["metadata"])),
         "newest": LogFile(**values["newest"]),
+        "sorted_by": None if values["sorted_by"] is None else tuple(values["sorted_by"]),
         "summary": FileRef(**values["summary"]),
         "partitions": FileRef(**values["partitions"]),
         "lookups": tuple(

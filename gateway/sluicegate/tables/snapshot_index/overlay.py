@@ -84,10 +84,10 @@ def key_digests(keys: Iterable[str]) -> list[int]:
 def _dead_rows(index: SnapshotIndex, changes: FileChanges) -> pa.Table:
     """Rows of the index that the changes remove or replace."""
     found = [_DEAD_SCHEMA.empty_table()]
-    for part in index.parts_with(sorted(key_digests(changes.keys.to_pylist()))):
+    for part in index.files_with(sorted(key_digests(changes.keys.to_pylist()))):
         row = 0
         for batch in index.part(part).batches(_KEY_COLUMNS):
-            mask = touched_rows(_with_plain_paths(batch), changes)
+            mask = touched_rows(with_plain_paths(batch), changes)
             if mask is not None and mask.true_count:
                 rows = pc.add(pc.cast(pc.indices_nonzero(mask), pa.int32()), row)
                 found.append(_dead(part, rows, batch.filter(mask)))
@@ -95,7 +95,8 @@ def _dead_rows(index: SnapshotIndex, changes: FileChanges) -> pa.Table:
     return pa.concat_tables(found)
 
 
-def _with_plain_paths(batch: pa.RecordBatch) -> pa.RecordBatch:
+def with_plain_paths(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with paths that are not a dictionary, as `touched_rows` needs them."""
     at = batch.schema.get_field_index("path")
     return batch.set_column(at, "path", batch.column(at).cast(pa.string()))
 

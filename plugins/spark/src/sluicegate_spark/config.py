@@ -114,17 +114,23 @@ class SparkConfig(PluginConfig):
         f"`catalog_name` of its tasks is `{MATERIALIZED}`.",
     )
 
+    index_catalogs: frozenset[CatalogName] = Field(
+        default=frozenset(),
+        description="Catalogs of the gateway (in its section `catalogs`) whose tables "
+        "`BUILD_SNAPSHOT_INDEX` indexes. Needs `index.location`.",
+    )
+
     @property
     def catalog_names(self) -> frozenset[str]:
         """The catalogs that tasks can name."""
         own = frozenset() if self.materialized is None else frozenset({MATERIALIZED})
-        return own | self.catalogs.keys()
+        return own | self.catalogs.keys() | self.index_catalogs
 
     @model_validator(mode="after")
     def _knows_sources(self) -> Self:
         if self.materialized is None:
             return self
-        if MATERIALIZED in self.catalogs:
+        if MATERIALIZED in self.catalogs or MATERIALIZED in self.index_catalogs:
             raise ValueError(f"catalogs: the name '{MATERIALIZED}' is reserved for the copies")
         for name, copy in self.materialized.tables.items():
             if copy.catalog is not None and copy.catalog not in self.catalogs:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from sluicegate.api import (
     DelegatedTask,
-    PluginContext,
+    ExecutorContext,
+    SnapshotIndexes,
     TaskExecutor,
     TaskFailed,
     TaskResult,
@@ -23,30 +24,38 @@ from sluicegate_spark.operations import OF_DELTA_TABLES, OPERATIONS
 from sluicegate_spark.payload_config import AllowedEndpoints
 from sluicegate_spark.purge import finished_result, has_purged_metadata
 from sluicegate_spark.requirements import require
+from sluicegate_spark.snapshot_index import BUILD_SNAPSHOT_INDEX
+from sluicegate_spark.snapshot_index.operation import build_snapshot_index
 from sluicegate_spark.tables import Format, StorageRules, Table, TableAccess, TaskCatalog
 from sluicegate_spark.usage import COLLECT_USAGE
 from sluicegate_spark.work import Work
 
 
 class SparkExecutor(TaskExecutor):
-    """Runs each operation on a separate Spark session."""
+    """Runs each operation on a separate Spark session.
 
-    def __init__(self, config: SparkConfig) -> None:
+    Args:
+        config: The section of the executor.
+        indexes: Builds snapshot indexes of the gateway, without Spark.
+    """
+
+    def __init__(self, config: SparkConfig, indexes: SnapshotIndexes | None = None) -> None:
         self._config = config
+        self._indexes = indexes
         self._engine = Engine(config)
         self._catalogs: Mapping[str, TaskCatalog] = {
             name: TaskCatalog.configured(name, section) for name, section in config.catalogs.items()
         }
 
     @classmethod
-    def configured(cls, config: SparkConfig, context: PluginContext) -> SparkExecutor:
+    def configured(cls, config: SparkConfig, context: ExecutorContext) -> SparkExecutor:
         """Return the executor that a section configures. Spark starts with the first task.
 
         Raises:
             ConfigurationError: Something that Spark needs is missing on this machine.
         """
         require(config)
-        return cls(config)
+        return cls(config, context.snapshot_indexes)
 
     async def acquire(self, task: DelegatedTask) -> TableAccess | None:
         """Return access to the task's table, or `None` if it is gone after earlier attempts of a purge.
@@ -55,8 +64,8 @@ class SparkExecutor(TaskExecutor):
             TaskFailed: No credentials are available (`CREDENTIAL_VENDING_FAILED`), the payload is
                 incomplete (`INVALID_PAYLOAD`), or the table is not granted (`NOT_GRANTED`).
         """
-        if task.operation == COLLECT_USAGE:
-            return None  # its directories and credentials are those of the configuration
+        if task.operation in (COLLECT_USAGE, BUILD_SNAPSHOT_INDEX):
+            return None  # their directories and credentials are those of the configuration
         if task.operation == REFRESH_MATERIALIZATION:
             return self._copy(task)
         if task.table.catalog in self._catalogs:
@@ -80,6 +89,8 @@ class SparkExecutor(TaskExecutor):
             from sluicegate_spark.usage.operation import collect
 
             return await collect(self._config.usage, self._engine, task, run)
+        if task.operation == BUILD_SNAPSHOT_INDEX:
+            return await build_snapshot_index(self._indexes, self._config.index_catalogs, task, run)
         if resources is None:
             return finished_result(task, run)
         if task.operation != REFRESH_MATERIALIZATION:

@@ -17,7 +17,6 @@ from support.tables.deltalog import add
 from support.tables.random_log import RandomTable
 
 from sluicegate.tables.snapshot_index.writing import building
-from sluicegate.tables.snapshot_index.writing.writer import write_index
 
 BODIES: tuple[Mapping[str, Any], ...] = (
     {},
@@ -42,7 +41,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedLake]:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "write_index", partial(write_index, part_rows=4))
+    monkeypatch.setattr(building, "build_index", partial(building.build_index, part_rows=4))
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -13,7 +13,6 @@ from sluicegate.api.errors import NotFound, ObjectMissing, TableUnreadable
 from sluicegate.api.models import CatalogTable, ObjectDirectory
 from sluicegate.tables.delta.gather import gather
 from sluicegate.tables.delta.log import DeltaLog
-from sluicegate.tables.delta.log_files.actions import Actions
 from sluicegate.tables.delta.log_files.checkpoint import CheckpointState, read_checkpoint_head
 from sluicegate.tables.delta.log_files.commits import read_actions
 from sluicegate.tables.delta.log_files.names import LogFile, Sidecar
@@ -45,6 +44,10 @@ class LogPart:
     size: int
     version: int
     compacted: bool = False
+
+
+ReadSegment = Callable[[LogListing, LogSegment, CheckpointState, Sequence[LogPart]], Awaitable[_T]]
+"""Reads a version: from a log, a segment, and the head and the parts of its checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,52 +107,60 @@ async def latest_delta_version(
         TableUnreadable: The log is broken, or needs an unsupported feature.
         StorageError: The store doesn't respond or denies access.
     """
-    log = DeltaLog(table, directory)
-    hint = await log.checkpoint_hint()
-    if hint is not None:
-        listing = await log.listing(hint)
-        try:
-            if listing.latest is not None:
-                return await _Reading(log, table, listing, without).latest(listing.latest)
-        except TableTooLarge:
-            raise
-        except TableUnreadable:
-            pass  # an older checkpoint, or the commits from 0 on, might be sufficient
-    listing = await log.listing()
-    if listing.latest is None:
-        raise NotFound("there is no Delta table: its location has no _delta_log with commits")
-    return await _Reading(log, table, listing, without).latest(listing.latest)
+    reading = CheckpointReading(DeltaLog(table, directory), without)
+    return await reading.latest(partial(_version, reading.log, table))
 
 
-class _Reading:
-    """Reads what a log says apart from file actions."""
+class CheckpointReading:
+    """Reads what a log says apart from the files in its checkpoints.
 
-    def __init__(
-        self, log: DeltaLog, table: CatalogTable, listing: LogListing, without: Collection[str]
-    ) -> None:
-        self._log = log
-        self._store = log.store
-        self._table = table
-        self._listing = listing
+    Args:
+        log: The log.
+        without: Names of parts that turned out to be unreadable. Checkpoints with them are not used.
+    """
+
+    def __init__(self, log: DeltaLog, without: Collection[str] = ()) -> None:
+        self.log = log
         self._without = without
-        self._root = storage_root(table.location)
 
-    async def latest(self, version: int) -> DeltaVersion:
-        """Return a version, from its newest readable checkpoint, or from version 0."""
+    async def latest(self, read: ReadSegment[_T]) -> _T:
+        """Read the latest version, from its newest readable checkpoint, or from version 0.
+
+        Args:
+            read: Reads the commits after a checkpoint.
+
+        Raises as `latest_delta_version` does.
+        """
+        hint = await self.log.checkpoint_hint()
+        if hint is not None:
+            listing = await self.log.listing(hint)
+            try:
+                if listing.latest is not None:
+                    return await self._at(listing, listing.latest, read)
+            except TableTooLarge:
+                raise
+            except TableUnreadable:
+                pass  # an older checkpoint, or the commits from 0 on, might be sufficient
+        listing = await self.log.listing()
+        if listing.latest is None:
+            raise NotFound("there is no Delta table: its location has no _delta_log with commits")
+        return await self._at(listing, listing.latest, read)
+
+    async def _at(self, listing: LogListing, version: int, read: ReadSegment[_T]) -> _T:
         failure: TableUnreadable | None = None
-        for segment in self._listing.segments(version):
+        for segment in listing.segments(version):
             try:
                 head, parts = await self._checkpoint(segment)
                 for part in parts:
                     if part.name in self._without:
                         raise TableUnreadable(f"the Delta log's {part.name} is damaged")
-                return await self._version(segment, head, parts)
+                return await read(listing, segment, head, parts)
             except TableTooLarge:
                 raise
             except TableUnreadable as error:
                 failure = failure or error
         raise failure or TableUnreadable(
-            f"the Delta log lacks commit {self._listing.missing(version)}, without which "
+            f"the Delta log lacks commit {listing.missing(version)}, without which "
             f"version {version} cannot be rebuilt"
         )
 
@@ -157,7 +168,7 @@ class _Reading:
         if segment.checkpoint is None:
             return _NOTHING, []
         try:
-            head = await read_checkpoint_head(self._store, segment.checkpoint, self._root)
+            head = await read_checkpoint_head(self.log.store, segment.checkpoint, self.log.root)
             sizes = await gather([partial(self._size, each) for each in head.sidecars], _PARALLEL)
         except ObjectMissing as error:
             raise TableUnreadable(
@@ -168,31 +179,28 @@ class _Reading:
         return head, [*parts, *sizes]
 
     async def _size(self, sidecar: Sidecar) -> LogPart:
-        return LogPart(sidecar.name, await self._store.size(sidecar.name), -1)
+        return LogPart(sidecar.name, await self.log.store.size(sidecar.name), -1)
 
-    async def _version(
-        self, segment: LogSegment, head: CheckpointState, parts: Sequence[LogPart]
-    ) -> DeltaVersion:
-        deltas = list(_commits(self._listing, segment.deltas))
-        protocol, metadata = head.protocol, head.metadata
-        with cleaned_up_meanwhile():
-            for file in deltas:
-                actions = await self._head(file)
-                protocol, metadata = actions.protocol or protocol, actions.metadata or metadata
-        protocol, metadata = _present(protocol, "protocol"), _present(metadata, "metadata")
-        check_readable(protocol, by_catalog=self._table.latest_version is not None)
-        check_shareable(metadata)
-        return DeltaVersion(
-            segment.version,
-            protocol,
-            metadata,
-            (*parts, *map(_part, deltas)),
-            _mark(segment.newest),
-            self._log,
-        )
 
-    async def _head(self, file: LogFile) -> Actions:
-        return await read_actions(self._store, file, self._root, files=False)
+async def _version(
+    log: DeltaLog,
+    table: CatalogTable,
+    listing: LogListing,
+    segment: LogSegment,
+    head: CheckpointState,
+    parts: Sequence[LogPart],
+) -> DeltaVersion:
+    deltas, root = list(_commits(listing, segment.deltas)), storage_root(table.location)
+    protocol, metadata = head.protocol, head.metadata
+    with cleaned_up_meanwhile():
+        for file in deltas:
+            actions = await read_actions(log.store, file, root, files=False)
+            protocol, metadata = actions.protocol or protocol, actions.metadata or metadata
+    protocol, metadata = _present(protocol, "protocol"), _present(metadata, "metadata")
+    check_readable(protocol, by_catalog=table.latest_version is not None)
+    check_shareable(metadata)
+    all_parts = (*parts, *map(_part, deltas))
+    return DeltaVersion(segment.version, protocol, metadata, all_parts, _mark(segment.newest), log)
 
 
 def _commits(listing: LogListing, deltas: Iterable[LogFile]) -> Iterable[LogFile]:

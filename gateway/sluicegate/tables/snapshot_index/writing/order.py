@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sluicegate.tables.derived import DerivedColumns
-from sluicegate.tables.packed import PackedTexts
-from sluicegate.tables.predicates.bounds import Bounds, file_bounds, partition_bounds
+from sluicegate.tables.predicates.bounds import Bounds, partition_bounds
 from sluicegate.tables.predicates.column_types import Family
 from sluicegate.tables.predicates.columns import TableColumn
-from sluicegate.tables.snapshot import FileSet
 from sluicegate.tables.snapshot_index.layout import IndexedColumns
+from sluicegate.tables.snapshot_index.writing.spilling import SpilledFiles
 
-_SAMPLED_CHUNKS = 16
-_SAMPLE_ROWS = 2048  # of each chunk
 # Files of which at least so many have known bounds, or the column does not order them.
 _LEAST_KNOWN = 0.5
+SORT_KEYS = (("rank", "ascending"), ("low", "ascending"))
+"""The order: by the rank of partitions, and then by the lowest value of the sort column."""
+
 _NUMBERS = frozenset(Family) - {Family.STRING, Family.OTHER}
 
 
 @dataclass(frozen=True, slots=True)
 class FileOrder:
-    """Where each live file of a set comes in the order.
+    """Where each file comes in the order.
 
     Attributes:
-        positions: For each live file, in the order of the set.
+        positions: For each file, in the order in which they were read.
         column: The data column that orders the files of a partition, if any does.
     """
 
@@ -38,32 +37,25 @@ class FileOrder:
     column: TableColumn | None
 
 
-def order_of(files: FileSet, columns: IndexedColumns) -> FileOrder:
-    """Order files. Reads the statistics of one column."""
-    ranks = _ranks(files, columns.partitions)
-    column = _most_selective(files, columns.data)
-    keys, values = [], []
-    for chunk, live in files.chunks():
-        plain = chunk.plain.column("partition_values")
-        rank = _rank_column(plain, ranks)
-        lows = pa.nulls(len(chunk), pa.int64())
-        if column is not None:
-            (bounds,) = file_bounds(DerivedColumns(0), chunk.stats, [column])
-            lows = bounds.low
-        keys.append(rank if live is None else rank.filter(live))
-        values.append(lows if live is None else lows.filter(live))
-    domain = pa.int64() if column is None else column.type.domain
-    table = pa.table(
-        {"rank": pa.chunked_array(keys, pa.int32()), "low": pa.chunked_array(values, domain)}
+def order_of(spilled: SpilledFiles, columns: IndexedColumns) -> FileOrder:
+    """Order files. Takes 32 bytes of memory for each of them, and more if a text orders them."""
+    ranks = partition_ranks(spilled.partitions, columns.partitions)
+    of_codes = pa.array([ranks[text] for text in spilled.partitions], pa.int32())
+    column = _most_selective(
+        [columns.bounds_in(each, columns.data) for each in spilled.samples], columns
     )
-    rows = pc.sort_indices(table, sort_keys=[("rank", "ascending"), ("low", "ascending")])
+    lows = pa.nulls(len(spilled), pa.int64())
+    if column is not None:
+        low, *_ = columns.bounds_fields([column])
+        lows = spilled.column(low)
+    table = pa.table({"rank": of_codes.take(spilled.codes), "low": lows})
+    rows = pc.sort_indices(table, sort_keys=SORT_KEYS)
     return FileOrder(pc.sort_indices(rows), column)  # of a permutation, this is the inverse
 
 
-def _ranks(files: FileSet, columns: Sequence[TableColumn]) -> Mapping[str, int]:
+def partition_ranks(found: Iterable[str], columns: Sequence[TableColumn]) -> Mapping[str, int]:
     """The rank of each distinct partition, by its values, and not by their texts: 9 is before 10."""
-    chunks = files.table.column("partition_values").chunks
-    texts = sorted({text for chunk in chunks for text in chunk.dictionary.to_pylist()})
+    texts = sorted(set(found))
     lows = [
         bounds.low.to_pylist()
         for bounds in partition_bounds(DerivedColumns(0), pa.array(texts, pa.string()), columns)
@@ -73,27 +65,20 @@ def _ranks(files: FileSet, columns: Sequence[TableColumn]) -> Mapping[str, int]:
     return {texts[row]: rank for rank, row in enumerate(ordered)}
 
 
-def _rank_column(values: pa.DictionaryArray, ranks: Mapping[str, int]) -> pa.Array:
+def rank_column(values: pa.DictionaryArray, ranks: Mapping[str, int]) -> pa.Array:
+    """The rank of each file, from the texts of their partitions."""
     found = [ranks[text] for text in values.dictionary.to_pylist()]
     return pa.array(found, pa.int32()).take(values.indices)
 
 
-def _most_selective(files: FileSet, columns: Sequence[TableColumn]) -> TableColumn | None:
-    """The column whose ranges of values overlap the least, in a sample of the files."""
-    samples = list(_samples(files, columns)) if columns else []
+def _most_selective(samples: Sequence[Sequence[Bounds]], columns: IndexedColumns) -> TableColumn | None:
+    """The data column whose ranges of values overlap the least, in samples of the files."""
     overlaps = {
         column: overlap
-        for number, column in enumerate(columns)
+        for number, column in enumerate(columns.data)
         if (overlap := _overlap(column, [sample[number] for sample in samples])) is not None
     }
     return min(overlaps, key=overlaps.__getitem__, default=None)
-
-
-def _samples(files: FileSet, columns: Sequence[TableColumn]) -> Iterator[list[Bounds]]:
-    step = max(1, len(files.stats) // _SAMPLED_CHUNKS)
-    for texts in islice(files.stats, 0, None, step):
-        sample = texts.reader().slice(0, min(len(texts), _SAMPLE_ROWS)).combine_chunks()
-        yield file_bounds(DerivedColumns(0), PackedTexts(sample), columns)
 
 
 def _overlap(column: TableColumn, samples: Sequence[Bounds]) -> float | None:

@@ -1,0 +1,39 @@
+"""Opens the folder that contains the indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from urllib.parse import unquote, urlsplit
+
+import anyio
+from obstore.store import LocalStore
+
+from sluicegate.api.models import ObjectDirectory
+from sluicegate.signing.keyring import KeyRing
+from sluicegate.tables.snapshot_index.blocking_store import BlockingStore
+from sluicegate.tables.snapshot_index.folder import IndexFolder
+
+_LOCAL = "file"
+
+
+async def open_folder(
+    location: str, keys: KeyRing, open_location: Callable[[str], Awaitable[ObjectDirectory]]
+) -> IndexFolder:
+    """Open a folder of indexes. A local one is created.
+
+    Args:
+        location: The folder.
+        keys: The gateway's keys.
+        open_location: Opens the folder with the storage that contains it, unless it is local.
+
+    Raises:
+        ConfigurationError: No storage serves the location.
+        StorageError: The store does not respond.
+    """
+    parts = urlsplit(location)
+    if parts.scheme == _LOCAL:
+        path = anyio.Path(unquote(parts.path))
+        await path.mkdir(mode=0o700, parents=True, exist_ok=True)  # it says what is in the tables
+        return IndexFolder(BlockingStore(LocalStore(str(path))), "", keys)
+    directory = await open_location(location)
+    return IndexFolder(BlockingStore(directory.store, on_loop=True), directory.prefix, keys)

@@ -1,0 +1,73 @@
+"""BUILD_SNAPSHOT_INDEX: applies later commits to the index of a table, or builds it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sluicegate.api import (
+    DelegatedTask,
+    NotFound,
+    SnapshotIndexes,
+    TaskFailed,
+    TaskProgress,
+    TaskResult,
+    TaskRun,
+    UnsupportedOperation,
+)
+from sluicegate_spark.granted_locations import GrantedLocations, check_catalog
+
+
+async def build_snapshot_index(
+    indexes: SnapshotIndexes | None, catalogs: Collection[str], task: DelegatedTask, run: TaskRun
+) -> TaskResult:
+    """Build the index of a table of a catalog of the gateway, in the folder of the configuration.
+
+    Args:
+        indexes: Builds indexes; `None` if the gateway has no folder for them.
+        catalogs: The catalogs of the gateway whose tables can be indexed.
+        task: Names the table. Nothing else in it has an effect.
+        run: Receives progress, and says whether this attempt still has the task.
+
+    Raises:
+        TaskFailed: The configuration or the grant does not allow it, or there is no such Delta table.
+        TableUnreadable: The table's log is damaged.
+        Unavailable: The catalog or a store does not respond.
+    """
+    if indexes is None:
+        raise _unfit(
+            "there is no folder for indexes: 'index.location' of the gateway is not configured"
+        )
+    if task.table.catalog not in catalogs:
+        raise _unfit(f"'index_catalogs' of the executor does not name '{task.table.catalog}'")
+    if task.properties:
+        raise _unfit(f"{task.operation} has no properties: its configuration is the section 'index'")
+    check_catalog(task)
+    granted = GrantedLocations(task.realm, task.grant, of_catalog=True)
+    run.report(TaskProgress("index"))
+    name = ".".join((*task.table.namespace, task.table.name))
+    try:
+        built = await indexes.build(
+            task.table.catalog,
+            name,
+            check_location=lambda location: granted.check([location]),
+            before_publication=run.check_lease,
+        )
+    except (NotFound, UnsupportedOperation) as error:
+        raise _unfit(error.message) from error
+    if built is None:
+        return TaskResult("the table has fewer files than index.min_files, so it needs no index")
+    reason = f", because {built.full_build}" if built.full_build else ""
+    return TaskResult(
+        f"version {built.version} was indexed: {built.written_parts:,} of {built.parts:,} parts were "
+        f"written{reason}",
+        further={
+            "version": built.version,
+            "files": built.files,
+            "parts": built.parts,
+            "written_parts": built.written_parts,
+        },
+    )
+
+
+def _unfit(why: str) -> TaskFailed:
+    return TaskFailed(why, error_code="INVALID_PAYLOAD")
