@@ -174,7 +174,11 @@ def usage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
         }
         write_configuration(
             folder / "gateway",
-            {"catalogs": {"raw": {"type": "paths"}}, "storage": [storage_of(server)]},
+            {
+                "catalogs": {"raw": {"type": "paths"}},
+                "storage": [storage_of(server)],
+                "usage": {"location": "s3://lake/usage"},
+            },
             {
                 "shares": shares,
                 "recipients": {
@@ -272,6 +276,20 @@ def test_usage_equals_the_reads(usage: Usage, reads: Reads, collected: TaskResul
         assert row["read_files"] == len(files)
         assert row["read_bytes"] == reads.bytes[name]
     assert not named
+
+
+def test_the_gateway_reports_the_reads_without_spark(
+    usage: Usage, reads: Reads, others: list[str], collected: TaskResult
+) -> None:
+    days = ("--since", "7d", "--json")
+    report = json.loads(usage.gateway.command("usage", "--reads", "--by", "table", *days))
+    requests = {row["table"]: row["requests"] for row in report["items"]}
+    expected = Counter[str | None]({None: len(others)})
+    for (_, table), files in reads.files.items():
+        expected[table] += files.total()
+    assert requests == expected
+    own = json.loads(usage.gateway.command("usage", "--reads", "--recipient", "acme", *days))["total"]
+    assert own["bytes"] == reads.bytes["acme", "orders"] + reads.bytes["acme", "customers"]
 
 
 def test_reads_without_an_offer_are_nobodys(

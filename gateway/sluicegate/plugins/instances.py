@@ -143,6 +143,16 @@ class Instances:
             detail=location,
         )
 
+    async def open_location(self, location: str) -> ObjectDirectory:
+        """Open a location with its storage.
+
+        Raises:
+            ConfigurationError: No configured storage serves the location.
+            StorageError: The store does not respond.
+        """
+        canonical, storage = self.storage_for(location)
+        return await storage.open(canonical)
+
     def canonical(self, location: str) -> str:
         """The location in its canonical form, whether or not a storage serves it."""
         return canonical_location(location, self._spellings)
@@ -206,14 +216,10 @@ class Instances:
         return built
 
     def _storage_context(self, entry: ConfiguredStorage) -> PluginContext:
-        return InstanceContext(entry.name, self._open_location, lambda: self._links(entry.name))
+        return InstanceContext(entry.name, self.open_location, lambda: self._links(entry.name))
 
     def _context(self, name: str, owner: str) -> PluginContext:
-        return InstanceContext(name, self._open_location, lambda: NoLinks(owner))
-
-    async def _open_location(self, location: str) -> ObjectDirectory:
-        canonical, storage = self.storage_for(location)
-        return await storage.open(canonical)
+        return InstanceContext(name, self.open_location, lambda: NoLinks(owner))
 
 
 _Configured = (
