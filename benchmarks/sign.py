@@ -25,6 +25,7 @@ _SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"  # noqa: S105 - AWS's own e
 _EXPIRES_IN = 3600
 _PLAIN = "s3_urls_per_cpu_second"
 _WITH_TOKEN = "s3_urls_per_cpu_second_with_token"  # noqa: S105 - a figure's name
+_WITH_LABEL = "s3_urls_per_cpu_second_with_label"
 
 Work = Callable[[], object]
 
@@ -44,6 +45,7 @@ def run(options: argparse.Namespace) -> Report:
         {
             (_PLAIN, "sluicegate"): (_sluicegate(keys, None), len(keys)),
             (_WITH_TOKEN, "sluicegate"): (_sluicegate(keys, token), len(keys)),
+            (_WITH_LABEL, "sluicegate"): (_sluicegate(keys, None, label=True), len(keys)),
             (_PLAIN, "obstore"): (_obstore(some, None), len(some)),
             (_WITH_TOKEN, "obstore"): (_obstore(some, token), len(some)),
             (_PLAIN, "botocore"): (_botocore(some, None), len(some)),
@@ -74,18 +76,24 @@ def _rates(works: dict[tuple[str, str], tuple[Work, int]], rounds: int) -> dict[
     return {name: round(size / statistics.median(seconds[name])) for name, (_, size) in works.items()}
 
 
-def _sluicegate(keys: Sequence[str], token: str | None) -> Work:
-    """`Storage.presign` as a query calls it: locations in, URLs out."""
-    from sluicegate.api import SecretStr
+def _sluicegate(keys: Sequence[str], token: str | None, *, label: bool = False) -> Work:
+    """`Storage.presign_request` as a query calls it: locations in, URLs out."""
+    from sluicegate.api import ObjectRequest, SecretStr, url_label
     from sluicegate_s3.config import S3Config
     from sluicegate_s3.credentials import StaticKey, fresh_credentials
     from sluicegate_s3.storage import S3Storage
 
-    config = S3Config(prefix="s3://lake/", region=_REGION)
+    config = S3Config(prefix="s3://lake/", region=_REGION, label_urls=label)
     secret = StaticKey(_ACCESS_KEY_ID, SecretStr(_SECRET), SecretStr(token) if token else None)
     storage = S3Storage(config, fresh_credentials(secret))
     locations = [f"s3://lake/{key}" for key in keys]
-    return lambda: asyncio.run(storage.presign(locations, _EXPIRES_IN))
+
+    def sign() -> object:
+        # Each response has another label, also if it is signed in the same second.
+        request = ObjectRequest(label=url_label(str(uuid.uuid4())))
+        return asyncio.run(storage.presign_request(request, locations, _EXPIRES_IN))
+
+    return sign
 
 
 def _obstore(keys: Sequence[str], token: str | None) -> Work:

@@ -52,6 +52,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
             "session_names",
             "PolicyAction",
         ),
+        *("LABEL_PARAMETER", "url_label", "labelled_entry"),
         *("ObjectKeys", "ObjectStores", "quote_keys", "batches", "signed_lifetime"),
         *("client_options", "retry_config", "comparable_location"),
         *("MarshalledCredentials", "TokenIssuingPolicy"),

@@ -21,12 +21,10 @@ from sluicegate.access.limits.recipients import RecipientLimiter
 from sluicegate.access.recipients.ending import EndingCredentials
 from sluicegate.access.recipients.ending_warnings import ProfileWarnings
 from sluicegate.api import FormatType, TableFormat
-from sluicegate.api.budget import TableLimits
 from sluicegate.audit.actions import Operations
 from sluicegate.audit.assembly import audit_log
 from sluicegate.audit.records import AuditLog
 from sluicegate.config import Settings
-from sluicegate.config.sections.limits import TableLimitSettings
 from sluicegate.database import Store
 from sluicegate.http.application import Application
 from sluicegate.http.client_certificates.authentication import ClientCertificates
@@ -119,7 +117,7 @@ class Gateway:
             store = await Store.open(settings.database.get_secret_value())
             stack.push_async_callback(store.aclose)
             audit = await stack.enter_async_context(audit_log(settings, keys, store, registry.notify))
-            limits = _table_limits(settings.limits.table)
+            limits = settings.limits.table.limits
             reader = TableReader(instances.formats, settings.cache.snapshots, limits)
             stack.push_async_callback(reader.aclose)
             indexes = lazy_indexes(settings, keys, instances, limits)
@@ -334,10 +332,6 @@ def _console_routes(gateway: Gateway, admin: AdminApi | None) -> list[BaseRoute]
     from sluicegate.admin.console.extra import console_routes
 
     return console_routes(gateway, admin)
-
-
-def _table_limits(settings: TableLimitSettings) -> TableLimits:
-    return TableLimits(bytes=settings.bytes, rows=settings.rows, seconds=settings.time)
 
 
 def _delta_format(commits_bytes: int) -> TableFormat:

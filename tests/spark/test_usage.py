@@ -1,12 +1,16 @@
 """Usage in Delta tables equals the ledger and the reads, whatever happens to the stream and its lines.
 
-The stream is canceled between two writes of a batch, loses its checkpoint, and reads broken, late and
-repeated lines. The recipients then read their own usage as a share.
+The stream is canceled between two writes of a batch, its process is killed at random points (many more
+at night), it loses its checkpoint, and reads broken, late and repeated lines. The recipients then read
+their own usage as a share.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+import random
+import re
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
@@ -14,6 +18,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
+from uuid import uuid4
 
 import anyio
 import httpx
@@ -26,19 +32,19 @@ from deltalake import DeltaTable
 from support.clients.recipient import Recipient
 from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
 from support.gateways.s3_lake import storage_of, write_table
+from support.process.random_cases import times
 from support.process.spark import SMALL_TABLES, require_spark
 from support.tables.access_logs import logged, read_and_log
+from support.tasks.killed_collections import LedgerRun, collect, kill_a_collection
 
-from sluicegate.api import DelegatedTask, IssuedAccess, TableIdentity, TaskResult
+from sluicegate.api import TaskResult, url_label
 from sluicegate.database import Store
 from sluicegate.testing.executors import RecordedRun
 from sluicegate.testing.fakes import FakeContext
 from sluicegate.testing.secrets import keep_url_secret
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate.vending.ledger_search import entries_from
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.executor import SparkExecutor
-from sluicegate_spark.usage import COLLECT_USAGE
 from sluicegate_spark.usage.tables import UsageTables
 
 if TYPE_CHECKING:
@@ -47,25 +53,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 TABLES = ("orders", "customers")
-# Their addresses: URLs of the same second differ in nothing else.
+LABELLED = "customers"  # its URLs have labels, so recipients need not differ in anything else
+KILLS = 3 * times() - 2  # each starts Spark
+# Their addresses: URLs of the same second without labels differ in nothing else.
 RECIPIENTS = {"acme": "127.0.0.1", "beta": "127.0.0.2"}
 BROKEN = ("", "\0binary\n", "a line that was cut [26/Nov\n", "é" * 40_000 + "\n")
 SIGNATURE = "X-Amz-Signature=of-a-broken-line"
-
-
-@dataclass
-class LedgerRun(RecordedRun):
-    """A run with the ledger of a gateway's database."""
-
-    store: Store | None = None
-
-    async def issued_access(
-        self, since: int, after: tuple[int, str] | None, limit: int
-    ) -> Sequence[IssuedAccess]:
-        """Return entries of the ledger."""
-        assert self.store is not None
-        async with self.store.read() as connection:
-            return await entries_from(connection, since, after, limit)
 
 
 @dataclass
@@ -74,22 +67,40 @@ class Reads:
 
     files: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     bytes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    responses: int = 0
     lines: list[str] = field(default_factory=list)
+    of_one_second: str = field(default="", repr=False)
 
-    def read(self, gateway: RunningGateway, profile: Path, recipient: str, table: str) -> None:
-        """Query a table, and read its files: the first of them twice."""
+    def read(
+        self, gateway: RunningGateway, profile: Path, recipient: str, table: str, limit: int = 1000
+    ) -> str:
+        """Query a table, read its files, the first of them twice, and return the first URL."""
         token = json.loads(profile.read_text())["bearerToken"]
         path = f"{gateway.endpoint}/shares/lake/schemas/sales/tables/{table}/query"
-        address = RECIPIENTS[recipient]
+        address = "127.0.0.3" if table == LABELLED else RECIPIENTS[recipient]
         with httpx.Client(transport=httpx.HTTPTransport(local_address=address)) as client:
-            answer = client.post(path, json={}, headers={"Authorization": f"Bearer {token}"})
+            query = {"limitHint": limit}
+            answer = client.post(path, json=query, headers={"Authorization": f"Bearer {token}"})
         urls = [orjson.loads(line)["file"]["url"] for line in answer.text.splitlines()[2:]]
         keep_url_secret(*urls)
+        self.responses += 1
         for url in (urls[0], *urls[:-1]):
             size, line = read_and_log(url, address)
             self.files[recipient, table][url.partition("?")[0]] += 1
             self.bytes[recipient, table] += size
             self.lines.append(line)
+        return str(urls[0])
+
+    def read_in_one_second(self, usage: Usage) -> str:
+        """Let all recipients read a table at the same address, until they got URLs in one second."""
+        for limit in itertools.count(1001):  # an equal query would get the same URLs again
+            urls = [
+                self.read(usage.gateway, profile, recipient, LABELLED, limit)
+                for recipient, profile in usage.profiles.items()
+            ]
+            if len({dict(parse_qsl(urlsplit(url).query))["X-Amz-Date"] for url in urls}) == 1:
+                return urls[0]
+        raise AssertionError
 
 
 @dataclass(frozen=True)
@@ -98,19 +109,24 @@ class Usage:
 
     server: SeaweedFS
     gateway: RunningGateway
-    executor: SparkExecutor
+    section: dict[str, Any] = field(repr=False)
     profiles: dict[str, Path]
+
+    @property
+    def database(self) -> str:
+        """The database of the gateway."""
+        return f"sqlite:///{self.gateway.folder}/sluicegate.db"
 
     async def collect(self, stop: bool = False) -> TaskResult | None:
         """Run the operation once; canceled if it is stopped."""
-        task = DelegatedTask("t", COLLECT_USAGE, "prod", TableIdentity("u", "usage", ("u",), "daily"))
-        store = await Store.open(f"sqlite:///{self.gateway.folder}/sluicegate.db")
+        store = await Store.open(self.database)
         try:
             run = LedgerRun(store=store)
             with run.scope, pytest.MonkeyPatch.context() as patch:
                 if stop:
                     patch.setattr(UsageTables, "insert_new", _stopping(run))
-                return await self.executor.run(task, await self.executor.acquire(task), run)
+                config = SparkConfig.model_validate(self.section)
+                return await collect(SparkExecutor.configured(config, FakeContext()), run)
         finally:
             await store.aclose()
         return None
@@ -174,7 +190,14 @@ def usage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
         }
         write_configuration(
             folder / "gateway",
-            {"catalogs": {"raw": {"type": "paths"}}, "storage": [storage_of(server)]},
+            {
+                "catalogs": {"raw": {"type": "paths"}},
+                "storage": [
+                    storage_of(server),
+                    storage_of(server) | {"prefix": f"s3://lake/{LABELLED}/", "label_urls": True},
+                ],
+                "usage": {"location": "s3://lake/usage"},
+            },
             {
                 "shares": shares,
                 "recipients": {
@@ -184,13 +207,13 @@ def usage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
         )
         with running_gateway(folder / "gateway") as gateway:
             profiles = {each: gateway.profile(each) for each in RECIPIENTS}
-            yield Usage(server, gateway, _executor(server), profiles)
+            yield Usage(server, gateway, _section(server), profiles)
             assert "Traceback" not in gateway.log
 
 
-def _executor(server: SeaweedFS) -> SparkExecutor:
+def _section(server: SeaweedFS) -> dict[str, Any]:
     admin = server.admin
-    section = {
+    return {
         "master": "local[2]",
         "conf": SMALL_TABLES,
         "usage": {
@@ -207,29 +230,35 @@ def _executor(server: SeaweedFS) -> SparkExecutor:
             },
         },
     }
-    return SparkExecutor.configured(SparkConfig.model_validate(section), FakeContext())
 
 
 @pytest.fixture(scope="module")
 def reads(usage: Usage) -> Reads:
     """Let the recipients read, and write the logs of it."""
     found = Reads()
-    for recipient, table in (("acme", "orders"), ("beta", "orders"), ("acme", "customers")):
+    for recipient in RECIPIENTS:
         for _ in range(2):
-            found.read(usage.gateway, usage.profiles[recipient], recipient, table)
+            found.read(usage.gateway, usage.profiles[recipient], recipient, "orders")
+    found.of_one_second = found.read_in_one_second(usage)
     return found
 
 
 @pytest.fixture(scope="module")
-def others() -> list[str]:
-    """Lines of reads that nobody was offered."""
+def others(reads: Reads) -> list[str]:
+    """Lines of reads that nobody was offered, or that can be those of several recipients."""
     session = "arn:aws:sts::123456789012:assumed-role/reader"
     long_ago = datetime.now(UTC) - timedelta(days=3)
+    url = urlsplit(reads.of_one_second)
+    label = re.search("x-offer=[^&]+&", url.query)
+    assert label is not None
+    unknown = f"{url.path}?{url.query.replace(label[0], f'x-offer={url_label(str(uuid4()))}&')}"
+    without = f"{url.path}?{url.query.replace(label[0], '')}"
     return [
         logged("/lake/orders/a.parquet", requester=f"{session}/acme", at=long_ago, size=7),
         logged("/lake/orders/a.parquet", requester=f"{session}/nobody", size=7),
         logged("/lake/elsewhere/a.parquet", size=7),
         logged("/lake/orders/a.parquet?X-Amz-Date=20200101T000000Z&X-Amz-Expires=60", status=403),
+        *(logged(each, address="127.0.0.3", size=7) for each in (unknown, without)),
     ]
 
 
@@ -247,16 +276,35 @@ def collected(usage: Usage, reads: Reads, others: list[str]) -> TaskResult:
     usage.lose_checkpoint()
     usage.log("d", reads.lines[half:])
     usage.log("e", [reads.lines[0], BROKEN[2]])
+    _kill_collections(usage, reads)
     result = anyio.run(usage.collect)
     assert result is not None
     return result
 
 
-def test_usage_equals_the_ledger(usage: Usage, collected: TaskResult) -> None:
+def _kill_collections(usage: Usage, reads: Reads) -> None:
+    """Kill processes that collect usage, while recipients read more, and more lines are repeated."""
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    dice = random.Random(seed)
+    for number in range(KILLS):
+        if number:
+            known = len(reads.lines)
+            recipient, table = dice.choice(sorted(reads.files))
+            reads.read(usage.gateway, usage.profiles[recipient], recipient, table)
+            repeated = dice.sample(reads.lines[:known], 3)
+            usage.log(f"killed-{number}", [*reads.lines[known:], *repeated, BROKEN[2]])
+        stage = kill_a_collection(usage.section, usage.database, dice)
+        print(f"killed in '{stage}'")
+        if number and dice.random() < 0.5:
+            usage.lose_checkpoint()
+
+
+def test_usage_equals_the_ledger(usage: Usage, reads: Reads, collected: TaskResult) -> None:
     ledger = json.loads(usage.gateway.command("usage", "--by", "table", "--json"))["total"]
     rows = usage.rows("daily")
-    assert sum(row["responses"] for row in rows) == ledger["responses"] == 6
-    assert sum(row["offered_files"] for row in rows) == ledger["files"] == 24
+    assert sum(row["responses"] for row in rows) == ledger["responses"] == reads.responses
+    assert sum(row["offered_files"] for row in rows) == ledger["files"] == 4 * reads.responses
     entries = json.loads(usage.gateway.command("ledger", "--json"))
     assert {each["event_id"] for each in usage.rows("offers")} == {each["id"] for each in entries}
     assert collected.further["ledger_entries"] == len(entries)
@@ -272,6 +320,22 @@ def test_usage_equals_the_reads(usage: Usage, reads: Reads, collected: TaskResul
         assert row["read_files"] == len(files)
         assert row["read_bytes"] == reads.bytes[name]
     assert not named
+    matched = {(row["table"], row["matched_by"]) for row in usage.rows("reads") if row["recipient"]}
+    assert matched == {("orders", "url"), (LABELLED, "label")}
+
+
+def test_the_gateway_reports_the_reads_without_spark(
+    usage: Usage, reads: Reads, others: list[str], collected: TaskResult
+) -> None:
+    days = ("--since", "7d", "--json")
+    report = json.loads(usage.gateway.command("usage", "--reads", "--by", "table", *days))
+    requests = {row["table"]: row["requests"] for row in report["items"]}
+    expected = Counter[str | None]({None: len(others)})
+    for (_, table), files in reads.files.items():
+        expected[table] += files.total()
+    assert requests == expected
+    own = json.loads(usage.gateway.command("usage", "--reads", "--recipient", "acme", *days))["total"]
+    assert own["bytes"] == sum(reads.bytes["acme", table] for table in TABLES)
 
 
 def test_reads_without_an_offer_are_nobodys(
@@ -279,7 +343,7 @@ def test_reads_without_an_offer_are_nobodys(
 ) -> None:
     nobodys = [row for row in usage.rows("reads") if row["recipient"] is None]
     assert len(nobodys) == len(others)
-    assert {row["matched_by"] for row in nobodys} == {"none"}
+    assert Counter(row["matched_by"] for row in nobodys) == {"none": len(others) - 1, "ambiguous": 1}
     daily = [row for row in usage.rows("daily") if row["recipient"] is None]
     assert sum(row["requests"] for row in daily) == len(others)
     assert sum(row["failed_requests"] for row in daily) == 1
@@ -290,11 +354,10 @@ def test_broken_lines_are_kept_once_without_secrets(usage: Usage, collected: Tas
     rows = usage.rows("rejected")
     assert Counter(each["reason"] for each in rows) == {
         "control characters": 1,
-        "not in the format of an access log": 3,
+        "not in the format of an access log": 3 + KILLS - 1,
         "longer than 65536 bytes": 1,
     }
     assert all("Signature" not in each["content"] for each in rows)
-    assert collected.further["other_requests"] == 1
 
 
 def test_nothing_new_changes_nothing(usage: Usage, collected: TaskResult) -> None:
@@ -303,7 +366,7 @@ def test_nothing_new_changes_nothing(usage: Usage, collected: TaskResult) -> Non
     usage.lose_checkpoint()
     result = anyio.run(usage.collect)
     assert result is not None
-    assert result.further["days"] == 0
+    assert (result.further["days"], result.further["other_requests"]) == (0, 1)
     assert {table: sorted(map(repr, usage.rows(table))) for table in tables} == before
 
 

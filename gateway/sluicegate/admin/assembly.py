@@ -148,7 +148,8 @@ class AdminApi:
     @cached_property
     def usage(self) -> UsageReports:
         """Reads usage."""
-        return UsageReports(self._services.store)
+        services, settings = self._services, self._settings
+        return UsageReports(services.store, services.open_location, settings)
 
     @cached_property
     def tasks(self) -> Tasks:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from sluicegate.api import Catalog, Principal, SluicegateError
+from sluicegate.api import Catalog, ObjectDirectory, Principal, SluicegateError
 from sluicegate.database import Store
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class AdminServices:
         end_sessions: Ends the sessions of a recipient that began before a time in epoch milliseconds.
         explanations: Returns the services that explain access.
         configured: Returns the configured instances, to check tasks.
+        open_location: Opens a location with the storage that serves it.
         describe: Returns the text for an error in a result. A gateway leaves out private details.
         on_progress: Is called with the number of sources that were looked up, and of all.
     """
@@ -43,5 +44,6 @@ class AdminServices:
     end_sessions: Callable[[Principal, int], AsyncIterator[SessionsOutcome]]
     explanations: Callable[[], Awaitable[tuple[Explainer, WhoCan]]]
     configured: Callable[[], ConfiguredInstances]
+    open_location: Callable[[str], Awaitable[ObjectDirectory]]
     describe: Callable[[SluicegateError], str] = field(default=_message)
     on_progress: Callable[[int, int], None] = field(default=_ignore)

@@ -50,5 +50,6 @@ def admin_api(
         end_sessions=lambda principal, before: end_sessions(instances, principal, before),
         explanations=explain,
         configured=lambda: configured,
+        open_location=instances.open_location,
     )
     return AdminApi(settings, section, keys, services)

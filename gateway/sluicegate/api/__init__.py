@@ -118,10 +118,12 @@ if TYPE_CHECKING:
     from sluicegate.api.clients.percent import quote_keys
     from sluicegate.api.clients.presigning import batches, signed_lifetime
     from sluicegate.api.clients.redaction import without_queries
+    from sluicegate.api.clients.url_labels import LABEL_PARAMETER, labelled_entry, url_label
 
 __all__ = [
     "API_VERSION",
     "ASSET_KINDS",
+    "LABEL_PARAMETER",
     "AccessMode",
     "AccessToken",
     "AccessTokens",
@@ -225,10 +227,12 @@ __all__ = [
     "current_secret",
     "hookimpl",
     "internal_addresses",
+    "labelled_entry",
     "quote_keys",
     "retry_config",
     "session_names",
     "signed_lifetime",
+    "url_label",
     "without_queries",
 ]
 
@@ -252,6 +256,7 @@ _LAZY: Final = {
     "HttpResponse": "http_client",
     "HttpClient": "http_client",
     "HttpRequest": "http_client",
+    "LABEL_PARAMETER": "url_labels",
     "NoResponse": "http_client",
     "OAuth2Client": "oauth_client",
     "ObjectKeys": "object_keys",
@@ -263,9 +268,11 @@ _LAZY: Final = {
     "client_options": "object_stores",
     "current_secret": "configured_secret",
     "internal_addresses": "addresses",
+    "labelled_entry": "url_labels",
     "quote_keys": "percent",
     "retry_config": "object_stores",
     "signed_lifetime": "presigning",
+    "url_label": "url_labels",
     "without_queries": "redaction",
 }
 

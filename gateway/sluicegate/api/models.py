@@ -304,10 +304,14 @@ class ObjectRequest:
         method: `GET` or `HEAD`.
         headers: Headers that the client sends and that some stores accept only if the signature covers
             them (`x-amz-…`). Names are in lower case.
+        label: Text that the store can write into its access log, so that it names the response that
+            contained the URL: letters, digits, `-` and `_`. Storages can leave it out. It must not
+            change what a URL reads.
     """
 
     method: Literal["GET", "HEAD"] = "GET"
     headers: Mapping[str, str] = field(default_factory=dict)
+    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

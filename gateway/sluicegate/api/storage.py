@@ -49,11 +49,12 @@ class Storage(ABC):
         """URLs that accept one kind of request, such as `HEAD`.
 
         The default returns what `presign` returns. Override it if your store accepts only the method
-        or headers that were signed. Iceberg clients need it: they send requests to the URLs that they
-        get, with their own methods and headers.
+        or headers that were signed, or if its access logs can contain labels. Iceberg clients need the
+        former: they send requests to the URLs that they get, with their own methods and headers. The
+        gateway also calls it instead of `presign` if there is a label.
 
         Args:
-            request: The method, and the headers that the signature must cover.
+            request: The method, the headers that the signature must cover, and the label of the URLs.
             locations: See `presign`, as for all other arguments, and the errors.
             expires_in: Requested lifetime in seconds.
             credentials: Credentials to sign with.

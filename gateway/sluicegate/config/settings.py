@@ -29,6 +29,7 @@ from sluicegate.config.sections.recipients import RecipientSettings
 from sluicegate.config.sections.server import ServerSettings
 from sluicegate.config.sections.sharing import SharingSettings, VendingSettings
 from sluicegate.config.sections.telemetry import TelemetrySettings
+from sluicegate.config.sections.usage import UsageSettings
 from sluicegate.config.source import Source, source_of
 from sluicegate.config.yaml import Location
 
@@ -136,6 +137,9 @@ class Settings(SettingsModel):
     cache: CacheSettings = Field(default=CacheSettings(), description="The caches in memory.")
     index: IndexSettings = Field(
         default=IndexSettings(), description="Snapshot indexes of tables with millions of files."
+    )
+    usage: UsageSettings = Field(
+        default=UsageSettings(), description="The tables of usage, which `COLLECT_USAGE` writes."
     )
     telemetry: TelemetrySettings = Field(
         default=TelemetrySettings(), description="Traces, metrics and logs."

@@ -143,8 +143,13 @@ class Instances:
             detail=location,
         )
 
-    async def open(self, location: str) -> ObjectDirectory:
-        """Open a location with the storage that serves it; raises as `storage_for` does."""
+    async def open_location(self, location: str) -> ObjectDirectory:
+        """Open a location with its storage.
+
+        Raises:
+            ConfigurationError: No configured storage serves the location.
+            StorageError: The store does not respond.
+        """
         canonical, storage = self.storage_for(location)
         return await storage.open(canonical)
 
@@ -188,7 +193,9 @@ class Instances:
             ConfigurationError: The plugin cannot build it from its section.
         """
         owner = f"task executor '{entry.name}'"
-        context = InstanceContext(entry.name, self.open, lambda: NoLinks(owner), snapshot_indexes)
+        context = InstanceContext(
+            entry.name, self.open_location, lambda: NoLinks(owner), snapshot_indexes
+        )
         return _build(entry, entry.type.factory, context)
 
     async def aclose(self) -> None:
@@ -218,10 +225,10 @@ class Instances:
         return built
 
     def _storage_context(self, entry: ConfiguredStorage) -> InstanceContext:
-        return InstanceContext(entry.name, self.open, lambda: self._links(entry.name))
+        return InstanceContext(entry.name, self.open_location, lambda: self._links(entry.name))
 
     def _context(self, name: str, owner: str) -> InstanceContext:
-        return InstanceContext(name, self.open, lambda: NoLinks(owner))
+        return InstanceContext(name, self.open_location, lambda: NoLinks(owner))
 
 
 _Configured = (

@@ -33,7 +33,7 @@ def lazy_indexes(
     async def folder() -> IndexFolder:
         from sluicegate.tables.snapshot_index.opening import open_folder
 
-        return await open_folder(location, keys, instances.open)
+        return await open_folder(location, keys, instances.open_location)
 
     def tables() -> IndexedTables:
         from sluicegate.tables.snapshot_index.tables import IndexedTables

@@ -15,13 +15,14 @@ import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Literal
+from uuid import uuid4
 
 import obstore
 import pytest
 import pytest_asyncio
 from obstore.exceptions import NotFoundError
 
-from sluicegate.api import CredentialVendor, ObjectRequest, PermissionDenied, Scope, Storage
+from sluicegate.api import CredentialVendor, ObjectRequest, PermissionDenied, Scope, Storage, url_label
 from sluicegate.testing.checks.behaviour import InstanceBehaviour, MakeCalls
 from sluicegate.testing.checks.failures import Call, Calls
 from sluicegate.testing.secrets import keep_url_secret
@@ -176,6 +177,17 @@ class StorageBehaviour(VendingBehaviour, InstanceBehaviour):
         assert await send(method, presigned.urls[0], headers) == (
             b"content" if method == "GET" else b""
         )
+
+    async def test_a_label_does_not_change_what_urls_read(
+        self, presigning: Storage, put: Put, get: Get
+    ) -> None:
+        locations = [f"{presigning.prefix}labelled/{name}" for name in self.awkward_names]
+        for location in locations:
+            await put(location, location.encode())
+        request = ObjectRequest(label=url_label(str(uuid4())))
+        presigned = await presigning.presign_request(request, locations, 600)
+        keep_url_secret(*presigned.urls)
+        assert [(await get(url)).decode() for url in presigned.urls] == locations
 
     async def test_locations_outside_are_refused_for_every_request(self, presigning: Storage) -> None:
         for outside in outside_of(presigning.prefix):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sluicegate.api import CatalogTable, Event, Principal, SharedTable
+from sluicegate.api.clients.url_labels import url_label
 from sluicegate.audit.trail import note_issued
 from sluicegate.vending.entries import LedgerEntry
 from sluicegate.vending.ledger import Ledger
@@ -50,6 +51,11 @@ class UrlRecord:
             expires_at=at,
             files=0,
         )
+
+    @property
+    def label(self) -> str:
+        """The label of the URLs. It names the entry, and is no secret."""
+        return url_label(self.entry.id)
 
     def add(self, files: int, expires_at: int) -> None:
         """Record a batch of signed URLs.

@@ -3,6 +3,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
+from urllib.parse import parse_qsl, urlsplit
+from uuid import uuid4
 
 import botocore.auth
 import botocore.session
@@ -15,7 +17,7 @@ from botocore.utils import percent_encode
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluicegate.api import ObjectRequest, quote_keys
+from sluicegate.api import ObjectRequest, quote_keys, url_label
 from sluicegate.testing.object_names import NAMES_TO_SIGN
 from sluicegate_s3.address import BucketAddress
 from sluicegate_s3.config import S3Config
@@ -47,6 +49,7 @@ def signed_by_botocore(
     expires_in: int,
     method: str = "GET",
     headers: Mapping[str, str] | None = None,
+    query: str = "",
 ) -> str:
     signer: Any = S3SigV4QueryAuth(
         BotocoreCredentials(
@@ -59,7 +62,7 @@ def signed_by_botocore(
     request: Any = AWSRequest(
         method=method,
         headers=headers,
-        url=f"{address.origin}{address.path}{percent_encode(key, safe='/~')}",
+        url=f"{address.origin}{address.path}{percent_encode(key, safe='/~')}?{query}".removesuffix("?"),
     )
     signer.add_auth(request)
     return str(request.url)
@@ -101,6 +104,27 @@ def test_a_url_for_a_request_equals_botocores(
 
     signed = {name: value for name, value in headers.items() if name.startswith("x-amz-")}
     assert url == signed_by_botocore(VIRTUAL_HOST, "eu-west-1", credentials, "a b", 900, method, signed)
+
+
+@pytest.mark.parametrize("credentials", [STATIC, SESSION])
+def test_a_label_is_signed_and_the_same_in_all_urls(credentials: Credentials) -> None:
+    signer = Presigner(PATH_STYLE, "eu-west-1", credentials)
+    first, second = url_label(str(uuid4())), url_label(str(uuid4()))
+    urls = signer.sign(["a b", "c"], AT, 900, ObjectRequest(label=first))
+    urls += signer.sign(["c"], AT, 900, ObjectRequest(label=second))
+    urls += signer.sign(["c"], AT, 900)
+
+    labels = [first, first, second, None]
+    for url, key, label in zip(urls, ["a b", "c", "c", "c"], labels, strict=True):
+        query = "" if label is None else f"x-offer={label}"
+        theirs = signed_by_botocore(PATH_STYLE, "eu-west-1", credentials, key, 900, query=query)
+        assert parse_qsl(urlsplit(url).query) == sorted(parse_qsl(urlsplit(theirs).query), key=_place)
+    assert len(urls[1]) - len(urls[3]) == len("&x-offer=") + 22
+
+
+def _place(parameter: tuple[str, str]) -> int:
+    """Where the signer puts a parameter that botocore puts first or last."""
+    return {"x-offer": 1, "X-Amz-Signature": 2}.get(parameter[0], 0)
 
 
 def test_a_batch_keeps_its_order_and_quotes_each_key_for_itself() -> None:

@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
+from uuid import uuid4
 
 import anyio
 import httpx
@@ -18,10 +19,12 @@ from obstore.store import S3Store
 from sluicegate.api import (
     InvalidRequest,
     ObjectDirectory,
+    ObjectRequest,
     PermissionDenied,
     StorageError,
     TableUnreadable,
     TemporaryCredentials,
+    url_label,
 )
 from sluicegate.testing.servers.seaweedfs import Identity, SeaweedFS
 from sluicegate_s3.access import Access
@@ -99,6 +102,30 @@ async def test_presigned_urls_read_their_objects(
 
     for key, url in zip(KEYS, signed.urls, strict=True):
         assert (await fetch(url)).content == f"content of {key}".encode()
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+async def test_the_store_accepts_a_label_only_as_it_was_signed(
+    lake: SeaweedFS, method: Literal["GET", "HEAD"]
+) -> None:
+    request = ObjectRequest(method, label=url_label(str(uuid4())))
+    locations = [f"s3://{lake.bucket}/{key}" for key in KEYS]
+    signed = await connected(lake, label_urls=True).presign_request(request, locations, 600)
+
+    for url in signed.urls:
+        assert f"&x-offer={request.label}&" in url
+        assert (await fetch(url, method)).status_code == 200
+        for other in ("", f"&x-offer={url_label(str(uuid4()))}"):
+            forged = url.replace(f"&x-offer={request.label}", other)
+            assert (await fetch(forged, method)).status_code == 403
+
+
+async def test_urls_have_a_label_only_if_it_is_configured(lake: SeaweedFS) -> None:
+    request = ObjectRequest(label=url_label(str(uuid4())))
+    signed = await connected(lake).presign_request(request, [f"s3://{lake.bucket}/{KEYS[0]}"], 600)
+
+    assert "x-offer" not in signed.urls[0]
+    assert (await fetch(signed.urls[0])).status_code == 200
 
 
 async def test_a_range_of_an_object_can_be_read(lake: SeaweedFS) -> None:

@@ -14,6 +14,7 @@ from sluicegate.api import (
     CatalogType,
     CredentialVendor,
     FormatType,
+    ObjectRequest,
     PluginConfig,
     Policy,
     PolicyType,
@@ -47,6 +48,7 @@ class SigningStorage(MemoryStorage, CredentialVendor):
     Attributes:
         signed: The locations of each call, and the credentials that signed them.
         lifetimes: The requested lifetime of each call, seconds.
+        labels: The label of each call, or `None`.
         expires_at: Expiry of all URLs, epoch milliseconds.
         vendor: Vends the credentials.
         sealed: Directories without credentials.
@@ -57,6 +59,7 @@ class SigningStorage(MemoryStorage, CredentialVendor):
         super().__init__(prefix)
         self.signed: list[tuple[list[str], TemporaryCredentials | None]] = []
         self.lifetimes: list[int] = []
+        self.labels: list[str | None] = []
         self.expires_at = expires_at
         self.vendor = MemoryVendor()
         self.sealed: tuple[str, ...] = ()
@@ -74,6 +77,17 @@ class SigningStorage(MemoryStorage, CredentialVendor):
         if self.failure is not None:
             raise self.failure
         return Presigned([url_of(location) for location in locations], self.expires_at)
+
+    async def presign_request(
+        self,
+        request: ObjectRequest,
+        locations: Sequence[str],
+        expires_in: int,
+        credentials: TemporaryCredentials | None = None,
+    ) -> Presigned:
+        """The same URLs, whatever the request."""
+        self.labels.append(request.label)
+        return await self.presign(locations, expires_in, credentials)
 
     def vends(self, location: str) -> bool:
         """Whether the directory is not sealed."""

@@ -26,7 +26,7 @@ def instances() -> Instances:
 
 
 async def test_a_local_folder_is_created(tmp_path: Path) -> None:
-    folder = await open_folder(f"file://{tmp_path}/a%20b/index", KEYS, instances().open)
+    folder = await open_folder(f"file://{tmp_path}/a%20b/index", KEYS, instances().open_location)
     folder.write("t", b"content")
     created = tmp_path / "a b" / "index"
     assert len(list((created / "t").iterdir())) == 1
@@ -60,7 +60,7 @@ async def test_tables_are_read_from_indexes_in_a_storage(tmp_path: Path) -> None
 
 async def test_a_folder_elsewhere_is_an_error() -> None:
     with pytest.raises(ConfigurationError, match="no configured storage serves"):
-        await open_folder("s3://other/index", KEYS, instances().open)
+        await open_folder("s3://other/index", KEYS, instances().open_location)
 
 
 async def test_tables_have_no_indexes_without_a_folder() -> None:

@@ -13,6 +13,7 @@ from sluicegate.protocols.openapi.schemas import (
     many,
     mapping,
     record,
+    schema_ref,
     text,
     whole,
 )
@@ -77,19 +78,14 @@ def operations() -> dict[str, Schema]:
                 {"expires_at": {"type": ["string", "null"], "description": "When it expires."}},
             )
         ),
-        "Usage": record(
-            "What recipients were offered.",
-            {
-                "by": choice("What each item is for.", *USAGE_BY),
-                "since": text("The first day (UTC).", format="date"),
-                "until": text("The last day.", format="date"),
-                "items": many(
-                    record("A sum.", _amounts(), _names()),
-                    "Days from the oldest; others from the largest number of responses.",
-                ),
-                "total": record("The sum of all items, also of those left out.", _amounts()),
-                "truncated": flag("Whether items were left out."),
-            },
+        "Usage": {"anyOf": [schema_ref("OfferedUsage"), schema_ref("ReadUsage")]},
+        "OfferedUsage": _usage("What recipients were offered.", "responses", _amounts(), _names()),
+        "ReadUsage": _usage(
+            "What recipients read.",
+            "requests",
+            _read_amounts(),
+            _names_of_reads(),
+            {"changed_at": instant("When the tables of usage were last written.")},
         ),
         "Audit": listing(
             record(
@@ -220,6 +216,28 @@ def listing(items: Schema, more: dict[str, Schema] | None = None) -> Schema:
     return record("A page.", {"items": many(items, "The items.")}, token | (more or {}))
 
 
+def _usage(
+    about: str,
+    first: str,
+    amounts: dict[str, Schema],
+    names: dict[str, Schema],
+    more: dict[str, Schema] | None = None,
+) -> Schema:
+    items = f"Days from the oldest; others from the largest number of {first}."
+    return record(
+        about,
+        {
+            "by": choice("What each item is for.", *USAGE_BY),
+            "since": text("The first day (UTC).", format="date"),
+            "until": text("The last day.", format="date"),
+            "items": many(record("A sum.", amounts, names), items),
+            "total": record("The sum of all items, also of those left out.", amounts),
+            "truncated": flag("Whether items were left out."),
+            **(more or {}),
+        },
+    )
+
+
 def _amounts() -> dict[str, Schema]:
     counted = "Bytes of the files, if limits of the recipient count them."
     return {
@@ -239,4 +257,25 @@ def _names() -> dict[str, Schema]:
         "schema": text("Name of the schema."),
         "table": text("Name of the table."),
         "asset": {"type": ["string", "null"], "description": kind},
+    }
+
+
+def _read_amounts() -> dict[str, Schema]:
+    return {
+        "requests": whole("Requests for objects."),
+        "failed": whole("Requests with another status than 200 or 206."),
+        "late": whole("Requests that were logged late."),
+        "files": whole("Objects, counted once for each day, recipient and table."),
+        "bytes": whole("Bytes of successful responses."),
+    }
+
+
+def _names_of_reads() -> dict[str, Schema]:
+    unknown = "null for requests whose recipient is not known."
+    return {
+        "day": text("The day (UTC).", format="date"),
+        "recipient": or_null("string", f"Name of the recipient; {unknown}"),
+        "share": or_null("string", f"Name of the share; {unknown}"),
+        "schema": or_null("string", f"Name of the schema; {unknown}"),
+        "table": or_null("string", f"Name of the table; {unknown}"),
     }

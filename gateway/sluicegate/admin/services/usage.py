@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate.admin.identity import Admin
-from sluicegate.api.errors import InvalidRequest
+from sluicegate.api import ObjectDirectory
+from sluicegate.api.errors import InvalidRequest, UnsupportedOperation
+from sluicegate.config import Settings
 from sluicegate.config.yaml import nearest
 from sluicegate.database import Store
 from sluicegate.protocols.common.parameters import integer, text
@@ -21,7 +25,13 @@ from sluicegate.vending.usage.models import (
 )
 from sluicegate.vending.usage.report import read_usage
 
+if TYPE_CHECKING:
+    from sluicegate.vending.usage.reads.daily_table import DailyTable
+    from sluicegate.vending.usage.reads.models import ReadsReport
+
 PARAMETERS = ("by", "since", "until", "recipient", "share", "table", "limit")
+READS = "reads"
+"""The parameter that requests what recipients read, instead of what they were offered."""
 _DAYS = 30
 _ROWS = 1000
 
@@ -31,11 +41,23 @@ class UsageReports:
 
     Args:
         store: The open database.
+        open_location: Opens a location with the storage that serves it.
+        settings: The section `usage` names the tables of usage.
         now: Epoch milliseconds.
     """
 
-    def __init__(self, store: Store, *, now: Callable[[], int] = epoch_ms) -> None:
+    def __init__(
+        self,
+        store: Store,
+        open_location: Callable[[str], Awaitable[ObjectDirectory]],
+        settings: Settings,
+        *,
+        now: Callable[[], int] = epoch_ms,
+    ) -> None:
         self._store = store
+        self._open_location = open_location
+        self._location = settings.usage.location
+        self._limits = settings.limits.table.limits
         self._now = now
 
     async def read(self, admin: Admin, values: Mapping[str, str]) -> UsageReport:
@@ -53,6 +75,40 @@ class UsageReports:
         query = self.query(admin, values)
         async with self._store.read() as connection:
             return await read_usage(connection, query)
+
+    async def reads(self, admin: Admin, values: Mapping[str, str]) -> ReadsReport:
+        """What recipients read of the shares of an administrator.
+
+        Reads without a known recipient belong to no share.
+
+        Args:
+            admin: The administrator.
+            values: As for `read`.
+
+        Raises:
+            InvalidRequest: A parameter is not valid.
+            PermissionDenied: The administrator does not manage the share.
+            UnsupportedOperation: The configuration has no tables of usage, or no storage serves them.
+            NotFound: There is no table.
+            TableUnreadable: The table is damaged, too large, or not a table of usage.
+            Unavailable: The store does not respond, or the table was changed while it was read.
+        """
+        query = self.query(admin, values)
+        table = self._daily
+        from sluicegate.vending.usage.reads.report import read_reads  # loads Arrow
+
+        return await read_reads(table, query)
+
+    @cached_property
+    def _daily(self) -> DailyTable:
+        if self._location is None:
+            raise UnsupportedOperation(
+                "reads are not known: set usage.location in the gateway's configuration to the "
+                "directory of the tables that COLLECT_USAGE writes"
+            )
+        from sluicegate.vending.usage.reads.daily_table import DailyTable
+
+        return DailyTable(self._location, self._open_location, self._limits)
 
     def query(self, admin: Admin, values: Mapping[str, str]) -> UsageQuery:
         """The query of some parameters; see `read`."""

@@ -141,7 +141,9 @@ async def _opened(settings: Settings) -> AsyncIterator[_Opened]:
     registry = Registry.load(settings)
     instances = Instances(registry, configure(settings, registry), links=NoLinks)
     try:
-        yield _Opened(instances, await open_folder(location, load_keys(settings), instances.open))
+        yield _Opened(
+            instances, await open_folder(location, load_keys(settings), instances.open_location)
+        )
     finally:
         await instances.aclose()
         await registry.aclose()

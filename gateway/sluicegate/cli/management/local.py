@@ -137,6 +137,7 @@ class LocalTarget:
             end_sessions=self._end_sessions,
             explanations=self._explain,
             configured=lambda: self._configured,
+            open_location=lambda location: self._instances.open_location(location),
             describe=_with_details,
             on_progress=self._on_progress,
         )

@@ -7,6 +7,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from sluicegate._util.units import ByteSize, Duration
+from sluicegate.api.budget import TableLimits
 from sluicegate.config.model import SettingsModel
 
 LARGEST_LIMIT = 10**15 - 1
@@ -52,6 +53,11 @@ class TableLimitSettings(SettingsModel):
         description="Entries in these files, such as added and removed files.",
     )
     time: Duration = Field(default=120, ge=1, description="Maximum time for reading.")
+
+    @property
+    def limits(self) -> TableLimits:
+        """The limits of one read."""
+        return TableLimits(bytes=self.bytes, rows=self.rows, seconds=self.time)
 
 
 class RateSettings(SettingsModel):

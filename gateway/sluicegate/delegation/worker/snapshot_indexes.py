@@ -57,8 +57,8 @@ class WorkerIndexes:
             raise UnsupportedOperation(
                 f"{table} has the format '{found.format}': only Delta tables can be indexed"
             )
-        folder = await open_folder(self._location, self._keys, self._instances.open)
-        directory = await self._instances.open(found.location)
+        folder = await open_folder(self._location, self._keys, self._instances.open_location)
+        directory = await self._instances.open_location(found.location)
         try:
             built = await build_index(
                 folder,

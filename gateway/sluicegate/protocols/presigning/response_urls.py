@@ -17,15 +17,21 @@ from sluicegate.tables.derived_files import DERIVED, DerivedFile
 class Urls:
     """Presigns the files of a response.
 
+    Args:
+        signer: Presigns files.
+        table: The table, opened for a recipient.
+        shareable: Whether other recipients can get the same URLs. They then have no label.
+
     Attributes:
         expires_at: Expiry of the first URL so far, in epoch milliseconds. `None` before any URL.
         personal: Whether a URL so far contains the recipient.
     """
 
-    def __init__(self, signer: Signer, table: OpenTable) -> None:
+    def __init__(self, signer: Signer, table: OpenTable, *, shareable: bool = False) -> None:
         self._signer = signer
         self._table = table
         self._record = signer.record(table)
+        self._label = None if shareable else self._record.label
         self.expires_at: int | None = None
         self.personal = False
 
@@ -43,7 +49,7 @@ class Urls:
             UnsupportedOperation: A path is at a location that no configured storage covers.
             StorageError: The store cannot sign now.
         """
-        signed = await self._signer.presign(self._table, paths)
+        signed = await self._signer.presign(self._table, paths, self._label)
         self._note(signed)
         return signed
 

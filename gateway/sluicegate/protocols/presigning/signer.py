@@ -87,15 +87,22 @@ class Signer:
             count("sluicegate.files.signed", issued.files)
             self.record(table, issued_at).add(issued.files, issued.last_expiry)
 
-    async def presign(self, table: OpenTable, paths: Sequence[str]) -> Presigned:
+    async def presign(
+        self, table: OpenTable, paths: Sequence[str], label: str | None = None
+    ) -> Presigned:
         """URLs for paths as the log names them: relative to the table, or absolute locations.
+
+        Args:
+            table: The table.
+            paths: The paths.
+            label: The label of the URLs, if they are for only one recipient; see `UrlRecord.label`.
 
         Raises:
             UnsupportedOperation: A path is at a location that the table is not allowed to use
                 (`LocationPolicy`), or that no configured storage covers.
             StorageError: The store cannot sign now.
         """
-        return await self.presign_request(table, _GET, paths)
+        return await self.presign_request(table, ObjectRequest(label=label) if label else _GET, paths)
 
     async def presign_request(
         self, table: OpenTable, request: ObjectRequest, paths: Sequence[str]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 from typing import Any, Literal, get_args
+
+from sluicegate.database.names import name_key
 
 UsageBy = Literal["day", "recipient", "share", "table"]
 USAGE_BY: tuple[UsageBy, ...] = get_args(UsageBy)
@@ -94,6 +96,21 @@ class UsageReport:
     truncated: bool
 
 
+def wanted_names(query: UsageQuery) -> Iterator[tuple[str, Collection[str]]]:
+    """The columns with the casefolded names of which a query wants one."""
+    if query.recipient is not None:
+        yield "recipient", {name_key(query.recipient)}
+    if query.share is not None:
+        yield "share", {name_key(query.share)}
+    if query.shares is not None:
+        yield "share", {*query.shares}
+    if query.table is not None:
+        # Neither schemas nor tables have periods in their names; shares may.
+        parts = reversed(query.table.rsplit(".", 2))
+        for column, part in zip(("table", "schema", "share"), parts, strict=False):
+            yield column, {name_key(part)}
+
+
 def day_of(epoch_ms: int) -> int:
     """The day (UTC) of a time, in days since the epoch."""
     return epoch_ms // DAY_MS
@@ -118,14 +135,16 @@ def parse_day(text: str) -> int:
 
 def report_values(report: UsageReport) -> dict[str, Any]:
     """A report as values for JSON."""
-    return {
-        "by": report.query.by,
-        "since": day_text(report.query.since),
-        "until": day_text(report.query.until),
+    return range_values(report.query) | {
         "items": [_row_values(report.query.by, row) for row in report.rows],
         "total": asdict(report.total),
         "truncated": report.truncated,
     }
+
+
+def range_values(query: UsageQuery) -> dict[str, Any]:
+    """What a report's rows are for, and its days, as values for JSON."""
+    return {"by": query.by, "since": day_text(query.since), "until": day_text(query.until)}
 
 
 def _row_values(by: UsageBy, row: UsageRow) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,14 @@ from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.names import name_key
 from sluicegate.database.tables import daily_usage, ledger_days, recipients
 from sluicegate.vending.usage.columns import AMOUNTS, NAMES, entries_as_usage, smallest_grouping
-from sluicegate.vending.usage.models import Usage, UsageBy, UsageQuery, UsageReport, UsageRow
+from sluicegate.vending.usage.models import (
+    Usage,
+    UsageBy,
+    UsageQuery,
+    UsageReport,
+    UsageRow,
+    wanted_names,
+)
 from sluicegate.vending.usage.summaries import first_open_day
 
 _GROUPED: dict[UsageBy, tuple[str, ...]] = {
@@ -34,7 +41,7 @@ async def read_usage(connection: AsyncConnection, query: UsageQuery) -> UsageRep
     usage = _usage(query, first_open, _names(query))
     conditions = [
         usage.c[column].in_(await _spellings(connection, query, first_open, column, keys))
-        for column, keys in _wanted_names(query)
+        for column, keys in wanted_names(query)
     ]
     totals = await connection.execute(select(*_sums(usage)).where(*conditions))
     keys = [usage.c[name] for name in (*_GROUPED[query.by], *(["day"] if query.by == "day" else []))]
@@ -80,23 +87,8 @@ def _usage(query: UsageQuery, first_open: int, names: set[str]) -> Subquery:
     return union_all(summaries, entries).subquery("usage")
 
 
-def _wanted_names(query: UsageQuery) -> Iterator[tuple[str, set[str]]]:
-    """The columns with the casefolded names of which one is wanted."""
-    if query.recipient is not None:
-        yield "recipient", {name_key(query.recipient)}
-    if query.share is not None:
-        yield "share", {name_key(query.share)}
-    if query.shares is not None:
-        yield "share", {*query.shares}
-    if query.table is not None:
-        # Neither schemas nor tables have periods in their names; shares may.
-        parts = reversed(query.table.rsplit(".", 2))
-        for column, part in zip(("table", "schema", "share"), parts, strict=False):
-            yield column, {name_key(part)}
-
-
 async def _spellings(
-    connection: AsyncConnection, query: UsageQuery, first_open: int, column: str, keys: set[str]
+    connection: AsyncConnection, query: UsageQuery, first_open: int, column: str, keys: Collection[str]
 ) -> list[str]:
     """The names with these casefolded forms. The functions of SQLite fold only ASCII."""
     usage = _usage(query, first_open, {column})

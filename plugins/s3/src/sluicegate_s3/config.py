@@ -58,6 +58,12 @@ class S3Config(StorageConfig):
         description="Put the bucket's name in the path instead of the host name. Default: true with "
         "an endpoint, or if the bucket's name can't be part of a host name.",
     )
+    label_urls: bool = Field(
+        default=False,
+        description="Add a label to presigned URLs, by which `COLLECT_USAGE` finds the response behind "
+        "each line of an access log. The store must ignore query parameters that begin with `x-`, as "
+        "Amazon S3 does.",
+    )
     access_key_id: str | None = Field(default=None, min_length=1, description="Static access key.")
     secret_access_key: SecretStr | None = Field(default=None, description="Secret of the static key.")
     session_token: SecretStr | None = Field(

@@ -3,7 +3,7 @@
 Most of a signature is the same for an entire batch. Each URL only needs a hash of its key with the
 rest of the canonical request, and one HMAC, both from cached states. Order and encoding follow
 "Authenticating Requests: Using Query Parameters" of the Amazon S3 API reference. URLs equal those of
-botocore's `S3SigV4QueryAuth` byte for byte.
+botocore's `S3SigV4QueryAuth` byte for byte, apart from the place of a label.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from sluicegate.api import ObjectRequest, quote_keys
+from sluicegate.api import LABEL_PARAMETER, ObjectRequest, quote_keys
 from sluicegate_s3.address import BucketAddress
 from sluicegate_s3.credentials import Credentials
 
@@ -61,7 +61,7 @@ class Presigner:
         self._region = region
         self._credentials = credentials
         self._key: tuple[str, bytes] = ("", b"")
-        self._last: tuple[tuple[int, int, str, dict[str, str]], _Common] | None = None
+        self._last: tuple[tuple[int, int, str, dict[str, str], str | None], _Common] | None = None
 
     def sign(
         self,
@@ -76,7 +76,8 @@ class Presigner:
             keys: Keys, not percent-encoded.
             at: Time of signing, epoch seconds.
             expires_in: Lifetime in seconds from `at`, 1 to 604,800.
-            request: The method, and the headers that clients send and that S3 requires to be signed.
+            request: The method, the headers that clients send and that S3 requires to be signed, and
+                the label, which S3 logs.
 
         Raises:
             TableUnreadable: A key contains half of a surrogate pair, so it has no UTF-8 form.
@@ -100,13 +101,16 @@ class Presigner:
     def _common(self, at: int, expires_in: int, request: ObjectRequest) -> _Common:
         """Return what is the same for a batch. Batches of the same second are often the same."""
         headers = {"host": self._address.host, **_signed_headers(request)}
-        key = (at, expires_in, request.method, headers)
+        key = (at, expires_in, request.method, headers, request.label)
         if self._last is not None and self._last[0] == key:
             return self._last[1]
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at))
         scope = f"{stamp[:8]}/{self._region}/s3/aws4_request"
         names = ";".join(headers)
         canonical, query = self._queries(stamp, scope, expires_in, names)
+        if request.label is not None:
+            label = f"&{LABEL_PARAMETER}={quote(request.label, safe='')}"
+            canonical, query = canonical + label, query + label  # lower case is last
         lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
         inner, outer = _hmac_states(self._signing_key(stamp[:8]))
         inner.update(f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n".encode())

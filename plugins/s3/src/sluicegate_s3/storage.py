@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from sluicegate.api import (
@@ -54,6 +55,7 @@ class S3Storage(Storage, CredentialVendor):
         self._keys = ObjectKeys(config.prefix, f"s3://{config.bucket}/", with_canonical_scheme)
         self._address = config.public_address
         self._region = config.signing_region
+        self._labels_urls = config.label_urls
         self._credentials = credentials
         self._clock = clock
         self._stores = Stores(config, credentials)
@@ -102,8 +104,11 @@ class S3Storage(Storage, CredentialVendor):
     ) -> Presigned:
         """Return presigned URLs for one kind of request; see `presign`.
 
-        The signature covers the headers of the request that start with `x-amz-`.
+        The signature covers the headers of the request that start with `x-amz-`, and the label, which
+        is left out unless `label_urls` is configured.
         """
+        if request.label is not None and not self._labels_urls:
+            request = replace(request, label=None)
         keys = self._keys.of(locations)
         signing = (
             await self._credentials.get()

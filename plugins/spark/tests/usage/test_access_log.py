@@ -9,11 +9,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from sluicegate.api import url_label
 from sluicegate_spark.usage.access_log import BrokenLine, parse_line
 
 from .log_lines import AT, SESSION, SIGNATURE, SIGNED, log_line
 
-_KEYS = st.text(st.characters(codec="ascii", exclude_characters=" \x7f", min_codepoint=33), min_size=1)
+ENTRY = "8f14e45f-ceea-467f-a9d2-5b1f3c1a7e00"
+_KEYS = st.text(
+    st.characters(codec="ascii", exclude_characters=" \x7f", min_codepoint=33), min_size=1
+).filter(lambda key: key != "-")  # logs have it for requests without a key
 
 
 def test_a_line_of_the_documentation_is_parsed() -> None:
@@ -21,7 +25,7 @@ def test_a_line_of_the_documentation_is_parsed() -> None:
     assert (found.bucket, found.at, found.address) == ("lake", AT, "192.0.2.3")
     assert (found.operation, found.key) == ("REST.GET.OBJECT", "orders/part-0.parquet")
     assert (found.status, found.bytes, found.request_id) == (200, 2_662_992, "3E57427F3EXAMPLE")
-    assert (found.session, found.signed_at, found.url_expires_at) == (None, None, None)
+    assert (found.session, found.signed_at, found.url_expires_at, found.label) == (None,) * 4
 
 
 def test_a_presigned_url_says_when_it_was_signed_and_when_it_expires() -> None:
@@ -30,6 +34,22 @@ def test_a_presigned_url_says_when_it_was_signed_and_when_it_expires() -> None:
     assert found.signed_at == datetime(2026, 11, 26, 5, 59, tzinfo=UTC)
     assert found.url_expires_at == datetime(2026, 11, 26, 6, 59, tzinfo=UTC)
     assert "0f3c9e" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("label", "entry"),
+    [
+        (url_label(ENTRY), ENTRY),
+        ("GetObject", None),
+        (url_label(ENTRY)[:-1] + "%3D", None),
+        ("", None),
+    ],
+)
+def test_a_presigned_url_names_its_ledger_entry_by_a_label(label: str, entry: str | None) -> None:
+    signed = f"?{SIGNED}20261126T055900Z&X-Amz-Expires=3600"
+    found = parse_line(log_line(query=f"{signed}&x-offer={label}{SIGNATURE}").encode())
+    assert (found.label, found.signed_at is None) == (entry, False)
+    assert parse_line(log_line(query=f"?x-offer={label}").encode()).label is None
 
 
 @pytest.mark.parametrize(

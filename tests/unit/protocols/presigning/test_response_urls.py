@@ -9,7 +9,7 @@ import pytest
 from support.gateways.memory_gateway import PUBLIC_URL, MemoryGateway, memory_gateway, shared_table
 from support.gateways.memory_instances import EXPIRES, LAKE, url_of
 
-from sluicegate.api import TableUnreadable
+from sluicegate.api import TableUnreadable, url_label
 from sluicegate.protocols.presigning.response_urls import Urls
 from sluicegate.tables.derived_files import DERIVED, DerivedFile
 from sluicegate.tables.snapshot import DELETION_VECTOR
@@ -58,6 +58,18 @@ async def test_the_first_expiry_counts(urls: Urls, gateway: MemoryGateway) -> No
         gateway.storage.expires_at = expires_at
         await urls.of(["a"])
         assert urls.expires_at == first
+
+
+async def test_all_urls_have_the_label_of_the_entry_unless_they_can_be_shared(
+    urls: Urls, gateway: MemoryGateway
+) -> None:
+    await urls.of(["a"])
+    await urls.of(["b", f"{ROOT}/c"])
+    (entry,) = {each.id for each in gateway.ledger.noted}
+    assert gateway.storage.labels == [url_label(entry)] * 2
+    shared = Urls(gateway.signer, await gateway.open(shared_table()), shareable=True)
+    assert (await shared.of(["a"])).urls == (await urls.of(["a"])).urls
+    assert gateway.storage.labels == [url_label(entry)] * 3
 
 
 async def test_the_ledger_has_one_entry_that_grows(urls: Urls, gateway: MemoryGateway) -> None:

@@ -1,9 +1,9 @@
-"""`sluicegate usage`: sums what recipients were offered."""
+"""`sluicegate usage`: sums what recipients were offered, or what they read."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -17,8 +17,12 @@ from sluicegate.cli.output import json_option, print_json
 from sluicegate.cli.tabular import columns
 from sluicegate.cli.times import MOMENT
 
-_AMOUNTS = ("RESPONSES", "CREDENTIALS", "FILES", "BYTES")
+_OFFERED = ("responses", "credentials", "files", "bytes")
+_READ = ("requests", "failed", "late", "files", "bytes")
+# Bytes that were offered are not known for all rows.
+_PLOTS = {False: _OFFERED[:-1], True: _READ}
 _DAYS = 30
+_UNKNOWN = "-"
 
 
 def register(cli: click.Group) -> None:
@@ -41,13 +45,14 @@ def register(cli: click.Group) -> None:
     help=f"From the day of this time (7d: ago).  [default: the last {_DAYS} days]",
 )
 @click.option("--until", type=MOMENT, metavar="TIME", help="Up to and including the day of this time.")
+@click.option("--reads", is_flag=True, help="Sum what recipients read, from the tables of usage.")
 @name_option("recipient", "Only of this recipient.")
 @name_option("share", "Only of this share.")
 @table_option("Only of")
 @limit_option("rows", 10_000)
 @click.option(
     "--plot",
-    type=click.Choice(["responses", "credentials", "files"]),
+    type=click.Choice([*dict.fromkeys((*_PLOTS[False], *_PLOTS[True]))]),
     help="Draw this column as bars, instead of the table.",
 )
 @json_option
@@ -58,6 +63,7 @@ def usage(
     since: int | None,
     until: int | None,
     plot: str | None,
+    reads: bool,
     as_json: bool,
     **wanted: Any,
 ) -> None:
@@ -66,44 +72,56 @@ def usage(
     Days are in UTC. RESPONSES are those with URLs, credentials or tokens, CREDENTIALS are those of them
     without URLs, and FILES are presigned URLs. BYTES are known for recipients with limits of a day.
 
+    With --reads, the sums are those of requests to the stores, which COLLECT_USAGE writes to the tables
+    of usage. FILES are distinct for each day, recipient and table.
+
     \b
     Examples:
       sluicegate usage
       sluicegate usage --by recipient --since 7d --plot files
       sluicegate usage --by table --recipient acme --since 2026-11-01 --json
+      sluicegate usage --reads --by recipient --plot bytes
     """
     from sluicegate.vending.usage.models import day_of, day_text
 
     if plot is not None and as_json:
         raise click.UsageError("--plot and --json exclude each other", ctx)
+    if plot is not None and plot not in _PLOTS[reads]:
+        needs = "exclude each other" if reads else "is only possible with --reads"
+        with_reads = " and --reads" if reads else ""
+        raise click.UsageError(f"--plot {plot}{with_reads} {needs}", ctx)
     last = day_of(epoch_ms() if until is None else until)
     first = max(last - _DAYS + 1, 0) if since is None else day_of(since)
     if first > last:
         raise click.BadParameter("must not be after --until", ctx, param_hint="--since")
+    wanted |= {"reads": "true"} if reads else {}
     query = given(since=day_text(first), until=day_text(last), **wanted)
     report = manage(ctx, lambda target: get(target, "/usage", query))
     if as_json:
         print_json(report)
     else:
-        _print(report, wanted["limit"], plot)
+        _print(report, wanted["limit"], plot, reads=reads)
 
 
-def _print(report: Content, limit: int, plot: str | None) -> None:
+def _print(report: Content, limit: int, plot: str | None, *, reads: bool) -> None:
     if not report["items"]:
-        click.echo("nothing was offered in this time", err=True)
-        return
-    for line in _table(report) if plot is None else _bars(report, plot):
-        click.echo(line)
+        click.echo(f"nothing was {'read' if reads else 'offered'} in this time", err=True)
+    else:
+        amounts = _READ if reads else _OFFERED
+        for line in _table(report, amounts) if plot is None else _bars(report, plot):
+            click.echo(line)
     if report["truncated"]:
         click.echo(f"only {limit} rows are shown; set --limit for more", err=True)
+    if reads:
+        click.echo(f"the tables of usage were last changed at {report['changed_at']}", err=True)
 
 
-def _table(report: Content) -> Iterator[str]:
+def _table(report: Content, amounts: Sequence[str]) -> Iterator[str]:
     by = report["by"]
-    header = ("ASSET", "NAME") if by == "table" else (by.upper(),)
-    total = ("total", *([""] if by == "table" else []), *_amounts(report["total"]))
-    shown = [(*_names(by, row), *_amounts(row)) for row in report["items"]]
-    return columns((*header, *_AMOUNTS), [*shown, total])
+    named = ("ASSET", "NAME") if "asset" in report["items"][0] else (by.upper(),)
+    total = ("total", *[""] * (len(named) - 1), *_amounts(report["total"], amounts))
+    shown = [(*_names(by, row), *_amounts(row, amounts)) for row in report["items"]]
+    return columns((*named, *map(str.upper, amounts)), [*shown, total])
 
 
 def _bars(report: Content, column: str) -> Iterator[str]:
@@ -113,10 +131,11 @@ def _bars(report: Content, column: str) -> Iterator[str]:
 
 def _names(by: str, row: Content) -> tuple[str, ...]:
     if by != "table":
-        return (row[by],)
-    return row["asset"] or "table", ".".join(row[part] for part in ("share", "schema", "table"))
+        return (_UNKNOWN if row[by] is None else row[by],)
+    parts = [row[part] for part in ("share", "schema", "table")]
+    name = _UNKNOWN if None in parts else ".".join(parts)
+    return (row["asset"] or "table", name) if "asset" in row else (name,)
 
 
-def _amounts(usage: Content) -> tuple[str, ...]:
-    known = "-" if usage["bytes"] is None else f"{usage['bytes']:,}"
-    return *(f"{usage[name]:,}" for name in ("responses", "credentials", "files")), known
+def _amounts(usage: Content, amounts: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_UNKNOWN if usage[name] is None else f"{usage[name]:,}" for name in amounts)

@@ -140,7 +140,8 @@ class TableQueries:
         if is_recorded() or self._signer.limits_offers(view.table):
             total = selection.total()
         _note_offered(view, total)
-        lines = FileLines(self._signer, view, total)
+        shareable = keys is not None and keys.shared is not None
+        lines = FileLines(self._signer, view, total, shareable=shareable)
         head = view.head() + (b"" if first is None else await lines.encode(first))
         coding = None if keys is None else form.content_coding
         encoder = BodyEncoder(coding)

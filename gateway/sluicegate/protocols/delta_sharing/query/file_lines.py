@@ -22,6 +22,7 @@ class FileLines:
         view: The table.
         total: All files of the response, if they are known. They are counted at once. Otherwise each
             batch is counted before it is signed.
+        shareable: Whether other recipients can get the same response.
 
     Attributes:
         offered: The files so far.
@@ -30,13 +31,15 @@ class FileLines:
         RateLimited: The recipient would get more than it is allowed to get in a day.
     """
 
-    def __init__(self, signer: Signer, view: View, total: Offered | None = None) -> None:
+    def __init__(
+        self, signer: Signer, view: View, total: Offered | None = None, *, shareable: bool = False
+    ) -> None:
         if total is not None:
             signer.offer(view.table, total)
         self.offered = NO_FILES
         self._signer = signer
         self._counted = total is not None
-        self._urls = Urls(signer, view.table)
+        self._urls = Urls(signer, view.table, shareable=shareable)
         self._view = view
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.responses import Response
@@ -95,13 +95,17 @@ class RequestSigner:
         file = self._paths.verify(table.principal, table.shared, table.source, request.key)
         if self._files is not None and request.reads_content and not is_generated(file.path):
             await self._files.count(table, file, request.key)
-        signed = await self._signed(table, request, file)
-        self._records.of(table).add(1, signed.expires_at)
+        record = self._records.of(table)
+        signed = await self._signed(table, request, file, record.label)
+        record.add(1, signed.expires_at)
         note_issued("signed request", version=file.version, file=file.path)
         reusable = signed.expires_at / 1000 - self._clock() >= _REUSABLE_FROM
         return SignedRequest(signed.urls[0], reusable)
 
-    async def _signed(self, table: OpenTable, request: SignRequest, file: ProvenFile) -> Presigned:
+    async def _signed(
+        self, table: OpenTable, request: SignRequest, file: ProvenFile, label: str
+    ) -> Presigned:
         if is_generated(file.path):
             return self._links.sign(table.principal, table.shared, file)
-        return await self._signer.presign_request(table, request.object_request, [file.path])
+        labelled = replace(request.object_request, label=label)
+        return await self._signer.presign_request(table, labelled, [file.path])

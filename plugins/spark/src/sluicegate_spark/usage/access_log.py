@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote
+
+from sluicegate.api import LABEL_PARAMETER, labelled_entry
 
 OBJECT_READ: Final = "REST.GET.OBJECT"
 """The operation that returns the content of an object."""
@@ -27,10 +29,19 @@ _LINE: Final = re.compile(
 )
 _SESSION: Final = re.compile(r"arn:[^:]*:sts::[^:]*:(?:assumed-role/[^/]+|federated-user)/(.+)")
 _SIGNED_AT: Final = re.compile(r"\d{8}T\d{6}Z")
-_SIGNED_QUERY: Final = {"X-Amz-Date", "X-Amz-Expires"}
+_SIGNED_QUERY: Final = {"X-Amz-Date", "X-Amz-Expires", LABEL_PARAMETER}
 _MOST_PARAMETERS: Final = 100
 _LONGEST_LIFETIME: Final = 604_800  # seconds; S3 accepts no longer one
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+class _Presigned(NamedTuple):
+    signed_at: datetime | None = None
+    expires_at: datetime | None = None
+    label: str | None = None
+
+
+_NOT_PRESIGNED: Final = _Presigned()
 
 
 class BrokenLine(ValueError):
@@ -51,6 +62,7 @@ class LoggedRequest:
         bytes: Bytes of the response's body.
         signed_at: When its URL was signed; `None` if it was no presigned URL.
         url_expires_at: When its URL expires.
+        label: Id of the ledger entry that its URL names; `None` if it names none.
     """
 
     bucket: str
@@ -64,6 +76,7 @@ class LoggedRequest:
     bytes: int
     signed_at: datetime | None
     url_expires_at: datetime | None
+    label: str | None = None
 
 
 def parse_line(line: bytes) -> LoggedRequest:
@@ -85,7 +98,7 @@ def parse_line(line: bytes) -> LoggedRequest:
     if fields is None:
         raise BrokenLine("not in the format of an access log")
     session = _SESSION.fullmatch(fields["requester"])
-    signed_at, url_expires_at = _validity(fields["uri"] or "")
+    url = _presigned(fields["uri"] or "")
     return LoggedRequest(
         bucket=fields["bucket"],
         at=_time(fields),
@@ -96,8 +109,9 @@ def parse_line(line: bytes) -> LoggedRequest:
         key=unquote(_known(fields["key"]) or ""),
         status=None if fields["status"] == "-" else int(fields["status"]),
         bytes=0 if fields["bytes"] == "-" else int(fields["bytes"]),
-        signed_at=signed_at,
-        url_expires_at=url_expires_at,
+        signed_at=url.signed_at,
+        url_expires_at=url.expires_at,
+        label=url.label,
     )
 
 
@@ -114,18 +128,19 @@ def _time(fields: re.Match[str]) -> datetime:
         raise BrokenLine("not a time") from None
 
 
-def _validity(uri: str) -> tuple[datetime | None, datetime | None]:
-    """Return when a presigned URL was signed and when it expires."""
+def _presigned(uri: str) -> _Presigned:
+    """Return what the query of a presigned URL says."""
     query = uri.partition("?")[2].partition(" ")[0]
     try:
         found = parse_qsl(query, max_num_fields=_MOST_PARAMETERS)
         known = {name: value for name, value in found if name in _SIGNED_QUERY}
         if not _SIGNED_AT.fullmatch(known["X-Amz-Date"]):
-            return None, None
+            return _NOT_PRESIGNED
         signed_at = datetime.fromisoformat(known["X-Amz-Date"])
         lifetime = int(known["X-Amz-Expires"])
         if not 0 < lifetime <= _LONGEST_LIFETIME:
-            return None, None
-        return signed_at, signed_at + timedelta(seconds=lifetime)
+            return _NOT_PRESIGNED
+        label = labelled_entry(known.get(LABEL_PARAMETER, ""))
+        return _Presigned(signed_at, signed_at + timedelta(seconds=lifetime), label)
     except (ValueError, KeyError, OverflowError):
-        return None, None
+        return _NOT_PRESIGNED

@@ -2,10 +2,12 @@
 
 - A session is named after its recipient, so its name and the directory of a table identify the offer.
 - A presigned URL contains when it was signed and when it expires. The offer was issued in the second of
-  the signature or before it, and expires with the URL or after it.
+  the signature or before it, and expires with the URL or after it. If the URL has a label, the offer is
+  the one that it names.
 
-If several recipients got URLs for one table in the same second, the address that requests the file
-decides. If they also have the same address, the read is `ambiguous`, and counts for no recipient.
+If several recipients got URLs without labels for one table in the same second, the address that
+requests the file decides. If they also have the same address, the read is `ambiguous`, and counts for
+no recipient.
 """
 
 from __future__ import annotations
@@ -40,14 +42,14 @@ LATERAL VIEW explode(sequence(date_trunc('HOUR', issued_at - INTERVAL 1 MINUTE),
 # The reads that no offer distinguishes, once for each directory that contains their files. All files
 # of one response are one row, which keeps the join small.
 _DISTINCT: Final = """
-SELECT DISTINCT directory, session, signed_at, url_expires_at, address, moment,
+SELECT DISTINCT directory, session, signed_at, url_expires_at, label, address, moment,
        date_trunc('HOUR', moment) AS hour
 FROM read_directories WHERE directory IN (SELECT directory FROM offered)
 """
 
 # The directories that contain each read's file. A URL has the second of its signature as `moment`.
 _DIRECTORIES: Final = """
-SELECT event_id, session, signed_at, url_expires_at, address, directory,
+SELECT event_id, session, signed_at, url_expires_at, label, address, directory,
        coalesce(signed_at, date_trunc('SECOND', at)) AS moment
 FROM (SELECT *, split(key, '/') AS parts FROM {reads} WHERE day IN ({days}))
 LATERAL VIEW explode(transform(
@@ -57,16 +59,17 @@ LATERAL VIEW explode(transform(
 """
 
 _CANDIDATES: Final = """
-SELECT r.directory, r.session, r.signed_at, r.url_expires_at, r.address, r.moment,
+SELECT r.directory, r.session, r.signed_at, r.url_expires_at, r.label, r.address, r.moment,
        o.offer_id, o.recipient_id, o.recipient, o.share, o.schema, o.table, o.issued_at,
-       IF(o.kind = 'urls', 'url', 'session') AS matched_by,
+       CASE WHEN o.kind <> 'urls' THEN 'session' WHEN r.label IS NULL THEN 'url'
+            ELSE 'label' END AS matched_by,
        length(r.directory) AS depth,
        date_trunc('SECOND', o.issued_at) = r.moment AS is_exact,
        o.address <=> r.address AS has_address
 FROM distinct_reads r JOIN offered o ON o.directory = r.directory AND o.hour = r.hour
 WHERE CASE WHEN o.kind = 'urls'
       THEN r.signed_at IS NOT NULL AND date_trunc('SECOND', o.issued_at) <= r.signed_at
-           AND r.url_expires_at <= o.ends_at
+           AND r.url_expires_at <= o.ends_at AND coalesce(r.label = o.offer_id, true)
       ELSE array_contains(o.sessions, r.session)
            AND r.moment BETWEEN o.issued_at - INTERVAL 1 MINUTE AND o.ends_at END
 """
@@ -79,11 +82,11 @@ SELECT event_id, count(DISTINCT recipient_id) AS recipients,
 FROM (
   SELECT d.event_id, c.*, rank() OVER (PARTITION BY d.event_id ORDER BY c.matched_by = 'session' DESC,
          c.has_address DESC, c.is_exact DESC, c.depth DESC,
-         IF(c.matched_by = 'url', date_trunc('SECOND', c.issued_at), NULL) DESC) AS place
+         IF(c.matched_by <> 'session', date_trunc('SECOND', c.issued_at), NULL) DESC) AS place
   FROM read_directories d JOIN candidates c
     ON d.directory = c.directory AND d.session <=> c.session AND d.signed_at <=> c.signed_at
-   AND d.url_expires_at <=> c.url_expires_at AND d.address <=> c.address
-   AND d.moment = c.moment
+   AND d.url_expires_at <=> c.url_expires_at AND d.label <=> c.label
+   AND d.address <=> c.address AND d.moment = c.moment
 )
 WHERE place = 1 GROUP BY event_id
 """

@@ -21,8 +21,8 @@ from sluicegate_spark.usage.redacted_line import redacted
 ROWS: Final = (
     "kind string, event_id string, day date, at timestamp, bucket string, key string, status int, "
     "bytes bigint, address string, session string, request_id string, signed_at timestamp, "
-    "url_expires_at timestamp, is_late boolean, file string, line bigint, lines bigint, reason string, "
-    "content string"
+    "url_expires_at timestamp, label string, is_late boolean, file string, line bigint, lines bigint, "
+    "reason string, content string"
 )
 READ, BROKEN, OTHER, FILE = "read", "broken", "other", "file"
 
@@ -162,6 +162,7 @@ class _LogFile:
             "request_id": request.request_id,
             "signed_at": request.signed_at,
             "url_expires_at": request.url_expires_at,
+            "label": request.label,
             "is_late": self._written_at - request.at > self._late_after,
             "file": self._path,
             "line": number,

@@ -21,7 +21,7 @@ OFFERS: Final = (
 READS: Final = (
     "event_id string, day date, at timestamp, bucket string, key string, status int, bytes bigint, "
     "address string, session string, request_id string, signed_at timestamp, url_expires_at timestamp, "
-    "is_late boolean, file string, line bigint, "
+    "label string, is_late boolean, file string, line bigint, "
     "recipient string, share string, schema string, table string, offer_id string, matched_by string"
 )
 REJECTED: Final = (

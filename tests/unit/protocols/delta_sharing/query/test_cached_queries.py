@@ -21,7 +21,7 @@ from support.tables.filesets import schema_field, table_metadata
 from support.tables.memory_tables import WITH_VECTORS, MemoryFormat, file, snapshot
 
 from sluicegate._util.clock import epoch_ms
-from sluicegate.api import NotFound, PermissionDenied, StorageError, TemporaryCredentials
+from sluicegate.api import NotFound, PermissionDenied, StorageError, TemporaryCredentials, url_label
 from sluicegate.protocols.delta_sharing.query.prune import BATCH_ROWS, FIRST_BATCH_ROWS
 from sluicegate.protocols.delta_sharing.request import QueryRequest, TimeTravel
 from sluicegate.tables.derived_files import DerivedFile
@@ -194,6 +194,15 @@ async def test_each_request_is_in_the_ledger_and_in_the_events_of_plugins() -> N
     assert told == [("issued.urls", 4)] * 2
 
 
+async def test_a_label_names_the_response_of_the_same_recipient_that_was_signed() -> None:
+    cached = made()
+    for principal in (ACME, RIVAL, ACME, RIVAL):
+        await cached.body(principal=principal)
+    first, second, *_ = cached.gateway.ledger.noted
+    assert (first.recipient, second.recipient) == ("acme", "rival")
+    assert cached.gateway.storage.labels == [url_label(first.id), url_label(second.id)]
+
+
 async def test_a_response_without_files_is_not_in_the_ledger() -> None:
     cached = made(0)
     assert await cached.body() == await cached.body()
@@ -302,6 +311,11 @@ class TestSharedBetweenRecipients:
         assert await cached.body(principal=ACME) == await cached.body(principal=RIVAL)
         assert cached.signed == 1
         assert [each.recipient for each in cached.gateway.ledger.noted] == ["acme", "rival"]
+
+    async def test_urls_that_can_be_shared_have_no_label(self) -> None:
+        cached = made(share=True)
+        await cached.body(principal=ACME)
+        assert (cached.signed, cached.gateway.storage.labels) == (1, [])
 
     async def test_tokens_are_each_recipients_own(self) -> None:
         cached = made(share=True)

@@ -26,6 +26,7 @@ from sluicegate.api import (
     Presigned,
     TemporaryCredentials,
     UnsupportedOperation,
+    url_label,
 )
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.iceberg_rest.file_access.file_paths import FilePaths
@@ -102,7 +103,7 @@ async def sign(gateway: MemoryGateway, path: str, method: str = "GET", **values:
 async def test_a_file_of_the_table_gets_a_url(gateway: MemoryGateway, storage: MethodStorage) -> None:
     signed = await sign(gateway, "date=1/a b%.parquet")
     assert signed == SignedRequest(url_of(f"{LAKE}/orders/date=1/a b%.parquet"), reusable=True)
-    assert storage.requests == []  # a plain GET
+    assert [(each.method, each.headers) for each in storage.requests] == [("GET", {})]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
@@ -117,8 +118,19 @@ async def test_the_url_is_for_the_method_and_headers(
 
 async def test_a_head_is_signed_as_one(gateway: MemoryGateway, storage: MethodStorage) -> None:
     await sign(gateway, f"{LAKE}/clones/a", "HEAD")
-    assert storage.requests == [ObjectRequest("HEAD")]
+    assert [(each.method, each.headers) for each in storage.requests] == [("HEAD", {})]
     assert storage.signed == [([f"{LAKE}/clones/a"], None)]
+
+
+async def test_urls_of_the_same_minute_have_the_label_of_their_ledger_entry(
+    gateway: MemoryGateway, storage: MethodStorage
+) -> None:
+    table = await gateway.open(shared_table())
+    signing = signer(gateway)
+    for path, method in (("a", "GET"), ("b", "GET"), ("b", "HEAD")):
+        await signing.sign(table, request_of(path_of(table, path), method))
+    (entry,) = {each.id for each in gateway.ledger.noted}
+    assert [each.label for each in storage.requests] == [url_label(entry)] * 3
 
 
 @pytest.mark.parametrize("path", [f"{LAKE}/customers/a", "../customers/a", "x/../../customers/a"])
