@@ -35,9 +35,9 @@ async def test_a_local_folder_is_created(tmp_path: Path) -> None:
 
 async def test_a_folder_can_be_in_a_storage() -> None:
     configured = instances()
-    written = await open_folder(f"{LAKE}/index", KEYS, configured.open)
+    written = await open_folder(f"{LAKE}/index", KEYS, configured.open_location)
     file = await anyio.to_thread.run_sync(written.write, "t", b"content")
-    found = await open_folder(f"{LAKE}/index", KEYS, configured.open)
+    found = await open_folder(f"{LAKE}/index", KEYS, configured.open_location)
     assert await anyio.to_thread.run_sync(found.read, "t", file) == b"content"
     assert await anyio.to_thread.run_sync(found.remove, "t") == 1
 
@@ -45,7 +45,7 @@ async def test_a_folder_can_be_in_a_storage() -> None:
 async def test_tables_are_read_from_indexes_in_a_storage(tmp_path: Path) -> None:
     folder, configured = DeltaFolder(tmp_path / "t"), instances()
     folder.commit(0, protocol(), metadata(), add("a"), add("b"))
-    written = await open_folder(f"{LAKE}/index", KEYS, configured.open)
+    written = await open_folder(f"{LAKE}/index", KEYS, configured.open_location)
     await anyio.to_thread.run_sync(write_index, written, folder.table(), await latest(folder))
     settings = Settings.model_validate({"index": {"location": f"{LAKE}/index", "min_files": 2}})
     indexes = lazy_indexes(settings, KEYS, configured, TableLimits())
