@@ -35,6 +35,10 @@ _WRITER: Final = "spark.databricks.delta.write.txnAppId"
 _SEQUENCE: Final = "spark.databricks.delta.write.txnVersion"
 _APPLICATION: Final = "sluicegate"
 _LATEST: Final = 50
+_KEEPING_ROWS: Final = frozenset(
+    {"OPTIMIZE", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "VACUUM START", "VACUUM END"}
+)
+"""Operations of others after which a copy still has the rows of its last refresh."""
 _SPECIAL: Final = re.compile(r"[ ,;{}()\n\t=]")
 _NOT_HASHED: Final = re.compile(r"map<|variant")
 # With them, deleted rows would remain in files that the current version names, or in files of changes.
@@ -80,12 +84,13 @@ class CopyTable:
                 return None
             raise
         states = [State.parse(row["userMetadata"]) for row in rows]
-        state = next(filter(None, states), None)
+        place = next((place for place, state in enumerate(states) if state), None)
+        state = None if place is None else states[place]
+        if state is not None and not {row["operation"] for row in rows[:place]} <= _KEEPING_ROWS:
+            state = State("", state.refreshed_at)  # its rows are no longer those that it was made from
         # A refresh ends with a replacement of the table, or with a commit of `describe`.
         is_incremental = state is not None and state.base is not None and state.base.refreshes > 0
-        return Latest(
-            int(rows[0]["version"]), state, is_described=states[0] is None or not is_incremental
-        )
+        return Latest(int(rows[0]["version"]), state, is_described=bool(place) or not is_incremental)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """Return the rows of the current version.

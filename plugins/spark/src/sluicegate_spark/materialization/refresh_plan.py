@@ -112,7 +112,7 @@ class CopyRefresh:
                 raise RebuildRequired("it is the result of a query")
             if base is None:
                 raise RebuildRequired(_why_no_base(versions[_SINGLE]))
-            start = continued(before and before.base, base.basis)
+            start = continued(None if before is None else before.base, base.basis)
             changes = self._changes(spark, start, versions[_SINGLE])
         except RebuildRequired as why:
             return Plan(versions, rebuilt, latest, reason=str(why))

@@ -64,8 +64,10 @@ def commits_between(
     from pyspark.errors import AnalysisException
     from pyspark.sql import functions as F  # noqa: N812 (PySpark's convention)
 
-    if not 0 <= last - first <= MAX_COMMITS:
-        raise RebuildRequired(f"the source went from version {first} to version {last}")
+    if last < first:
+        raise RebuildRequired(f"version {first} of the source was copied, but its last one is {last}")
+    if last - first > MAX_COMMITS:
+        raise RebuildRequired(f"the source has more than {MAX_COMMITS:,} new commits")
     try:
         actions = _actions(spark, location, first, last)
     except AnalysisException as error:

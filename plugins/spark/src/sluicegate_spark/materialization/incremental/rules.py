@@ -79,7 +79,9 @@ def continued(base: Base | None, basis: str) -> Base:
         RebuildRequired: It can't begin there.
     """
     if base is None:
-        raise RebuildRequired("the last refresh recorded no version of the source")
+        raise RebuildRequired(
+            "the last refresh recorded no version of the source, or someone else changed the copy"
+        )
     if base.basis != basis:
         raise RebuildRequired(
             "the configuration, the key, or the columns of the source changed, or it is another table"
