@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -266,9 +267,13 @@ def test_a_refresh_that_was_overtaken_or_killed_applies_nothing_twice(
     source.incremental(1, 0)
     source.copies.spark.sql(f"DELETE FROM delta.`file://{source.location}` WHERE id = 5")
     source.rebuilt("someone else changed the copy")
+    source.sql("UPDATE {t} SET country = 'FR' WHERE id = 3")
+    rmtree(source.copies.folder / "events" / "_change_data")
+    source.rebuilt("Spark can't read the changes")
 
 
 @at_night
+@pytest.mark.filterwarnings("ignore:The SQL config:UserWarning")  # Connect repeats those of its server
 def test_spark_connect_applies_a_change_data_feed(delta: Writer, tmp_path: Path) -> None:
     source = delta(FEED)
     started = {"spark.jars": ",".join(map(str, jars())), "spark.sql.extensions": ",".join(EXTENSIONS)}

@@ -182,5 +182,5 @@ def test_a_commit_contains_the_state_of_the_copy() -> None:
 
 
 def test_digests_of_the_state_need_the_key() -> None:
-    assert keyed_digest(b"one", ["x", 1]) == keyed_digest(b"one", ["x", 1])
-    assert len({keyed_digest(key, part) for key in (b"one", b"two") for part in (["x"], ["y"])}) == 4
+    assert keyed_digest(b"one", "x", 1) == keyed_digest(b"one", "x", 1)
+    assert len({keyed_digest(key, part) for key in (b"one", b"two") for part in ("x", "y")}) == 4

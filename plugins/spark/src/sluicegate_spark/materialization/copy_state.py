@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import orjson
 
+_FORMAT: Final = 1  # if copies of the same sources become different ones, they are written again
 _MEMBER: Final = "sluicegate"
 _DIGESTS: Final = b"sluicegate: origin of a copy"
 
@@ -60,12 +61,12 @@ class State:
             return None
 
 
-def keyed_digest(key: bytes, content: Any) -> str:
-    """Return a digest of JSON values for the state of a copy.
+def keyed_digest(key: bytes, *content: Any) -> str:
+    """Return a digest of values of JSON for the state of a copy.
 
     It is keyed, because readers of the copy's log could otherwise try out possible values.
     """
-    encoded = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+    encoded = orjson.dumps([_FORMAT, *content], option=orjson.OPT_SORT_KEYS)
     return hmac.new(hmac.digest(key, _DIGESTS, "sha256"), encoded, hashlib.sha256).hexdigest()
 
 

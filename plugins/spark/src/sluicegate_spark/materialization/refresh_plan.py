@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from sluicegate_spark.cluster.kept_frames import KeptFrames
 from sluicegate_spark.copies.config import CopyConfig
-from sluicegate_spark.failures import failed_on_spark, reason_of
+from sluicegate_spark.failures import failed_on_spark
 from sluicegate_spark.materialization.copy_state import Base, State, keyed_digest
 from sluicegate_spark.materialization.copy_table import CopyTable, Latest
 from sluicegate_spark.materialization.incremental.delta_changes import OF_FEED
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_FORMAT: Final = 1  # if copies of the same sources become different ones, they are written again
+_CONDITION: Final = re.compile(r"\[([A-Z][A-Z0-9_]+(?:\.[A-Z0-9_]+)*)\]")
 _SINGLE: Final = ""  # name of a source that no query names
 
 
@@ -143,7 +144,7 @@ class CopyRefresh:
     def _origin(self, versions: Mapping[str, SourceVersion]) -> str:
         """Return a digest of everything that the content of the copy depends on."""
         texts = {alias: each.text for alias, each in versions.items()}
-        return keyed_digest(self._key, [_FORMAT, self._copy.model_dump(mode="json"), texts])
+        return keyed_digest(self._key, self._copy.model_dump(mode="json"), texts)
 
     def _base(self, spark: SparkSession, versions: Mapping[str, SourceVersion]) -> Base | None:
         source = self._sources.get(_SINGLE)
@@ -154,7 +155,7 @@ class CopyRefresh:
         except Exception as error:
             if failed_on_spark(error) is None:
                 raise
-            log.warning("the version of a source of a copy can't be recorded: %s", reason_of(error))
+            log.warning("the version of a source of a copy can't be recorded: %s", _kind(error))
             return None
 
     def _changes(self, spark: SparkSession, base: Base, version: SourceVersion) -> Changes:
@@ -169,7 +170,7 @@ class CopyRefresh:
             if failed_on_spark(error) is None:
                 raise
             # Files can be missing in many ways, for example because of a VACUUM.
-            log.warning("the changes of a source of a copy can't be read: %s", reason_of(error))
+            log.warning("the changes of a source of a copy can't be read: %s", _kind(error))
             raise RebuildRequired("Spark can't read the changes; the worker's log says why") from error
 
     def _read_changes(self, spark: SparkSession, base: Base, version: SourceVersion) -> Changes:
@@ -203,6 +204,12 @@ class CopyRefresh:
         return (
             frames[_SINGLE] if self._copy.query is None else query_rows(spark, self._copy.query, frames)
         )
+
+
+def _kind(error: Exception) -> str:
+    """Return the type of an error and Spark's name of it. Its text could contain hidden values."""
+    names = _CONDITION.findall(str(error))
+    return " ".join([type(error).__name__, *names[:1]])
 
 
 def _types(schema: StructType) -> list[tuple[str, str]]:

@@ -130,7 +130,7 @@ class Source:
         """
         if version.number is None:
             return None
-        basis = keyed_digest(key, [copy.model_dump(mode="json"), version.identity])
+        basis = keyed_digest(key, copy.model_dump(mode="json"), version.identity)
         if not self._is_delta:
             return Base(basis, version.number)
         location, number = hadoop_location(self.location), version.number
