@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from sluicegate_spark.materialization.incremental.merging import merge_statement
 from sluicegate_spark.materialization.incremental.row_changes import check_comparable
@@ -46,6 +46,12 @@ def test_rows_of_most_types_are_compared(kind: object) -> None:
 def test_rows_of_other_types_are_not(kind: object) -> None:
     with pytest.raises(RebuildRequired, match="values of the column 'a' of type .* can't be compared"):
         check_comparable(of_type(kind))
+
+
+def test_texts_with_a_collation_are_not_compared() -> None:
+    schema = StructType([StructField("a", StringType("UTF8_LCASE"))])
+    with pytest.raises(RebuildRequired, match="of type string collate UTF8_LCASE"):
+        check_comparable(schema)
 
 
 def test_the_log_of_a_copy_shows_no_values_of_a_merge() -> None:

@@ -43,7 +43,6 @@ _DIRECTORY: Final = (
     "left({0}.pathOrInlineDv, length({0}.pathOrInlineDv) - 20), ''))"
 )
 _ELSEWHERE: Final = r"^/|^[A-Za-z][A-Za-z0-9+.\-]*:|\.\.|%2[eE]|\\"
-_LONGEST_INFO: Final = 1 << 16
 
 
 def commits_between(
@@ -88,8 +87,8 @@ def commits_between(
         actions.withColumn("elsewhere", F.greatest(*elsewhere))
         .groupBy("file")
         .agg(
-            F.expr("max(get_json_object(commitInfo, '$.operation')) AS operation"),
-            F.expr(f"max(substr(commitInfo, 1, {_LONGEST_INFO})) AS info"),
+            F.expr("max(left(get_json_object(commitInfo, '$.operation'), 32)) AS operation"),
+            F.expr("max(sha2(commitInfo, 256)) AS info"),
             F.expr(f"count_if({_IS_ADDED}) AS added"),
             F.expr(f"count_if({_IS_REMOVED} OR {_HAS_VECTOR}) AS removed"),
             F.expr(f"{_BYTES} AS bytes"),

@@ -14,7 +14,7 @@ from sluicegate_spark.materialization.incremental.rules import RebuildRequired
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import StructType
 
 FLOATS: Final = ("float", "double")
 _EXACT: Final = (
@@ -165,11 +165,11 @@ def _with_kept(net: DataFrame, copy: DataFrame) -> DataFrame:
     )
 
 
-def _is_exact(kind: DataType) -> bool:
+def _is_exact(kind: Any) -> bool:
     """Return whether values that Spark finds equal are the same, also in structures and lists."""
-    name: str = kind.typeName()
+    name = str(kind.typeName())
     if name == "array":
-        return _is_exact(kind.elementType)  # type: ignore[attr-defined]
+        return _is_exact(kind.elementType)
     if name == "struct":
-        return all(_is_exact(field.dataType) for field in kind.fields)  # type: ignore[attr-defined]
-    return name in _EXACT
+        return all(_is_exact(field.dataType) for field in kind.fields)
+    return name in _EXACT and "collate" not in str(kind.simpleString())
