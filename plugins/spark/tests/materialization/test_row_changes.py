@@ -44,7 +44,7 @@ def test_rows_of_most_types_are_compared(kind: object) -> None:
     [MAP, list_of(MAP), structure_of(MAP), list_of("double"), structure_of("float"), "variant", "void"],
 )
 def test_rows_of_other_types_are_not(kind: object) -> None:
-    with pytest.raises(RebuildRequired, match="values of the column 'a' of type .* can't be compared"):
+    with pytest.raises(RebuildRequired, match=r"values of the column 'a' of type .* can't be compared"):
         check_comparable(of_type(kind))
 
 
