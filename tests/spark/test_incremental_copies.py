@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
-from spark.materialized_copies import NAMESPACE, Copies, catalog_of, hashed
+from spark.materialized_copies import Copies, catalog_of, hashed
+from support.gateways.iceberg_rest import SCHEMA as NAMESPACE
 from support.process.random_cases import times
 from support.process.spark import jars
 from support.servers.spark_connect import spark_connect

@@ -16,7 +16,6 @@ from spark.materialized_copies import (
     COLUMNS,
     CUSTOMERS,
     KEY,
-    NAMESPACE,
     ORDERS,
     QUERY,
     RECIPIENTS,
@@ -29,6 +28,7 @@ from spark.materialized_copies import (
     shares,
 )
 from support.gateways.gateway import running_gateway, write_configuration
+from support.gateways.iceberg_rest import SCHEMA as NAMESPACE
 from support.process.random_cases import times
 from support.tasks.spark_tasks import CATALOG, catalogs_of
 
