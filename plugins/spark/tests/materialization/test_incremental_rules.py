@@ -22,7 +22,7 @@ from sluicegate_spark.materialization.incremental.rules import (
     way_of_delta,
     way_of_iceberg,
 )
-from sluicegate_spark.materialization.source_version import SourceVersion
+from sluicegate_spark.materialization.incremental.source_version import SourceVersion
 
 BASE = Base("basis", 3, "digest of 3")
 MIB = 1024 * 1024

@@ -18,9 +18,9 @@ from sluicegate_spark.materialization.incremental.delta_changes import OF_FEED
 from sluicegate_spark.materialization.incremental.iceberg_changes import OF_CHANGELOG
 from sluicegate_spark.materialization.incremental.row_changes import Changes, changes_of
 from sluicegate_spark.materialization.incremental.rules import RebuildRequired, continued
+from sluicegate_spark.materialization.incremental.source_version import SourceVersion
 from sluicegate_spark.materialization.query import query_rows
 from sluicegate_spark.materialization.shared_rows import partition_columns, shared_rows
-from sluicegate_spark.materialization.source_version import SourceVersion
 from sluicegate_spark.materialization.sources import Source
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from sluicegate_spark.materialization.incremental.source_changes import SourceCh
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from sluicegate_spark.materialization.source_version import SourceVersion
+    from sluicegate_spark.materialization.incremental.source_version import SourceVersion
 
 OF_FEED: Final = ("_change_type", "_commit_version", "_commit_timestamp")
 _FILE: Final = "path STRING, size BIGINT, dataChange BOOLEAN"

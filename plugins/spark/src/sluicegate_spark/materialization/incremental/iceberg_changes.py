@@ -13,7 +13,7 @@ from sluicegate_spark.materialization.incremental.source_changes import SourceCh
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from sluicegate_spark.materialization.source_version import SourceVersion
+    from sluicegate_spark.materialization.incremental.source_version import SourceVersion
 
 OF_CHANGELOG: Final = ("_change_type", "_change_ordinal", "_commit_snapshot_id")
 

@@ -23,7 +23,7 @@ WayOfIceberg = Literal["nothing", "appends", "changelog"]
 
 
 class RebuildRequired(Exception):
-    """A refresh can't apply changes alone. The message says why, in words for operators."""
+    """A refresh can't apply changes alone. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
