@@ -72,17 +72,15 @@ class Copies:
     Attributes:
         spark: Writes the sources, and reads them without the executor.
         folder: The copies are in its directory `copies`.
-        engine: Further settings of the executor.
     """
 
     spark: SparkSession
     folder: Path
     tables: Mapping[str, Any]
     catalogs: Mapping[str, Any] = field(default_factory=dict)
-    engine: Mapping[str, Any] = field(default_factory=dict)
 
     def refresh(self, name: str, **properties: str) -> TaskResult:
-        """Run the task of a copy, in an executor that uses the Spark of this process by default."""
+        """Run the task of a copy, in an executor that uses the Spark of this process."""
         keep_secret(KEY)
         section = {
             "materialized": {
@@ -92,7 +90,6 @@ class Copies:
             },
             "catalogs": self.catalogs,
             "endpoints": ["127.0.0.1"],
-            **self.engine,
         }
         namespace, _, table = name.partition(".")
         identity = TableIdentity(name, MATERIALIZED, (namespace,), table)

@@ -16,13 +16,10 @@ from deltalake import DeltaTable
 from spark.materialized_copies import Copies, catalog_of, hashed
 from support.gateways.iceberg_rest import SCHEMA as NAMESPACE
 from support.process.random_cases import times
-from support.process.spark import jars
-from support.servers.spark_connect import spark_connect
 from support.tasks.spark_tasks import CATALOG, catalogs_of
 
 from sluicegate.api import TaskFailed
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate_spark.engine import EXTENSIONS
 from sluicegate_spark.materialization.copy_table import CopyTable
 from sluicegate_spark.materialization.incremental.delta_changes import commits_between
 from sluicegate_spark.materialization.incremental.rules import RebuildRequired
@@ -265,24 +262,6 @@ def test_a_refresh_that_was_overtaken_or_killed_applies_nothing_twice(
     source.sql("UPDATE {t} SET country = 'FR' WHERE id = 3")
     rmtree(source.copies.folder / "events" / "_change_data")
     source.rebuilt("Spark can't read the changes")
-
-
-@at_night
-@pytest.mark.filterwarnings("ignore:The SQL config:UserWarning")  # Connect repeats those of its server
-def test_spark_connect_applies_a_change_data_feed(delta: Writer, tmp_path: Path) -> None:
-    source = delta(FEED)
-    started = {"spark.jars": ",".join(map(str, jars())), "spark.sql.extensions": ",".join(EXTENSIONS)}
-    with spark_connect(tmp_path / "connect", started) as remote:
-        source.copies.engine = {"remote": remote}
-        source.insert(row(1), row(1), row(2))
-        source.rebuilt("there was no copy")
-        source.insert(row(3, "-0.0"))
-        source.sql("UPDATE {t} SET country = 'FR' WHERE id = 2")
-        source.incremental(2, 1)
-        source.sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.enableChangeDataFeed' = 'false')")
-        source.rebuilt("changed the source's columns, properties, or protocol")
-        source.insert(row(4))
-        source.rebuilt("Spark Connect can't read single files of a table")
 
 
 def described(location: Path) -> str:

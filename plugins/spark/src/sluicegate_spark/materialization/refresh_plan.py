@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
+from sluicegate_spark.cluster.cores import is_connect
 from sluicegate_spark.cluster.kept_frames import KeptFrames
 from sluicegate_spark.copies.config import CopyConfig
 from sluicegate_spark.failures import failed_on_spark
@@ -111,6 +112,8 @@ class CopyRefresh:
                 raise RebuildRequired("the task has the property 'force'")
             if _SINGLE not in self._sources:
                 raise RebuildRequired("it is the result of a query")
+            if is_connect(spark):
+                raise RebuildRequired("incremental refreshes are not possible with Spark Connect")
             if base is None:
                 raise RebuildRequired(_why_no_base(versions[_SINGLE]))
             start = continued(None if before is None else before.base, base.basis)
@@ -148,7 +151,7 @@ class CopyRefresh:
 
     def _base(self, spark: SparkSession, versions: Mapping[str, SourceVersion]) -> Base | None:
         source = self._sources.get(_SINGLE)
-        if source is None:
+        if source is None or is_connect(spark):
             return None
         try:
             return source.base(spark, self._copy, versions[_SINGLE], self._key)

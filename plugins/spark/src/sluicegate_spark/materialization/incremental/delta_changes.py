@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from sluicegate_spark.cluster.cores import is_connect
 from sluicegate_spark.materialization.copy_state import Base, keyed_digest
 from sluicegate_spark.materialization.incremental.rules import (
     MAX_COMMITS,
@@ -161,10 +160,6 @@ def _added_rows(spark: SparkSession, location: str, first: int, last: int) -> Da
     """Return the rows of files that commits added, which later ones might have compacted."""
     from pyspark.sql import DataFrame
 
-    if is_connect(spark):
-        raise RebuildRequired(
-            "the source has no change data feed, and Spark Connect can't read single files of a table"
-        )
     added = _actions(spark, location, first, last).where(_IS_ADDED)
     lines: Sequence[Any] = list(added.selectExpr("to_json(struct(add)) AS line").collect())
     internal: Any = spark
