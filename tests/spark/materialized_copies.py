@@ -14,13 +14,18 @@ from uuid import uuid4
 
 import pyarrow as pa
 from pyiceberg.catalog.rest import RestCatalog
+from spark.iceberg_readers import REST, spark_catalog
 from support.clients.recipient import Recipient
 from support.gateways.gateway import RunningGateway
+from support.gateways.iceberg_rest import SCHEMA as NAMESPACE
+from support.gateways.iceberg_rest import WAREHOUSE
+from support.servers.iceberg_java import store_properties
 
 from sluicegate.api import DelegatedTask, RealmGrant, TableIdentity, TaskResult
 from sluicegate.testing.executors import RecordedRun
 from sluicegate.testing.fakes import FakeContext
 from sluicegate.testing.secrets import keep_secret
+from sluicegate.testing.servers.seaweedfs import SeaweedFS
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.copies.config import MATERIALIZED
 from sluicegate_spark.executor import SparkExecutor
@@ -160,6 +165,24 @@ def shares(copies: Copies, names: Sequence[str], **options: Any) -> dict[str, An
             for name, country in RECIPIENTS.items()
         },
     }
+
+
+def catalog_of(spark: SparkSession, server: SeaweedFS) -> str:
+    """Return Spark's name of the Iceberg catalog of a store, with the namespace of the tests."""
+    admin = server.admin
+    catalog = spark_catalog(
+        spark,
+        {
+            **REST,
+            **store_properties(server),
+            "uri": server.iceberg_uri,
+            "warehouse": WAREHOUSE,
+            "credential": f"{admin.access_key_id}:{admin.secret_access_key}",
+            "oauth2-server-uri": f"{server.iceberg_uri}/v1/oauth/tokens",
+        },
+    )
+    spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {catalog}.{NAMESPACE}")
+    return catalog
 
 
 def comparable(rows: Sequence[Mapping[str, Any]]) -> list[tuple[tuple[str, str], ...]]:

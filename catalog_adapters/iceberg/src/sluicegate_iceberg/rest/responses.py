@@ -46,7 +46,13 @@ def _names(refs: object) -> object:
     return frozenset(("main", *refs)) if sum(map(len, refs)) <= _LONGEST_NAMES else None
 
 
+def _as_id(value: object) -> object:
+    """Return an id, or `None` for anything else: format version 1 writes -1 for no snapshot."""
+    return value if type(value) is int and value >= 0 else None
+
+
 Properties = Annotated[Mapping[str, str], BeforeValidator(_as_texts)]
+Id = Annotated[int | None, BeforeValidator(_as_id)]
 
 
 class CatalogResponse(BaseModel):
@@ -90,10 +96,12 @@ class TablesPage(Page):
 
 
 class TableMetadata(CatalogResponse):
-    """`TableMetadata`, reduced to the fields that locate the table."""
+    """`TableMetadata`, reduced to the fields that locate the table and its current version."""
 
     table_uuid: str | None = Field(default=None, alias="table-uuid")
     location: str
+    snapshot_id: Id = Field(default=None, alias="current-snapshot-id")
+    schema_id: Id = Field(default=None, alias="current-schema-id")
     last_logged: Annotated[str | None, BeforeValidator(_last_logged)] = Field(
         default=None, alias="metadata-log"
     )

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import orjson
-
+from sluicegate.api import TaskFailed
 from sluicegate_spark.copies.config import CopyConfig, recipient_filter
-from sluicegate_spark.maintenance.sql import identifier
+from sluicegate_spark.maintenance.sql import identifier, literal
 from sluicegate_spark.maintenance.storage_settings import hadoop_location
+from sluicegate_spark.materialization.copy_state import State
+from sluicegate_spark.materialization.incremental.merging import VIEW, merge_statement
+from sluicegate_spark.materialization.incremental.row_changes import Changes, values
+from sluicegate_spark.materialization.incremental.rules import RebuildRequired
 from sluicegate_spark.materialization.sources import NO_TABLE
 
 if TYPE_CHECKING:
@@ -26,24 +30,34 @@ SETTINGS: Final[Mapping[str, str]] = {
     "spark.databricks.delta.vacuum.logging.enabled": "false",  # each VACUUM would add two versions
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
 }
-_STATE: Final = "spark.databricks.delta.commitInfo.userMetadata"
-_MEMBER: Final = "sluicegate"
+_METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
+_WRITER: Final = "spark.databricks.delta.write.txnAppId"
+_SEQUENCE: Final = "spark.databricks.delta.write.txnVersion"
+_APPLICATION: Final = "sluicegate"
 _LATEST: Final = 50
+_KEEPING_ROWS: Final = frozenset(
+    {"OPTIMIZE", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES", "VACUUM START", "VACUUM END"}
+)
+"""Operations of others after which a copy still has the rows of its last refresh."""
 _SPECIAL: Final = re.compile(r"[ ,;{}()\n\t=]")
 _NOT_HASHED: Final = re.compile(r"map<|variant")
+# With them, deleted rows would remain in files that the current version names, or in files of changes.
+_OFF: Final = ("delta.enableDeletionVectors", "delta.enableChangeDataFeed")
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """What the current version of a copy was made from.
+class Latest:
+    """The current version of a copy.
 
     Attributes:
-        origin: Digest of the configuration of the copy, and of the versions of its sources.
-        refreshed_at: When the sources were read.
+        version: Its version.
+        state: What it was made from, if its log contains that.
+        is_described: Whether its properties say from when its data is.
     """
 
-    origin: str
-    refreshed_at: datetime
+    version: int
+    state: State | None
+    is_described: bool
 
 
 class CopyTable:
@@ -56,26 +70,54 @@ class CopyTable:
 
     def __init__(self, location: str, copy: CopyConfig) -> None:
         self._copy = copy
-        self._name = f"delta.{identifier(hadoop_location(location))}"
+        self._location = hadoop_location(location)
+        self._name = f"delta.{identifier(self._location)}"
 
-    def state(self, spark: SparkSession) -> State | None:
-        """Return what the table was made from, or `None` if there is no table yet."""
+    def latest(self, spark: SparkSession) -> Latest | None:
+        """Return the current version of the table, or `None` if there is no table yet."""
         from pyspark.errors import AnalysisException
 
         try:
-            rows: list[Any] = list(
-                spark.sql(f"DESCRIBE HISTORY {self._name} LIMIT {_LATEST}").collect()
-            )
+            rows = self._history(spark, _LATEST)
         except AnalysisException as error:
             if error.getCondition() in NO_TABLE:
                 return None
             raise
-        return next((found for row in rows if (found := _state(row["userMetadata"]))), None)
+        states = [State.parse(row["userMetadata"]) for row in rows]
+        place = next((place for place, state in enumerate(states) if state), None)
+        state = None if place is None else states[place]
+        if state is not None and not {row["operation"] for row in rows[:place]} <= _KEEPING_ROWS:
+            state = State("", state.refreshed_at)  # its rows are no longer those that it was made from
+        # A refresh ends with a replacement of the table, or with a commit of `describe`.
+        is_incremental = state is not None and state.base is not None and state.base.refreshes > 0
+        return Latest(int(rows[0]["version"]), state, is_described=bool(place) or not is_incremental)
 
-    def replace(self, rows: DataFrame, partitions: Sequence[str], state: State) -> dict[str, int]:
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """Return the rows of the current version.
+
+        Raises:
+            RebuildRequired: The properties of the table would keep deleted rows.
+        """
+        detail: Any = spark.sql(f"DESCRIBE DETAIL {self._name}").first()
+        if any(detail["properties"].get(name) != "false" for name in _OFF):
+            raise RebuildRequired(f"the copy lacks one of the properties {', '.join(_OFF)}")
+        return spark.read.format("delta").load(self._location)
+
+    def replace(
+        self, rows: DataFrame, partitions: Sequence[str], state: State, latest: Latest | None
+    ) -> dict[str, int]:
         """Replace the table by rows in one commit, and return the numbers of its rows and files.
 
         If it fails, recipients continue to read the current version.
+
+        Args:
+            rows: The rows.
+            partitions: Columns by which they are partitioned.
+            state: What they were made from.
+            latest: The current version.
+
+        Raises:
+            TaskFailed: Another task refreshed the copy at the same time (retryable).
         """
         spark = rows.sparkSession
         writer: Any = self._arranged(rows, partitions).writeTo(self._name).using("delta")
@@ -83,18 +125,64 @@ class CopyTable:
             writer = writer.tableProperty(name, value)
         if partitions:
             writer = writer.partitionedBy(*_columns(partitions))
-        spark.conf.set(_STATE, _text(state))
-        try:
+        with _recorded(spark, state, latest):
             writer.createOrReplace()
-        finally:
-            spark.conf.set(_STATE, "")
-        latest: Any = spark.sql(f"DESCRIBE HISTORY {self._name} LIMIT 1").first()
-        metrics = latest["operationMetrics"]
+        committed = self._committed(spark, state)
+        metrics = committed["operationMetrics"]
         return {
-            "version": int(latest["version"]),
+            "version": int(committed["version"]),
             "rows": int(metrics["numOutputRows"]),
             "files": int(metrics["numFiles"]),
         }
+
+    def apply(
+        self, changes: Changes, partitions: Sequence[str], state: State, latest: Latest
+    ) -> dict[str, int]:
+        """Delete and insert rows in one commit, and return the numbers of rows and files.
+
+        If it fails, recipients continue to read the current version.
+
+        Args:
+            changes: The rows.
+            partitions: Columns by which the table is partitioned.
+            state: What the result was made from.
+            latest: The version for which the changes were computed.
+
+        Raises:
+            TaskFailed: Another task refreshed the copy at the same time (retryable).
+        """
+        spark = changes.rows.sparkSession
+        inserted = changes.inserted()
+        with _recorded(spark, state, latest):
+            if changes.removed:
+                marked = inserted.selectExpr("row", "false AS is_deletion")
+                marked.unionAll(
+                    changes.deleted().selectExpr("row", "true AS is_deletion")
+                ).createTempView(VIEW)
+                try:
+                    spark.sql(merge_statement(self._name, changes.schema)).collect()
+                finally:
+                    spark.catalog.dropTempView(VIEW)
+            else:
+                rows = inserted.select(values(changes.schema))
+                self._arranged(rows, partitions).writeTo(self._name).append()
+        committed = self._committed(spark, state)
+        self.describe(spark, state)
+        detail: Any = spark.sql(f"DESCRIBE DETAIL {self._name}").first()
+        return {
+            "version": int(committed["version"]),
+            "rows": int(spark.read.format("delta").load(self._location).count()),
+            "files": int(detail["numFiles"]),
+        }
+
+    def describe(self, spark: SparkSession, state: State) -> None:
+        """Write to the table's properties from when its data is.
+
+        The commit does not contain the state: if another one came before it, the state would be wrong.
+        """
+        described = {"comment": _comment(state), REFRESHED_AT: _shown(state.refreshed_at)}
+        pairs = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in described.items())
+        spark.sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ({pairs})")
 
     def vacuum(self, spark: SparkSession) -> None:
         """Delete files that no version of the retention period needs."""
@@ -113,14 +201,31 @@ class CopyTable:
             return rows.repartitionByRange(*columns).sortWithinPartitions(*columns, mixed)
         return rows.hint("rebalance", *(apart or [mixed])).sortWithinPartitions(*apart, mixed)
 
+    def _history(self, spark: SparkSession, count: int) -> list[Any]:
+        return list(spark.sql(f"DESCRIBE HISTORY {self._name} LIMIT {count}").collect())
+
+    def _committed(self, spark: SparkSession, state: State) -> Any:
+        """Return the last commit, which must be the one with a state.
+
+        Delta ignores a write whose version of the transaction is not new.
+        """
+        [latest] = self._history(spark, 1)
+        if latest["userMetadata"] != state.text():
+            raise TaskFailed(
+                "another task changed the copy at the same time",
+                error_code="ENGINE_FAILED",
+                retryable=True,
+            )
+        return latest
+
     def _properties(self, rows: DataFrame, state: State) -> dict[str, str]:
         kept = f"interval {self._copy.retention} seconds"
         required = recipient_filter(self._copy)
         return {
-            "comment": f"Data of {_shown(state.refreshed_at)}",
+            "comment": _comment(state),
             REFRESHED_AT: _shown(state.refreshed_at),
             **({} if required is None else {RECIPIENT_FILTER: required}),
-            "delta.enableDeletionVectors": "false",
+            **dict.fromkeys(_OFF, "false"),
             "delta.columnMapping.mode": "name" if _needs_mapping(rows) else "none",
             "delta.deletedFileRetentionDuration": kept,
             # The log contains bounds of deleted rows. With each checkpoint, old entries are deleted.
@@ -162,15 +267,23 @@ def _shown(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _text(state: State) -> str:
-    return orjson.dumps(
-        {_MEMBER: {"origin": state.origin, "refreshed_at": state.refreshed_at.isoformat()}}
-    ).decode()
+def _comment(state: State) -> str:
+    return f"Data of {_shown(state.refreshed_at)}"
 
 
-def _state(text: str | None) -> State | None:
+@contextmanager
+def _recorded(spark: SparkSession, state: State, latest: Latest | None) -> Iterator[None]:
+    """Write a state to the next commit, which fails if another task commits at the same time.
+
+    Delta accepts each version of an application's transactions once, and only in ascending order.
+    """
+    settings = {_METADATA: state.text()}
+    if latest is not None:
+        settings |= {_WRITER: _APPLICATION, _SEQUENCE: str(latest.version)}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
     try:
-        found = orjson.loads(text or "null")[_MEMBER]
-        return State(str(found["origin"]), datetime.fromisoformat(found["refreshed_at"]))
-    except (orjson.JSONDecodeError, TypeError, KeyError, ValueError):
-        return None
+        yield
+    finally:
+        for name in settings:
+            spark.conf.unset(name)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
-import orjson
+import anyio
 from pydantic import Field, model_validator
 
 from sluicegate.api import DelegatedTask, SecretStr, TaskFailed, TaskResult
@@ -23,21 +22,18 @@ from sluicegate_spark.maintenance.session import DELTA
 from sluicegate_spark.maintenance.sql import SETTINGS
 from sluicegate_spark.maintenance.storage_settings import closed_for_hadoop
 from sluicegate_spark.materialization import copy_table
-from sluicegate_spark.materialization.copy_table import CopyTable, State
-from sluicegate_spark.materialization.query import query_rows
-from sluicegate_spark.materialization.shared_rows import partition_columns, shared_rows
+from sluicegate_spark.materialization.copy_state import State
+from sluicegate_spark.materialization.copy_table import CopyTable
+from sluicegate_spark.materialization.refresh_plan import CopyRefresh, Outcome
 from sluicegate_spark.materialization.sources import Source, delta_settings, open_sources
 from sluicegate_spark.properties import Properties, parse
 from sluicegate_spark.work import Work
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
     from sluicegate_spark.engine import TaskSession
 
-_FORMAT: Final = 1  # if copies of the same sources become different ones, they are written again
+_CHANGES: Final = "changes"
 _STAGE: Final = "refresh"
-_ORIGINS: Final = b"sluicegate: origin of a copy"
 
 
 class Refresh(Properties):
@@ -52,11 +48,6 @@ class Refresh(Properties):
         if self.location is not None:
             raise ValueError("'location' does not apply: the configuration names the directory")
         return self
-
-
-class _Outcome(NamedTuple):
-    state: State
-    written: Mapping[str, int] | None
 
 
 async def refresh_materialization(work: Work) -> TaskResult:
@@ -98,7 +89,8 @@ async def _last_state(
         return None
     try:
         async with _session(work, target) as session:
-            return await session.run(table.state)
+            latest = await session.run(table.latest)
+            return None if latest is None else latest.state
     except TaskFailed:
         return None
 
@@ -127,40 +119,20 @@ async def _refreshed(
     table: CopyTable,
     *,
     force: bool,
-) -> _Outcome:
+) -> Outcome:
     materialized, name = configured_copy(work.materialized, work.task)
     copy, key = materialized.tables[name], materialized.key.get_secret_value().encode()
     for source in sources.values():
         await source.prepare(session)
-
-    def refresh(spark: SparkSession) -> _Outcome:
-        # Versions are read before rows: if a source changes in between, the next refresh notices.
-        versions = {alias: source.version(spark) for alias, source in sources.items()}
-        state = State(_origin(copy, versions, key), datetime.now(UTC))
-        before = table.state(spark)
-        if before is not None and before.origin == state.origin and not force:
-            return _Outcome(before, None)
-        rows = _source_rows(spark, copy, sources)
-        partitions = partition_columns(rows.schema, copy)
-        return _Outcome(state, table.replace(shared_rows(rows, copy, key), partitions, state))
-
-    await work.run.check_lease()
-    return await watched(work, session, _STAGE, refresh)
-
-
-def _source_rows(spark: SparkSession, copy: CopyConfig, sources: Mapping[str, Source]) -> DataFrame:
-    frames = {alias: source.rows(spark) for alias, source in sources.items()}
-    return frames[""] if copy.query is None else query_rows(spark, copy.query, frames)
-
-
-def _origin(copy: CopyConfig, versions: Mapping[str, str], key: bytes) -> str:
-    """Return a digest of everything that the content of a copy depends on.
-
-    It is keyed, because readers of the copy's log could otherwise try out values of its conditions.
-    """
-    content = [_FORMAT, copy.model_dump(mode="json"), versions]
-    encoded = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
-    return hmac.new(hmac.digest(key, _ORIGINS, "sha256"), encoded, hashlib.sha256).hexdigest()
+    refresh = CopyRefresh(copy, key, sources, table)
+    try:
+        await work.run.check_lease()
+        plan = await watched(work, session, _CHANGES, partial(refresh.plan, force=force))
+        await work.run.check_lease()
+        return await watched(work, session, _STAGE, partial(refresh.write, plan=plan))
+    finally:
+        with anyio.CancelScope(shield=True):
+            await session.run(refresh.release)
 
 
 def _with_age(failed: TaskFailed, before: State | None) -> TaskFailed:
@@ -174,17 +146,32 @@ def _with_age(failed: TaskFailed, before: State | None) -> TaskFailed:
     )
 
 
-def _result(name: str, copy: CopyConfig, outcome: _Outcome) -> TaskResult:
+def _result(name: str, copy: CopyConfig, outcome: Outcome) -> TaskResult:
     further: dict[str, int | str] = {"refreshed_at": outcome.state.refreshed_at.isoformat()}
     if (required := recipient_filter(copy)) is not None:
         further["partition_filter"] = required
     since = _shown(outcome.state.refreshed_at)
-    if outcome.written is None:
+    if outcome.numbers is None:
         return TaskResult(
-            f"{name} is up to date: its sources have not changed since {since}", further=further
+            f"{name} is up to date: its sources have not changed since {since}",
+            further={**further, "refresh": "none"},
         )
+    how, how_in_words = _how(outcome)
     return TaskResult(
-        f"{name} was refreshed: {outcome.written['rows']} rows", further={**outcome.written, **further}
+        f"{name} was refreshed: {outcome.numbers['rows']} rows; {how_in_words}",
+        further={**outcome.numbers, **further, **how},
+    )
+
+
+def _how(outcome: Outcome) -> tuple[dict[str, int | str], str]:
+    """Return how a copy was refreshed, for programs and for people."""
+    changes = outcome.changes
+    if changes is None:
+        return {"refresh": "rebuilt", "reason": outcome.reason}, f"rebuilt, because {outcome.reason}"
+    numbers = {"rows_added": changes.added, "rows_removed": changes.removed}
+    return (
+        {"refresh": "incremental", **numbers},
+        f"incremental, {changes.added} rows added and {changes.removed} removed",
     )
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sluicegate.api import DelegatedTask, SecretStr, Unavailable
 from sluicegate_iceberg.names import TableName
-from sluicegate_iceberg.rest.responses import GenericTable
+from sluicegate_iceberg.rest.responses import GenericTable, TableMetadata
 from sluicegate_spark.config import SparkCatalogConfig
-from sluicegate_spark.copies.config import MaterializedConfig, SourceConfig, overlaps
+from sluicegate_spark.copies.config import CopyConfig, MaterializedConfig, SourceConfig, overlaps
 from sluicegate_spark.engine import TaskSession
 from sluicegate_spark.granted_files import check_delta_files, check_iceberg_files
 from sluicegate_spark.granted_locations import GrantedLocations
@@ -19,7 +19,13 @@ from sluicegate_spark.maintenance.catalog_settings import CATALOG, catalog_setti
 from sluicegate_spark.maintenance.session import set_http_client
 from sluicegate_spark.maintenance.sql import identifier
 from sluicegate_spark.maintenance.storage_settings import for_hadoop, hadoop_location
+from sluicegate_spark.materialization.copy_state import Base, keyed_digest
 from sluicegate_spark.materialization.failures import unfit
+from sluicegate_spark.materialization.incremental.delta_changes import changes_of_delta, commits_between
+from sluicegate_spark.materialization.incremental.iceberg_changes import changes_of_iceberg
+from sluicegate_spark.materialization.incremental.rules import RebuildRequired
+from sluicegate_spark.materialization.incremental.source_changes import SourceChanges
+from sluicegate_spark.materialization.incremental.source_version import SourceVersion
 from sluicegate_spark.tables import StorageRules, Table, TableAccess, TaskCatalog, vending_failed
 from sluicegate_spark.work import Work
 
@@ -34,6 +40,7 @@ NO_TABLE: Final = (
     "DELTA_PATH_DOES_NOT_EXIST",
 )
 """Conditions of Spark's errors about locations without a Delta table."""
+_FEED: Final = "delta.enableChangeDataFeed"
 _ESCAPE: Final = re.compile("%(2E|25)", re.IGNORECASE)
 
 
@@ -44,10 +51,14 @@ class Source:
     Attributes:
         access: The table, and its credentials.
         settings: Settings of the session that opens it.
+        snapshot_id: The current snapshot of an Iceberg table.
+        schema_id: The current schema of an Iceberg table.
     """
 
     access: TableAccess
     settings: Mapping[str, str | SecretStr]
+    snapshot_id: int | None = None
+    schema_id: int | None = None
 
     @property
     def _is_delta(self) -> bool:
@@ -70,8 +81,8 @@ class Source:
             await session.run(set_http_client)
             await check_iceberg_files(self.access, session)
 
-    def version(self, spark: SparkSession) -> str:
-        """Return a text that is different after every change of the table.
+    def version(self, spark: SparkSession) -> SourceVersion:
+        """Return the current version of the table.
 
         Raises:
             TaskFailed: There is no such Delta table (`INVALID_PAYLOAD`).
@@ -79,7 +90,7 @@ class Source:
         from pyspark.errors import AnalysisException
 
         if not self._is_delta:
-            return str(self.access.table.metadata_location)
+            return self._iceberg_version(spark)
         name = f"delta.{identifier(hadoop_location(self.location))}"
         try:
             detail: Any = spark.sql(f"DESCRIBE DETAIL {name}").first()
@@ -88,14 +99,82 @@ class Source:
                 raise unfit(f"there is no Delta table at {self.location}") from error
             raise
         latest: Any = spark.sql(f"DESCRIBE HISTORY {name} LIMIT 1").first()
-        return f"{detail['id']}@{latest['version']}"
+        identity, number = str(detail["id"]), int(latest["version"])
+        return SourceVersion(
+            f"{identity}@{number}",
+            identity,
+            number,
+            int(detail["sizeInBytes"]),
+            has_feed=detail["properties"].get(_FEED) == "true",
+        )
 
-    def rows(self, spark: SparkSession) -> DataFrame:
-        """Return the rows of the table's current version."""
+    def rows(self, spark: SparkSession, version: SourceVersion) -> DataFrame:
+        """Return the rows of a version of the table, or of the current one if it has no number."""
+        reader = (
+            spark.read if version.number is None else spark.read.option("versionAsOf", version.number)
+        )
         if self._is_delta:
-            return spark.read.format("delta").load(hadoop_location(self.location))
+            return reader.format("delta").load(hadoop_location(self.location))
+        return reader.table(identifier(*self._name))
+
+    def base(
+        self, spark: SparkSession, copy: CopyConfig, version: SourceVersion, key: bytes
+    ) -> Base | None:
+        """Return where the refresh after one that reads a version begins, or `None` if it can't.
+
+        Args:
+            spark: A session that can open the table.
+            copy: The configuration of the copy.
+            version: The version that is read.
+            key: The configured key, for digests.
+        """
+        if version.number is None:
+            return None
+        basis = keyed_digest(key, copy.model_dump(mode="json"), version.identity)
+        if not self._is_delta:
+            return Base(basis, version.number)
+        location, number = hadoop_location(self.location), version.number
+        try:
+            [commit] = commits_between(spark, location, number, number, key)
+        except RebuildRequired:
+            return None
+        return Base(basis, number, commit.digest)
+
+    def changes(
+        self, spark: SparkSession, base: Base, version: SourceVersion, key: bytes
+    ) -> SourceChanges:
+        """Return the rows that were added between two versions, and those that were removed.
+
+        Args:
+            spark: A session that can open the table.
+            base: The version after which changes begin.
+            version: The version with which they end.
+            key: The configured key, for digests.
+
+        Raises:
+            RebuildRequired: They can't be read, or are too large.
+        """
+        if self._is_delta:
+            return changes_of_delta(spark, hadoop_location(self.location), base, version, key)
+        return changes_of_iceberg(spark, self._name, base, version)
+
+    @property
+    def _name(self) -> tuple[str, ...]:
         name = self.access.table.name
-        return spark.table(identifier(CATALOG, *name.namespace, name.name))
+        return (CATALOG, *name.namespace, name.name)
+
+    def _iceberg_version(self, spark: SparkSession) -> SourceVersion:
+        table = self.access.table
+        number = self.snapshot_id
+        if number is not None and self._schema_of_snapshot(spark, number) != self.schema_id:
+            # Spark would read the snapshot with its own columns, of which some might be dropped now.
+            number = None
+        return SourceVersion(str(table.metadata_location), f"{table.table_id}#{self.schema_id}", number)
+
+    def _schema_of_snapshot(self, spark: SparkSession, number: int) -> int | None:
+        entries = spark.table(identifier(*self._name, "metadata_log_entries"))
+        found: Any = entries.where(f"latest_snapshot_id = {number}").select("latest_schema_id").first()
+        return None if found is None or found[0] is None else int(found[0])
 
 
 def copy_access(task: DelegatedTask, materialized: MaterializedConfig, location: str) -> TableAccess:
@@ -149,15 +228,18 @@ async def _opened(work: Work, materialized: MaterializedConfig, section: SourceC
         access = copy_access(work.task, materialized, section.location)
         return Source(access, await delta_settings(access))
     catalog = work.catalogs[str(section.catalog)]
-    access = await _iceberg_access(work.task, catalog, str(section.table))
+    access, metadata = await _iceberg_access(work.task, catalog, str(section.table))
     try:
         objects = await access.objects()
-        return Source(access, dict(await catalog_settings(catalog, objects.credentials)))
+        settings = dict(await catalog_settings(catalog, objects.credentials))
+        return Source(access, settings, metadata.snapshot_id, metadata.schema_id)
     except Unavailable as error:
         raise vending_failed(error.message, retryable=True, detail=error.detail) from error
 
 
-async def _iceberg_access(task: DelegatedTask, catalog: TaskCatalog, table: str) -> TableAccess:
+async def _iceberg_access(
+    task: DelegatedTask, catalog: TaskCatalog, table: str
+) -> tuple[TableAccess, TableMetadata]:
     *namespace, last = (_unescaped(part) for part in table.split("."))
     name = TableName(tuple(namespace), last)
     loaded = await catalog.load(name)
@@ -177,7 +259,7 @@ async def _iceberg_access(task: DelegatedTask, catalog: TaskCatalog, table: str)
     own = {key: value.get_secret_value() for key, value in known.items()}
     access = TableAccess(opened, replace(task, config=None), rules=StorageRules(own=own))
     access.granted.check(each for each in (location, loaded.metadata_location) if each)
-    return access
+    return access, loaded.metadata
 
 
 def _unescaped(name: str) -> str:

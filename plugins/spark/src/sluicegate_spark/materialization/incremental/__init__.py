@@ -1,0 +1,1 @@
+"""Refreshes copies by the changes of their sources instead of all rows."""
