@@ -91,41 +91,21 @@ class Comparison:
                 await session.run(lambda spark: comparison._kept.drop())
 
     async def difference(self, source: Source) -> Difference:
-        """Compare the live files of both tables.
-
-        Raises:
-            UnreadablePart: A part of a checkpoint is damaged.
-            TableUnreadable: The log or a manifest is damaged.
-            UnsupportedOperation: The Iceberg table can't contain a file.
-        """
+        """See `TableComparison.difference`."""
         tasks = -(-sum(part.size for part in source.parts) // _BYTES_OF_TASK)
         await self._session.tune({"spark.sql.shuffle.partitions": str(min(max(1, tasks), _MOST_TASKS))})
         objects = await self._access.objects()
         return await self._session.run(partial(self._compared, source, objects))
 
     async def check_added(self, count: int) -> CheckedFiles:
-        """Read the footers of the added files, and check that Iceberg readers read the same rows.
-
-        Raises:
-            TableUnreadable: Files are missing or broken.
-            UnsupportedOperation: Iceberg readers would read other rows.
-        """
+        """See `TableComparison.check_added`."""
         objects = await self._access.objects()
         return await self._session.run(partial(self._checked, count, objects))
 
     async def write(
         self, writer: SnapshotWriter, added: int, rewritten: Mapping[int, Row]
     ) -> list[Row]:
-        """Write the manifests of a snapshot, and return their rows of the manifest list.
-
-        Args:
-            writer: Writes the manifests.
-            added: Number of added files, which have been checked.
-            rewritten: Rows of the manifests to write again without removed files, by their numbers.
-
-        Raises:
-            StorageError: The store doesn't accept a manifest.
-        """
+        """See `TableComparison.write`."""
         return await self._session.run(partial(self._written, writer, added, rewritten))
 
     def _compared(self, source: Source, objects: ObjectAccess, spark: SparkSession) -> Difference:
