@@ -39,7 +39,11 @@ def test_a_table_without_snapshots_has_none(server: SeaweedFS) -> None:
     assert few_manifests(access_of(server), [], []) == ()
 
 
-@pytest.mark.parametrize("content", [None, b"", b"Obj\1", b"not Avro", encoded_list(["s3://a"])[:-9]])
+@pytest.mark.parametrize(
+    "content",
+    [None, b"", b"Obj\1", b"not Avro", encoded_list(["s3://a"])[:-9]],
+    ids=["missing", "empty", "magic", "text", "truncated"],
+)
 def test_a_list_that_cannot_be_read_is_left_to_the_cluster(
     server: SeaweedFS, content: bytes | None
 ) -> None:
