@@ -48,7 +48,7 @@ COLUMNS = {
 ROWS = "status <> 'draft' AND id >= 0"
 QUERY = """
     WITH paid AS (SELECT * FROM orders WHERE status = 'paid')
-    SELECT c.country, c.name, count(*) AS orders, sum(p.total) AS total
+    SELECT c.country, c.name, count(*) AS orders, round(sum(p.total), 6) AS total
     FROM paid p JOIN customers c ON p.customer = c.id
     GROUP BY c.country, c.name
 """
