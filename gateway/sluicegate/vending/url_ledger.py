@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 from sluicegate.api import CatalogTable, Event, Principal, SharedTable
 from sluicegate.api.clients.url_labels import url_label
@@ -52,7 +53,7 @@ class UrlRecord:
             files=0,
         )
 
-    @property
+    @cached_property
     def label(self) -> str:
         """The label of the URLs. It names the entry, and is no secret."""
         return url_label(self.entry.id)

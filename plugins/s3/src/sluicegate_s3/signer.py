@@ -54,12 +54,22 @@ class _Common:
 
 
 class Presigner:
-    """Signs URLs of one bucket with one set of credentials."""
+    """Signs URLs of one bucket with one set of credentials.
 
-    def __init__(self, address: BucketAddress, region: str, credentials: Credentials) -> None:
+    Args:
+        address: The bucket.
+        region: Its region.
+        credentials: The credentials.
+        labels: Whether URLs get the labels of requests.
+    """
+
+    def __init__(
+        self, address: BucketAddress, region: str, credentials: Credentials, *, labels: bool = True
+    ) -> None:
         self._address = address
         self._region = region
         self._credentials = credentials
+        self._labels = labels
         self._key: tuple[str, bytes] = ("", b"")
         self._last: tuple[tuple[int, int, str, dict[str, str], str | None], _Common] | None = None
 
@@ -101,16 +111,17 @@ class Presigner:
     def _common(self, at: int, expires_in: int, request: ObjectRequest) -> _Common:
         """Return what is the same for a batch. Batches of the same second are often the same."""
         headers = {"host": self._address.host, **_signed_headers(request)}
-        key = (at, expires_in, request.method, headers, request.label)
+        label = request.label if self._labels else None
+        key = (at, expires_in, request.method, headers, label)
         if self._last is not None and self._last[0] == key:
             return self._last[1]
         stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at))
         scope = f"{stamp[:8]}/{self._region}/s3/aws4_request"
         names = ";".join(headers)
         canonical, query = self._queries(stamp, scope, expires_in, names)
-        if request.label is not None:
-            label = f"&{LABEL_PARAMETER}={quote(request.label, safe='')}"
-            canonical, query = canonical + label, query + label  # lower case is last
+        if label is not None:
+            named = f"&{LABEL_PARAMETER}={quote(label, safe='')}"
+            canonical, query = canonical + named, query + named  # lower case is last
         lines = "".join(f"{name}:{value}\n" for name, value in headers.items())
         inner, outer = _hmac_states(self._signing_key(stamp[:8]))
         inner.update(f"AWS4-HMAC-SHA256\n{stamp}\n{scope}\n".encode())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from sluicegate.api import (
@@ -107,8 +106,6 @@ class S3Storage(Storage, CredentialVendor):
         The signature covers the headers of the request that start with `x-amz-`, and the label, which
         is left out unless `label_urls` is configured.
         """
-        if request.label is not None and not self._labels_urls:
-            request = replace(request, label=None)
         keys = self._keys.of(locations)
         signing = (
             await self._credentials.get()
@@ -177,5 +174,6 @@ class S3Storage(Storage, CredentialVendor):
 
     def _presigner_with(self, credentials: Credentials) -> Presigner:
         if self._presigner is None or self._presigner[0] != credentials:
-            self._presigner = (credentials, Presigner(self._address, self._region, credentials))
+            presigner = Presigner(self._address, self._region, credentials, labels=self._labels_urls)
+            self._presigner = (credentials, presigner)
         return self._presigner[1]
