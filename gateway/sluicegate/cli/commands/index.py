@@ -11,7 +11,7 @@ import anyio.to_thread
 import click
 
 from sluicegate._util.clock import iso_utc
-from sluicegate.api.errors import ConfigurationError, NotFound, UnsupportedOperation
+from sluicegate.api.errors import ConfigurationError, NotFound
 from sluicegate.cli.completion import complete_catalogs
 from sluicegate.cli.context import load_settings, run_async
 from sluicegate.cli.output import json_option, print_json
@@ -151,17 +151,13 @@ async def _opened(settings: Settings) -> AsyncIterator[_Opened]:
 
 async def _build(settings: Settings, catalog: str, name: str, full: bool) -> IndexBuild:
     from sluicegate.tables.reading.memory import return_freed_memory
-    from sluicegate.tables.snapshot_index.writing.building import build_index
+    from sluicegate.tables.snapshot_index.writing.building import build_index, check_format
 
     return_freed_memory()
     async with _opened(settings) as opened:
         table = await opened.instances.catalog(catalog).load_table(name)
-        if table.format != "delta":
-            raise UnsupportedOperation(
-                f"{name} has the format '{table.format}': only Delta tables can be indexed"
-            )
-        location, storage = opened.instances.storage_for(table.location)
-        directory = await storage.open(location)
+        check_format(table, name)
+        directory = await opened.instances.open_location(table.location)
         return await build_index(
             opened.folder, table, directory, full=full, min_files=settings.index.min_files
         )

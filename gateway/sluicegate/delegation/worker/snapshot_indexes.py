@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from sluicegate.api import SnapshotIndexBuild
-from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.config import Settings
 from sluicegate.plugins import Instances
 from sluicegate.signing.keyring import KeyRing
@@ -49,14 +48,15 @@ class WorkerIndexes:
         import pyarrow as pa
 
         from sluicegate.tables.snapshot_index.opening import open_folder
-        from sluicegate.tables.snapshot_index.writing.building import TooFewFiles, build_index
+        from sluicegate.tables.snapshot_index.writing.building import (
+            TooFewFiles,
+            build_index,
+            check_format,
+        )
 
         found = await self._instances.catalog(catalog).load_table(table)
         check_location(found.location)
-        if found.format != "delta":
-            raise UnsupportedOperation(
-                f"{table} has the format '{found.format}': only Delta tables can be indexed"
-            )
+        check_format(found, table)
         folder = await open_folder(self._location, self._keys, self._instances.open_location)
         directory = await self._instances.open_location(found.location)
         try:

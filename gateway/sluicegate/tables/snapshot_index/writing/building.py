@@ -74,6 +74,22 @@ async def _at_once() -> None:
     """Allow a build to publish its index."""
 
 
+def check_format(table: CatalogTable, name: str) -> None:
+    """Ensure that a table can have an index.
+
+    Args:
+        table: The table in its catalog.
+        name: Its name for users.
+
+    Raises:
+        UnsupportedOperation: It is no Delta table.
+    """
+    if table.format != "delta":
+        raise UnsupportedOperation(
+            f"{name} has the format '{table.format}': only Delta tables can be indexed"
+        )
+
+
 async def build_index(
     folder: IndexFolder,
     table: CatalogTable,
