@@ -15,11 +15,15 @@ import pytest
 from sluicegate.api import TableUnreadable, UnsupportedOperation
 from sluicegate.formats import LogPart
 from sluicegate_spark.conversion.to_iceberg.jobs import small_comparison as module
-from sluicegate_spark.conversion.to_iceberg.jobs.difference import Difference, Source, UnreadablePart
+from sluicegate_spark.conversion.to_iceberg.jobs.difference import (
+    Difference,
+    Source,
+    TooLargeForWorker,
+    UnreadablePart,
+)
 from sluicegate_spark.conversion.to_iceberg.jobs.known_files import read_object
 from sluicegate_spark.conversion.to_iceberg.jobs.small_comparison import (
     SmallComparison,
-    TooLargeForWorker,
     is_small,
 )
 from sluicegate_spark.conversion.to_iceberg.manifest_entries import EntryFormat

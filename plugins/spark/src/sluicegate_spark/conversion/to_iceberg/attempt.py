@@ -20,10 +20,10 @@ from sluicegate_spark.conversion.to_iceberg.jobs.difference import (
     Difference,
     Source,
     TableComparison,
+    TooLargeForWorker,
 )
 from sluicegate_spark.conversion.to_iceberg.jobs.small_comparison import (
     SmallComparison,
-    TooLargeForWorker,
     is_small,
 )
 from sluicegate_spark.conversion.to_iceberg.manifests import Layout, records

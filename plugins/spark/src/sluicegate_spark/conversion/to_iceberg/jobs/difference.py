@@ -69,6 +69,10 @@ class UnreadablePart(Exception):
         self.failure = failure
 
 
+class TooLargeForWorker(Exception):
+    """The tables have more metadata than the worker decodes. Nothing was written."""
+
+
 class TableComparison(Protocol):
     """Compares the tables in steps: on Spark, or in the worker."""
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sluicegate.api import TableTooLarge
 from sluicegate.formats import check_added_files
 from sluicegate_spark.conversion.executor_errors import EXPECTED, failure_of
 from sluicegate_spark.conversion.to_iceberg.field_id_checks import (
@@ -72,7 +71,7 @@ class Checks:
         entries: How manifests describe the files.
         field_ids: The field ids of the table, by field path.
         access: Opens the files.
-        longest: The largest number of bytes of a footer, or `None`. Longer ones raise `TableTooLarge`.
+        longest: Largest number of bytes of a footer, or `None`. Longer ones raise `TooLargeForWorker`.
     """
 
     entries: EntryFormat
@@ -102,8 +101,6 @@ class Checks:
             if isinstance(footer, str):
                 return {"broken": footer}
             return self._described(footer, file["stats"])
-        except TableTooLarge:
-            raise
         except EXPECTED as error:
             return {"failure": failure_of(error)}
 

@@ -14,7 +14,8 @@ import obstore
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sluicegate.api import TableTooLarge, TableUnreadable
+from sluicegate.api import TableUnreadable
+from sluicegate_spark.conversion.to_iceberg.jobs.difference import TooLargeForWorker
 from sluicegate_spark.conversion.to_iceberg.schema import join_path
 from sluicegate_spark.objects import ObjectAccess
 
@@ -51,15 +52,13 @@ def read_footer(
         longest: The largest number of bytes of a footer.
 
     Raises:
-        TableTooLarge: The footer is longer.
+        TooLargeForWorker: The footer is longer.
     """
     try:
         footer = pq.read_metadata(BytesIO(_MAGIC + _tail(access, location, size, longest)))
         kinds = {footer.schema.column(number).physical_type for number in range(footer.num_columns)}
         field_ids = dict(_field_ids(footer.schema.to_arrow_schema(), ()))
         return FileFooter(footer.num_rows, field_ids, "INT96" in kinds)
-    except TableTooLarge:
-        raise
     except (FileNotFoundError, pa.ArrowException, TableUnreadable, ValueError) as error:
         return type(error).__name__
 
@@ -74,7 +73,7 @@ def _tail(access: ObjectAccess, location: str, size: int, longest: int | None) -
     if wanted <= length:
         return tail
     if longest is not None and wanted > longest:
-        raise TableTooLarge("a data file has a footer of many bytes", detail=location)
+        raise TooLargeForWorker(f"the footer of {location} has {wanted} bytes")
     return bytes(obstore.get_range(store, key, start=size - wanted, length=wanted))
 
 

@@ -20,6 +20,7 @@ from sluicegate_spark.conversion.to_iceberg.jobs.difference import (
     CheckedFiles,
     Difference,
     Source,
+    TooLargeForWorker,
     candidates,
     check_data_files,
     check_live_files,
@@ -45,10 +46,6 @@ _FILES: Final = pa.schema([(name, pa.int64() if name == "size" else pa.string())
 
 _Action = dict[str, Any]
 _T = TypeVar("_T")
-
-
-class TooLargeForWorker(Exception):
-    """The tables have more files than expected. Nothing was written."""
 
 
 def is_small(source: Source, manifests: Sequence[Row], most: int) -> bool:
@@ -121,7 +118,7 @@ class SmallComparison:
         newest = self._newest(source, objects)
         live = {row["location"]: row for row in newest if not row["removed"]}
         if len(live) > self._most:
-            raise TableTooLarge("the table has many files")
+            raise TooLargeForWorker(f"the table has {len(live)} files")
         inside = f"{self._entries.location}/"
         check_live_files(
             vectors=any(row["has_vector"] for row in newest if not row["removed"]),
