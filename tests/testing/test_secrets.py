@@ -9,7 +9,7 @@ from secrets import token_hex
 import asyncpg
 import httpx
 import pytest
-from support.servers.postgres import running_postgres
+from support.servers.postgres import REMOVED_TOGETHER, running_postgres
 from support.servers.telemetry import running_collector
 
 from sluicegate.testing.secrets import (
@@ -95,6 +95,20 @@ async def test_rows_of_postgresql_are_searched(register: Path) -> None:
         await connection.execute("INSERT INTO kept VALUES ($1)", SECRET)
         await connection.close()
     assert len(search([register], [SECRET]).leaks) == 1
+
+
+async def test_databases_of_finished_tests_are_searched_and_removed(register: Path) -> None:
+    with running_postgres() as server:
+        urls = [server.new_database() for _ in range(REMOVED_TOGETHER)]
+        kept_open = await asyncpg.connect(urls[0])
+        await kept_open.execute("CREATE TABLE kept (secret text)")
+        await kept_open.execute("INSERT INTO kept VALUES ($1)", SECRET)
+        for url in urls:
+            server.give_back(url)
+        assert len(search([register], [SECRET]).leaks) == 1
+        with pytest.raises(asyncpg.InvalidCatalogNameError):
+            await asyncpg.connect(urls[-1])
+        await kept_open.close()
 
 
 def test_exports_are_searched(register: Path) -> None:

@@ -26,12 +26,15 @@ def postgres() -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A database of each kind with the current schema and no rows."""
     if request.param == "sqlite":
-        return new_sqlite(tmp_path / "sluicegate.db")
+        yield new_sqlite(tmp_path / "sluicegate.db")
+        return
     server: PostgresServer = request.getfixturevalue("postgres")
-    return server.new_migrated_database()
+    url = server.new_migrated_database()
+    yield url
+    server.give_back(url)
 
 
 @pytest.fixture
