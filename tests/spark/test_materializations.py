@@ -96,6 +96,27 @@ def test_only_changed_sources_or_force_write_a_version_and_delete_earlier_files(
     assert live.isdisjoint(Path(file).name for file in before.file_uris())
 
 
+def test_auto_compaction_of_the_executor_does_not_rearrange_a_copy(copies: Copies) -> None:
+    made = configured(copies, other_columns="share", cluster_by=["id"])
+    context: Any = copies.spark.sparkContext
+    settings = context._jsc.sc().conf()
+    wanted = {
+        "spark.databricks.delta.autoCompact.enabled": "true",
+        "spark.databricks.delta.autoCompact.minNumFiles": "2",
+        "spark.sql.files.maxRecordsPerFile": "1",
+    }
+    for name, value in wanted.items():
+        settings.set(name, value)
+    try:
+        result = made.refresh(NAME, force="true")
+    finally:
+        for name in wanted:
+            settings.remove(name)
+    table = DeltaTable(made.location(NAME, by_recipient=False))
+    assert result.further["files"] == len(table.file_uris()) == 3
+    assert result.further["version"] == table.version()
+
+
 def test_a_missing_source_is_an_error_of_the_task(copies: Copies) -> None:
     gone = {NAME: {"source": {"location": f"file://{copies.folder}/gone"}}}
     with pytest.raises(TaskFailed, match="there is no Delta table at"):

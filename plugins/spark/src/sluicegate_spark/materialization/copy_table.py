@@ -29,6 +29,8 @@ REFRESHED_AT: Final = "sluicegate.refreshedAt"
 SETTINGS: Final[Mapping[str, str]] = {
     "spark.databricks.delta.vacuum.logging.enabled": "false",  # each VACUUM would add two versions
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+    # A refresh is one commit, and its files contain the rows in a chosen order.
+    "spark.databricks.delta.autoCompact.enabled": "false",
 }
 _METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
 _WRITER: Final = "spark.databricks.delta.write.txnAppId"
