@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import struct
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +12,8 @@ import httpx
 import pytest
 
 from sluicegate.testing.servers.unity_catalog.unity import (
+    UnityReply,
+    UnityRequest,
     UnityServer,
     model_info,
     table_info,
@@ -384,3 +389,29 @@ def test_an_older_server_has_no_delta_api(
     unity.state.tokens = None if token is None else {token}
     answer = ask(unity, f"{DELTA}/orders", token)
     assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (status, shape)
+
+
+def test_only_errors_of_the_catalog_itself_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    asked, is_reset = threading.Event(), threading.Event()
+
+    def answer(request: UnityRequest) -> UnityReply:
+        if request.path == "/mistake":
+            raise ValueError("of the catalog")
+        asked.set()
+        is_reset.wait(10)
+        return UnityReply(content=b"x" * 10_000_000)
+
+    with UnityServer.start() as server:
+        server.instead = answer
+        url = httpx.URL(server.uri)
+        with socket.create_connection((url.host, url.port or 0)) as client:
+            client.sendall(b"GET /reset HTTP/1.1\r\nHost: unity\r\n\r\n")
+            assert asked.wait(10)
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        is_reset.set()
+        with pytest.raises(httpx.RemoteProtocolError):
+            httpx.get(f"{server.uri}/mistake")
+    printed = capsys.readouterr().err
+    assert "ValueError: of the catalog" in printed
+    assert "ConnectionResetError" not in printed
+    assert "BrokenPipeError" not in printed

@@ -7,6 +7,7 @@ credentials, and the commits of catalog-managed tables. `UnityState.version` sel
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -61,7 +62,7 @@ class UnityServer:
     def start(cls) -> Iterator[UnityServer]:
         """Serve on a free port of loopback until the block ends."""
         server = cls()
-        with ThreadingHTTPServer(("127.0.0.1", 0), server._handler()) as http:
+        with _Server(("127.0.0.1", 0), server._handler()) as http:
             thread = threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True)
             thread.start()
             server.uri = f"http://127.0.0.1:{http.server_port}"
@@ -113,6 +114,13 @@ class UnityServer:
                 """Stay quiet."""
 
         return Handler
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print errors of the catalog itself, not of clients that close their connection."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 def table_info(
