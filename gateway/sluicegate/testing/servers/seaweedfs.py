@@ -39,10 +39,12 @@ _LEAST_VENDED_SECONDS = 900
 _LOG_FILE = "weed.log"
 _START_ATTEMPTS = 5
 _START_SECONDS = 60.0
+# With less free space, the server starts, but each write waits until its client gives up.
+_LEAST_FREE = 0.01
 
 
 class ServerStartError(RuntimeError):
-    """The server is not installed, or did not start."""
+    """The server is not installed, did not start, or has no space for writes."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ class SeaweedFS:
                 catalog.
 
         Raises:
-            ServerStartError: The server is not installed, or did not start.
+            ServerStartError: The server is not installed, or did not start; or less than 1 % of the
+                disk is free, so that it would not accept writes.
         """
         server = _start(directory, bucket, session_seconds, warehouse)
         keep_secret(*(who.secret_access_key for who in (server.admin, server.signer, server.nobody)))
@@ -173,6 +176,7 @@ def _start(
     directory: Path, bucket: str, session_seconds: int | None, warehouse: str | None
 ) -> SeaweedFS:
     directory.mkdir(parents=True, exist_ok=True)
+    _check_space(directory)
     admin, signer, nobody = (Identity.invent(name) for name in ("admin", "signer", "nobody"))
     access.write(directory, (admin, signer, nobody), bucket, session_seconds, warehouse)
     for _ in range(_START_ATTEMPTS):
@@ -186,6 +190,16 @@ def _start(
             return server
         server.kill()
     raise ServerStartError(f"SeaweedFS did not start:\n{_last_words(directory)}")
+
+
+def _check_space(directory: Path) -> None:
+    disk = shutil.disk_usage(directory)
+    if disk.free < _LEAST_FREE * disk.total:
+        raise ServerStartError(
+            f"the disk of {directory} has {disk.free / 1e6:,.0f} MB free of "
+            f"{disk.total / 1e6:,.0f} MB: SeaweedFS accepts writes only if 1 % is free; remove files, "
+            "or set TMPDIR to another disk"
+        )
 
 
 def _spawn(directory: Path, port: int, bucket: str, warehouse: str | None) -> subprocess.Popen[bytes]:
