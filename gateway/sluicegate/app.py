@@ -209,6 +209,7 @@ class Gateway:
                     reader=reader,
                     vending=vending,
                     store=store,
+                    indexes=indexes,
                 ),
                 readiness=Readiness(store.ping),
                 operations=lazy_operations(None if admin is None else admin.operation_ids),

@@ -31,6 +31,16 @@ def partition_count(files: FileSet) -> int:
     return sum(len(chunk.dictionary) for chunk in files.table.column("partition_values").chunks)
 
 
+def partition_texts(files: FileSet) -> set[str]:
+    """The texts of the partitions that have live files."""
+    found, start = set[str](), 0
+    for chunk in files.table.column("partition_values").chunks:
+        live = chunk if files.live is None else chunk.filter(files.live.slice(start, len(chunk)))
+        found.update(live.unique().to_pylist())
+        start += len(chunk)
+    return found
+
+
 def partition_mask(
     values: pa.DictionaryArray, wanted: Callable[[PartitionValues], bool]
 ) -> pa.BooleanArray:

@@ -11,7 +11,7 @@ from sluicegate.signing.keyring import KeyRing
 from sluicegate.tables.delta.log import DeltaState
 from sluicegate.tables.delta.log_files.names import log_file
 from sluicegate.tables.features import feature_needs
-from sluicegate.tables.partitions import PartitionValues, in_partitions
+from sluicegate.tables.partitions import PartitionValues, in_partitions, partition_texts
 from sluicegate.tables.predicates import Predicate, from_hints, prune
 from sluicegate.tables.snapshot import FileSet, Snapshot, TableMetadata, TableProtocol
 from sluicegate.tables.snapshot_index.blocking_store import BlockingStore
@@ -105,6 +105,7 @@ def check_same(indexed: IndexedSnapshot | None, snapshot: Snapshot) -> None:
         (indexed.files.in_partitions(german), in_partitions(snapshot.files, german)),
     ):
         assert (len(found), found.size) == (len(files), files.size)
+        assert found.partition_texts() == partition_texts(files)
         assert rows_of(selected(found, indexed.metadata, None)) == rows_of(files)
         for hint in HINTS:
             predicate = from_hints(None, [hint])

@@ -24,7 +24,8 @@ from sluicegate.protocols.delta_sharing.response import VERSION_HEADER
 from sluicegate.tables.features import FeatureNeeds, declaring, needs_of
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.tables.snapshot import FileSet, Snapshot
-from sluicegate.tables.snapshot_index.failures import IndexUnsuitable, IndexUnusable
+from sluicegate.tables.snapshot_index.failures import IndexUnusable
+from sluicegate.tables.snapshot_index.table_snapshots import TableSnapshots
 from sluicegate.telemetry import span
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Viewer:
         self._resolver = resolver
         self._reader = reader
         self._access = access
-        self._indexes = indexes
+        self._snapshots = TableSnapshots(reader, indexes)
 
     async def version(self, principal: Principal, shared: SharedTable, starting: int | None) -> int:
         """The latest version, or the earliest at or after a time ("Query Table Version").
@@ -182,8 +183,7 @@ class Viewer:
 
     async def distrust_index(self, table: OpenTable, error: IndexUnusable) -> None:
         """Read a table from its log for a while, unless only this request needs the log."""
-        if self._indexes is not None and not isinstance(error, IndexUnsuitable):
-            (await self._indexes.get()).distrust(table.source, error)
+        await self._snapshots.distrust(table.source, error)
 
     async def _loaded(
         self,
@@ -220,11 +220,5 @@ class Viewer:
                 table.source, table.directory, travel.timestamp, earliest_after=False
             )
         # Directory access depends on the paths of all files.
-        if self._indexes is not None and with_index and "dir" not in table.shared.access_modes:
-            indexes = await self._indexes.get()
-            found = await indexes.snapshot(table.source, table.directory, version)
-            if found is not None:
-                return found
-        if version is None:
-            return await self._reader.latest(table.source, table.directory)
-        return await self._reader.at_version(table.source, table.directory, version)
+        with_index = with_index and "dir" not in table.shared.access_modes
+        return await self._snapshots.read(table.source, table.directory, version, with_index=with_index)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -32,6 +33,9 @@ from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.vending import Vending
 
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot_index.tables import IndexedTables
+
 
 def lazy_files(
     settings: Settings,
@@ -43,6 +47,7 @@ def lazy_files(
     reader: TableReader,
     vending: Vending,
     store: Store,
+    indexes: Lazy[IndexedTables] | None = None,
 ) -> Lazy[FileService]:
     """What serves tables file by file, loaded by the warm-up, or by the first request before that.
 
@@ -55,6 +60,7 @@ def lazy_files(
         reader: Reads tables.
         vending: Records issued URLs.
         store: The database.
+        indexes: Reads tables that have snapshot indexes.
     """
 
     def steps() -> FileService:
@@ -69,6 +75,7 @@ def lazy_files(
             reader=reader,
             vending=vending,
             store=store,
+            indexes=indexes,
         )
 
     return Lazy(steps)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.tables.iceberg.shape import IcebergShape
 from sluicegate.tables.snapshot import FileSet, Snapshot
+from sluicegate.tables.snapshot_index.failures import IndexUnsuitable
+
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot_index.files import IndexedFiles
+    from sluicegate.tables.snapshot_index.snapshot import IndexedSnapshot
 
 
 class ViewPaths(Protocol):
@@ -24,8 +29,8 @@ class ViewPaths(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class IcebergView:
-    """What planning, metadata and generated files are made of.
+class TableView:
+    """What plans and metadata are made of. The files can be in an index.
 
     Attributes:
         files: The files of the snapshot that are shared with the recipient.
@@ -33,10 +38,30 @@ class IcebergView:
     """
 
     table: OpenTable
-    snapshot: Snapshot
-    files: FileSet
+    snapshot: Snapshot | IndexedSnapshot
+    files: FileSet | IndexedFiles
     shape: IcebergShape
     paths: ViewPaths
+
+    def in_memory(self) -> IcebergView:
+        """The view, if all of its files are in memory.
+
+        Raises:
+            IndexUnsuitable: They are in an index. The table must be read from its log.
+        """
+        raise IndexUnsuitable("all files of the table are needed")
+
+
+@dataclass(frozen=True, slots=True)
+class IcebergView(TableView):
+    """A view whose files are in memory, as manifests and other generated files need them."""
+
+    snapshot: Snapshot
+    files: FileSet
+
+    def in_memory(self) -> IcebergView:
+        """The view itself."""
+        return self
 
 
 def snapshot_id(version: int) -> int:

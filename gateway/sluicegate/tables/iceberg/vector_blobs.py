@@ -19,6 +19,7 @@ from sluicegate.api.errors import TableUnreadable
 from sluicegate.tables.delta import z85
 from sluicegate.tables.delta.vector_files import location as vector_location
 from sluicegate.tables.derived_files import DERIVED
+from sluicegate.tables.snapshot import FileSet
 
 FRAME: Final = 8
 """Bytes of a blob before and after the vector: its length and its checksum."""
@@ -144,6 +145,15 @@ def vectors_of(column: pa.ChunkedArray) -> list[Vector | None]:
         Vector.of(*each) if present else None
         for present, each in zip(column.is_valid().to_pylist(), zip(*values, strict=True), strict=True)
     ]
+
+
+def generated_vectors(files: FileSet) -> bool:
+    """Whether a live file has a vector that is not stored in a file of the table."""
+    if not files.deletion_vectors:
+        return False
+    kinds = pc.struct_field(files.table.column("deletion_vector"), "storageType")
+    generated = pc.is_in(kinds, value_set=pa.array(_GENERATED))
+    return bool(pc.any(generated if files.live is None else pc.and_(generated, files.live)).as_py())
 
 
 def _malformed(detail: str) -> TableUnreadable:

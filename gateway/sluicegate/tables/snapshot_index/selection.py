@@ -15,6 +15,7 @@ from sluicegate.tables.predicates.hints import Predicate
 from sluicegate.tables.predicates.pruning import affordable_conditions, prune, still_wanted
 from sluicegate.tables.predicates.truth import Truth
 from sluicegate.tables.snapshot import FileSet, TableMetadata
+from sluicegate.tables.snapshot_index.failures import IndexUnsuitable
 from sluicegate.tables.snapshot_index.files import IndexedFiles
 from sluicegate.tables.snapshot_index.index import SnapshotIndex
 from sluicegate.tables.snapshot_index.part_reader import PartReader
@@ -99,11 +100,20 @@ def select_files(
     if predicate is None:
         parts = [SelectedPart(number) for number in files.parts]
         return SelectedFiles(PartReader(files), parts, files.added, len(files), files.size)
-    numbers = parts_left(files, metadata, predicate)
-    rows = sum(map(files.index.rows, numbers))
-    reader = PartReader(files, affordable_conditions(rows, metadata, predicate))
-    added = prune(files.added, metadata, predicate) if len(files.added) else files.added
-    return _selected(reader, numbers, added)
+    return _selected(files, metadata, predicate)
+
+
+def load_files(files: IndexedFiles, metadata: TableMetadata, predicate: Predicate | None) -> FileSet:
+    """The files that `select_files` selects, in memory. Blocks.
+
+    Raises:
+        IndexUnsuitable: These are more than `MOST_KEPT` files.
+        IndexUnusable: A part is missing or damaged.
+    """
+    if predicate is not None:
+        return _selected(files, metadata, predicate, most=MOST_KEPT).loaded()
+    _check_number(len(files), MOST_KEPT)
+    return select_files(files, metadata, None).loaded()
 
 
 def parts_left(files: IndexedFiles, metadata: TableMetadata, predicate: Predicate) -> list[int]:
@@ -127,10 +137,17 @@ class _PartsEvidence(Evidence):
         return test(Bounds.unknown(column, len(self._index)) if bounds is None else bounds)
 
 
-def _selected(reader: PartReader, numbers: Sequence[int], added: FileSet) -> SelectedFiles:
+def _selected(
+    files: IndexedFiles, metadata: TableMetadata, predicate: Predicate, most: int | None = None
+) -> SelectedFiles:
     """Count the selected files, and keep as many of them as memory allows."""
+    numbers = parts_left(files, metadata, predicate)
+    rows = sum(map(files.index.rows, numbers))
+    reader = PartReader(files, affordable_conditions(rows, metadata, predicate))
+    added = prune(files.added, metadata, predicate) if len(files.added) else files.added
     parts: list[SelectedPart] = []
     count, size, kept = len(added), added.size, 0
+    _check_number(count, most)
     for number in numbers:
         found = reader.totals(number)
         if found.files:
@@ -138,4 +155,10 @@ def _selected(reader: PartReader, numbers: Sequence[int], added: FileSet) -> Sel
             kept += found.files if keep else 0
             parts.append(SelectedPart(number, reader.files(number) if keep else None))
             count, size = count + found.files, size + found.size
+            _check_number(count, most)
     return SelectedFiles(reader, parts, added, count, size)
+
+
+def _check_number(files: int, most: int | None) -> None:
+    if most is not None and files > most:
+        raise IndexUnsuitable(f"more than {most} files are needed in memory")

@@ -11,6 +11,7 @@ from sluicegate.tables.delta.replay import reconcile
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 from sluicegate.tables.snapshot_index.files import IndexedFiles
 from sluicegate.tables.snapshot_index.index import SnapshotIndex
+from sluicegate.tables.versions import DescribedVersion
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -55,6 +56,11 @@ class IndexedSnapshot:
             files=files,
             state=later.state,
         )
+
+    def described(self) -> DescribedVersion:
+        """The version without its files."""
+        vectors = self.files.deletion_vectors
+        return DescribedVersion(self.version, self.timestamp, self.protocol, self.metadata, vectors)
 
     @property
     def nbytes(self) -> int:

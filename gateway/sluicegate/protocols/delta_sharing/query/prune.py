@@ -17,7 +17,6 @@ from sluicegate.protocols.delta_sharing.query.tokens import Continuation
 from sluicegate.protocols.delta_sharing.request import QueryRequest
 from sluicegate.tables.predicates import from_hints, prune
 from sluicegate.tables.snapshot import FileSet, TableMetadata
-from sluicegate.tables.snapshot_index.failures import IndexUnsuitable
 
 if TYPE_CHECKING:
     from sluicegate.tables.snapshot_index.files import IndexedFiles
@@ -67,15 +66,12 @@ def _prune(files: FileSet, metadata: TableMetadata, request: QueryRequest) -> Fi
 def _selected(
     files: IndexedFiles, metadata: TableMetadata, request: QueryRequest, *, in_memory: bool
 ) -> FileSet | SelectedFiles:
-    from sluicegate.tables.snapshot_index.selection import MOST_KEPT, select_files
+    from sluicegate.tables.snapshot_index.selection import load_files, select_files
 
     predicate = from_hints(request.json_hints, request.sql_hints)
-    found = select_files(files, metadata, predicate)
-    if not in_memory:
-        return found
-    if len(found) > MOST_KEPT:  # an index is not ordered by path, as pages are
-        raise IndexUnsuitable(f"a page of {len(found)} files")
-    return found.loaded()
+    if in_memory:  # an index is not ordered by path, as pages are
+        return load_files(files, metadata, predicate)
+    return select_files(files, metadata, predicate)
 
 
 class RowLimit:

@@ -9,7 +9,7 @@ from sluicegate.protocols.common.shared_scope import shared_partitions
 from sluicegate.protocols.iceberg_rest.by_file.snapshot_list import SnapshotList
 from sluicegate.protocols.iceberg_rest.by_file.viewer import MakePaths, MakeShape
 from sluicegate.protocols.iceberg_rest.file_access.generated_names import MANIFEST_LIST
-from sluicegate.protocols.iceberg_rest.view import IcebergView, snapshot_id
+from sluicegate.protocols.iceberg_rest.view import TableView, snapshot_id
 from sluicegate.tables.iceberg.metadata import ListedSnapshot
 from sluicegate.tables.iceberg.shape import IcebergShape
 from sluicegate.tables.reading.reader import TableReader
@@ -32,7 +32,7 @@ class ListedVersions:
         self._paths = paths
         self._limit = limit
 
-    def latest(self, view: IcebergView) -> SnapshotList:
+    def latest(self, view: TableView) -> SnapshotList:
         """Only the snapshot of a view of the latest version."""
         [manifest_list] = view.paths.of([MANIFEST_LIST])
         snapshot = view.snapshot
@@ -40,12 +40,13 @@ class ListedVersions:
             ListedSnapshot(snapshot_id(snapshot.version), snapshot.timestamp, view.shape, manifest_list)
         )
 
-    async def all(self, view: IcebergView) -> SnapshotList:
+    async def all(self, view: TableView) -> SnapshotList:
         """The snapshot of a view of the latest version, and the earlier ones that are shared.
 
         Versions are left out if Iceberg cannot express them, or not together with later ones.
 
         Raises:
+            IndexUnsuitable: Earlier versions are shared, and the files of the view are in an index.
             TableUnreadable: The table's metadata is damaged.
             Unavailable: The store or the database does not respond.
         """
@@ -55,7 +56,7 @@ class ListedVersions:
         versions = await self._reader.earlier_versions(
             table.source,
             table.directory,
-            view.snapshot,
+            view.in_memory().snapshot,
             table.shared.start_version,
             self._limit - 1,
         )
@@ -66,7 +67,7 @@ class ListedVersions:
         return listing
 
     async def _shapes(
-        self, view: IcebergView, versions: Sequence[DescribedVersion]
+        self, view: TableView, versions: Sequence[DescribedVersion]
     ) -> list[IcebergShape | None]:
         """The shapes of versions, in ascending order, so that new columns get higher ids."""
         shapes: list[IcebergShape | None] = []
@@ -79,7 +80,7 @@ class ListedVersions:
             before = version
         return shapes
 
-    async def _shape_of(self, view: IcebergView, version: DescribedVersion) -> IcebergShape | None:
+    async def _shape_of(self, view: TableView, version: DescribedVersion) -> IcebergShape | None:
         table = view.table
         try:
             shared_partitions(table.shared, table.principal, version.metadata)
@@ -88,7 +89,7 @@ class ListedVersions:
             return None
 
     def _snapshot(
-        self, view: IcebergView, version: DescribedVersion, shape: IcebergShape
+        self, view: TableView, version: DescribedVersion, shape: IcebergShape
     ) -> ListedSnapshot:
         paths = self._paths(view.table, version.version, None)
         [manifest_list] = paths.of([MANIFEST_LIST])

@@ -7,7 +7,7 @@ import anyio.to_thread
 from sluicegate.protocols.iceberg_rest import paths as addresses
 from sluicegate.protocols.iceberg_rest.by_file.listed_versions import ListedVersions
 from sluicegate.protocols.iceberg_rest.by_file.snapshot_list import SnapshotList
-from sluicegate.protocols.iceberg_rest.view import IcebergView
+from sluicegate.protocols.iceberg_rest.view import TableView
 from sluicegate.tables.iceberg.metadata import table_metadata
 
 
@@ -21,7 +21,7 @@ class MetadataFile:
     def __init__(self, versions: ListedVersions) -> None:
         self._versions = versions
 
-    async def content(self, view: IcebergView, *, latest_only: bool = False) -> bytes:
+    async def content(self, view: TableView, *, latest_only: bool = False) -> bytes:
         """The metadata of a view's table, as JSON.
 
         Args:
@@ -29,6 +29,7 @@ class MetadataFile:
             latest_only: List only the snapshot of the view, even if the history is shared.
 
         Raises:
+            IndexUnsuitable: See `ListedVersions.all`.
             TableUnreadable: The table's metadata is damaged.
             Unavailable: The store or the database does not respond.
         """
@@ -36,7 +37,7 @@ class MetadataFile:
         return await anyio.to_thread.run_sync(_described, view, listing)
 
 
-def _described(view: IcebergView, listing: SnapshotList) -> bytes:
+def _described(view: TableView, listing: SnapshotList) -> bytes:
     shared = view.table.shared
     return table_metadata(
         identity=f"{shared.id} {view.snapshot.metadata.id}",

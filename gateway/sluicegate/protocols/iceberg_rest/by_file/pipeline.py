@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from sluicegate._util.lazy import Lazy
 from sluicegate.access.grants import Grants
 from sluicegate.access.recipients.profile import ICEBERG_PATH
 from sluicegate.config import Settings
@@ -37,6 +40,9 @@ from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.vending import Vending
 
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot_index.tables import IndexedTables
+
 
 def file_by_file(
     settings: Settings,
@@ -48,6 +54,7 @@ def file_by_file(
     reader: TableReader,
     vending: Vending,
     store: Store,
+    indexes: Lazy[IndexedTables] | None = None,
 ) -> FileByFile:
     """Assemble the steps.
 
@@ -60,6 +67,7 @@ def file_by_file(
         reader: Reads tables.
         vending: Records issued URLs.
         store: The database, which keeps field ids.
+        indexes: Reads tables that have snapshot indexes.
     """
     sharing, public_url = settings.sharing, settings.public_url
     lifetime = sharing.presigned_url_ttl
@@ -74,7 +82,9 @@ def file_by_file(
 
     shapes = Shapes(store)
     metadata = MetadataFile(ListedVersions(reader, shapes.of, paths_of, sharing.iceberg_snapshots))
-    viewer = IcebergViewer(resolver, reader, shapes.of, paths_of, sharing.page_token_lifetime)
+    viewer = IcebergViewer(
+        resolver, reader, shapes.of, paths_of, sharing.page_token_lifetime, indexes=indexes
+    )
     puffin = PuffinVectors()  # which all clients can read
     blobs: dict[Dialect, VectorBlobs] = {
         Dialect.STANDARD: StoredVectors(),

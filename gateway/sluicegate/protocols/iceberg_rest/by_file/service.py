@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 import orjson
@@ -23,7 +23,8 @@ from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest, parse_plan_task
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
-from sluicegate.protocols.iceberg_rest.view import IcebergView
+from sluicegate.protocols.iceberg_rest.view import TableView
+from sluicegate.tables.snapshot_index.failures import IndexUnusable
 
 _PARSED_AT_ONCE = 2
 
@@ -88,7 +89,9 @@ class FileByFile:
             TableUnreadable: The table's metadata is damaged.
             Unavailable: The store does not respond.
         """
-        view = await self._viewer.latest(principal, shared, source)
+        # Earlier versions are listed from the log.
+        with_index = latest_only or not shared.history
+        view = await self._viewer.latest(principal, shared, source, with_index=with_index)
         [location] = view.paths.of([METADATA])
         config = signing_config(
             catalog_uri=self._catalog_uri,
@@ -112,8 +115,9 @@ class FileByFile:
     ) -> AsyncIterator[bytes]:
         """A PlanTableScanResult, in parts; raises as `load` and `ScanPlanner.plan` do."""
         request = await self._parsing.run_sized(len(body), PlanRequest.parse, body, Dialect.of(headers))
-        view = await self._view(principal, shared, request)
-        return await self._planner.plan(view, request)
+        return await self._scanned(
+            principal, shared, request, lambda view: self._planner.plan(view, request)
+        )
 
     async def planned(
         self, principal: Principal, shared: SharedTable, plan_id: str
@@ -125,8 +129,9 @@ class FileByFile:
         """
         # A short token can contain a long filter, because it is compressed.
         pinned = await self._parsing.run(self._tokens.open_plan, principal, shared, plan_id)
-        view = await self._view(principal, shared, pinned.request)
-        return await self._planner.plan_again(view, pinned)
+        return await self._scanned(
+            principal, shared, pinned.request, lambda view: self._planner.plan_again(view, pinned)
+        )
 
     async def cancel(self, principal: Principal, shared: SharedTable, plan_id: str) -> None:
         """Verify the id of a plan. It is complete, so there is nothing to stop.
@@ -146,8 +151,9 @@ class FileByFile:
         """
         token = await self._parsing.run_sized(len(body), parse_plan_task, body)
         task = await self._parsing.run(self._tokens.open_task, principal, shared, token)
-        view = await self._view(principal, shared, task.request)
-        return await self._planner.tasks(view, task)
+        return await self._scanned(
+            principal, shared, task.request, lambda view: self._planner.tasks(view, task)
+        )
 
     async def sign(
         self, principal: Principal, shared: SharedTable, body: Mapping[str, Any]
@@ -160,9 +166,26 @@ class FileByFile:
         """A generated file; see `GeneratedFileEndpoint.fetch`."""
         return await self._generated.fetch(request)
 
+    async def _scanned(
+        self,
+        principal: Principal,
+        shared: SharedTable,
+        request: PlanRequest,
+        respond: Callable[[TableView], Awaitable[AsyncIterator[bytes]]],
+    ) -> AsyncIterator[bytes]:
+        """A response from the table's index, or from its log if the index turns out to be unusable."""
+        view = await self._view(principal, shared, request, with_index=True)
+        try:
+            return await respond(view)
+        except IndexUnusable as error:
+            await self._viewer.distrust_index(view.table, error)
+        return await respond(await self._view(principal, shared, request, with_index=False))
+
     async def _view(
-        self, principal: Principal, shared: SharedTable, request: PlanRequest
-    ) -> IcebergView:
+        self, principal: Principal, shared: SharedTable, request: PlanRequest, *, with_index: bool
+    ) -> TableView:
         if request.snapshot is None:
-            return await self._viewer.latest(principal, shared)
-        return await self._viewer.planned(principal, shared, request.snapshot, request.start_version)
+            return await self._viewer.latest(principal, shared, with_index=with_index)
+        return await self._viewer.planned(
+            principal, shared, request.snapshot, request.start_version, with_index=with_index
+        )

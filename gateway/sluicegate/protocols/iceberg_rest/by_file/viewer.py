@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
 
+from sluicegate._util.lazy import Lazy
 from sluicegate.api import (
     CatalogTable,
     InvalidRequest,
@@ -15,12 +17,18 @@ from sluicegate.api import (
 from sluicegate.protocols.common.resolver import OpenTable, Resolver
 from sluicegate.protocols.common.shared_scope import check_history, check_version, visible
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable, missing_is
-from sluicegate.protocols.iceberg_rest.view import IcebergView, ViewPaths, version_of
+from sluicegate.protocols.iceberg_rest.view import IcebergView, TableView, ViewPaths, version_of
 from sluicegate.tables.iceberg.shape import IcebergShape
 from sluicegate.tables.reading.reader import TableReader
-from sluicegate.tables.snapshot import Snapshot
+from sluicegate.tables.snapshot import FileSet, Snapshot
+from sluicegate.tables.snapshot_index.failures import IndexUnusable
+from sluicegate.tables.snapshot_index.table_snapshots import TableSnapshots
 from sluicegate.tables.versions import DescribedVersion
 from sluicegate.telemetry import span
+
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot_index.snapshot import IndexedSnapshot
+    from sluicegate.tables.snapshot_index.tables import IndexedTables
 
 MakeShape = Callable[[OpenTable, DescribedVersion], Awaitable[IcebergShape]]
 MakePaths = Callable[[OpenTable, int, int | None], ViewPaths]
@@ -31,12 +39,13 @@ class IcebergViewer:
 
     Args:
         resolver: Opens tables.
-        reader: Reads snapshots.
+        reader: Reads snapshots from logs.
         shape: Expresses a version as an Iceberg table; raises `UnsupportedOperation` if it cannot.
         paths: Names the files of a table's version, as of a time of issue (`None`: now).
         grace: Seconds for which a version that is no longer the latest can be planned by recipients
             without access to the history, because their client loaded the table earlier.
         clock: Seconds since the epoch.
+        indexes: Reads tables from their indexes, if they have one. `None` if none is configured.
     """
 
     def __init__(
@@ -47,6 +56,7 @@ class IcebergViewer:
         paths: MakePaths,
         grace: int,
         clock: Callable[[], float] = time.time,
+        indexes: Lazy[IndexedTables] | None = None,
     ) -> None:
         self._resolver = resolver
         self._reader = reader
@@ -54,34 +64,48 @@ class IcebergViewer:
         self._paths = paths
         self._grace = grace
         self._clock = clock
+        self._snapshots = TableSnapshots(reader, indexes)
 
     async def latest(
-        self, principal: Principal, shared: SharedTable, source: CatalogTable | None = None
-    ) -> IcebergView:
+        self,
+        principal: Principal,
+        shared: SharedTable,
+        source: CatalogTable | None = None,
+        *,
+        with_index: bool = True,
+    ) -> TableView:
         """The view of the latest version.
 
         Args:
             principal: The recipient.
             shared: The table.
             source: Its location, if it was already looked up.
+            with_index: Whether the files can be in an index.
 
         Raises:
             NoSuchTable: There is no table, or Iceberg cannot express it; the message says why.
             InvalidRequest: The latest version is older than the first shared one.
         """
         table = await self._open(principal, shared, source)
-        return await self._view(table, await self._latest(table), None)
+        return await self._view(table, await self._latest(table, with_index=with_index))
 
     async def planned(
-        self, principal: Principal, shared: SharedTable, snapshot_id: int, start: int | None = None
-    ) -> IcebergView:
+        self,
+        principal: Principal,
+        shared: SharedTable,
+        snapshot_id: int,
+        start: int | None = None,
+        *,
+        with_index: bool = True,
+    ) -> TableView:
         """The view of a snapshot id that a client sends.
 
         Args:
             principal: The recipient.
             shared: The table.
             snapshot_id: The snapshot.
-            start: The version after which an incremental scan starts.
+            start: The version after which an incremental scan starts. It needs the log.
+            with_index: Whether the files can be in an index.
 
         Raises:
             NoSuchTable: See `latest`.
@@ -91,11 +115,12 @@ class IcebergViewer:
         if start is not None:
             check_history(shared, "an incremental scan")
             check_version(shared, start)
+            with_index = False
         table = await self._open(principal, shared, None)
-        latest = await self._latest(table)
+        latest = await self._latest(table, with_index=with_index)
         version = version_of(snapshot_id)
         if version == latest.version:
-            return await self._view(table, latest, None)
+            return await self._view(table, latest)
         check_version(shared, version)
         if version > latest.version or version < 0:
             raise InvalidRequest(f"the table {shared.full_name} has no snapshot {snapshot_id}")
@@ -104,8 +129,10 @@ class IcebergViewer:
                 f"snapshot {snapshot_id} is no longer the latest one of {shared.full_name}, which is "
                 "shared without its history: load the table again"
             )
-        snapshot = await self._reader.at_version(table.source, table.directory, version)
-        return await self._view(table, snapshot, None)
+        snapshot = await self._snapshots.read(
+            table.source, table.directory, version, with_index=with_index
+        )
+        return await self._view(table, snapshot)
 
     async def issued(
         self, principal: Principal, shared: SharedTable, version: int, issued: int
@@ -113,7 +140,12 @@ class IcebergViewer:
         """The view of a version whose paths were issued before, and verified; see `latest`."""
         table = await self._open(principal, shared, None)
         snapshot = await self._reader.at_version(table.source, table.directory, version)
-        return await self._view(table, snapshot, issued)
+        view = await self._view(table, snapshot, issued)
+        return view.in_memory()
+
+    async def distrust_index(self, table: OpenTable, error: IndexUnusable) -> None:
+        """Read a table from its log for a while, unless only this request needs the log."""
+        await self._snapshots.distrust(table.source, error)
 
     async def _open(
         self, principal: Principal, shared: SharedTable, source: CatalogTable | None
@@ -123,15 +155,17 @@ class IcebergViewer:
                 return await self._resolver.open(principal, shared)
             return await self._resolver.open_located(principal, shared, source)
 
-    async def _latest(self, table: OpenTable) -> Snapshot:
+    async def _latest(self, table: OpenTable, *, with_index: bool) -> Snapshot | IndexedSnapshot:
         with span("snapshot"), missing_is(NoSuchTable):
-            return await self._reader.latest(table.source, table.directory)
+            return await self._snapshots.read(table.source, table.directory, with_index=with_index)
 
-    async def _view(self, table: OpenTable, snapshot: Snapshot, issued: int | None) -> IcebergView:
+    async def _view(
+        self, table: OpenTable, snapshot: Snapshot | IndexedSnapshot, issued: int | None = None
+    ) -> TableView:
         check_version(table.shared, snapshot.version)
         files = await visible(table.shared, table.principal, snapshot.metadata, snapshot.files)
         try:
-            shape = await self._shape(table, DescribedVersion.of(snapshot))
+            shape = await self._shape(table, _described(snapshot))
         except UnsupportedOperation as error:
             raise NoSuchTable(
                 f"the table {table.shared.full_name} is not offered by the Iceberg catalog: "
@@ -139,7 +173,9 @@ class IcebergViewer:
                 detail=error.detail,
             ) from error
         paths = self._paths(table, snapshot.version, issued)
-        return IcebergView(table, snapshot, files, shape, paths)
+        if isinstance(snapshot, Snapshot) and isinstance(files, FileSet):
+            return IcebergView(table, snapshot, files, shape, paths)
+        return TableView(table, snapshot, files, shape, paths)
 
     async def _oldest_allowed(self, table: OpenTable) -> int:
         """The version that was the latest at the start of the grace period."""
@@ -148,3 +184,9 @@ class IcebergViewer:
             return await self._reader.version_at(table.source, table.directory, start)
         except InvalidRequest:  # the table is younger
             return 0
+
+
+def _described(snapshot: Snapshot | IndexedSnapshot) -> DescribedVersion:
+    if isinstance(snapshot, Snapshot):
+        return DescribedVersion.of(snapshot)
+    return snapshot.described()

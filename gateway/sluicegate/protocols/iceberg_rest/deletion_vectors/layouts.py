@@ -11,7 +11,7 @@ import anyio.to_thread
 from sluicegate.protocols.iceberg_rest.deletion_vectors.layout import VectorLayout
 from sluicegate.protocols.iceberg_rest.file_access.generated_names import vectors_name
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlob
-from sluicegate.protocols.iceberg_rest.view import IcebergView, ViewPaths
+from sluicegate.protocols.iceberg_rest.view import TableView, ViewPaths
 from sluicegate.tables.iceberg.vector_blobs import Vector
 
 
@@ -28,7 +28,7 @@ class Layouts:
         self._kept: WeakKeyDictionary[ViewPaths, VectorLayout] = WeakKeyDictionary()
 
     async def blobs(
-        self, view: IcebergView, paths: Sequence[str], vectors: Sequence[Vector | None]
+        self, view: TableView, paths: Sequence[str], vectors: Sequence[Vector | None]
     ) -> dict[int, VectorBlob]:
         """The places of vectors in generated files, by row.
 
@@ -38,6 +38,7 @@ class Layouts:
             vectors: The vector of each data file.
 
         Raises:
+            IndexUnsuitable: Not all files of the view are in memory.
             TableUnreadable: See `VectorLayout`.
             UnsupportedOperation: See `VectorLayout` and `VectorLayout.place`.
         """
@@ -50,21 +51,21 @@ class Layouts:
         return await anyio.to_thread.run_sync(self._blobs, view, wanted)
 
     def _blobs(
-        self, view: IcebergView, wanted: Sequence[tuple[int, str, Vector]]
+        self, view: TableView, wanted: Sequence[tuple[int, str, Vector]]
     ) -> dict[int, VectorBlob]:
         if not wanted:
             return {}
         layout = self._layout(view)
         return {row: _blob(view, layout, path, vector) for row, path, vector in wanted}
 
-    def _layout(self, view: IcebergView) -> VectorLayout:
+    def _layout(self, view: TableView) -> VectorLayout:
         layout = self._kept.get(view.paths)
         if layout is None:
-            layout = self._kept[view.paths] = VectorLayout(view.files, stored=self._stored)
+            layout = self._kept[view.paths] = VectorLayout(view.in_memory().files, stored=self._stored)
         return layout
 
 
-def _blob(view: IcebergView, layout: VectorLayout, path: str, vector: Vector) -> VectorBlob:
+def _blob(view: TableView, layout: VectorLayout, path: str, vector: Vector) -> VectorBlob:
     number, offset = layout.place(path, vector)
     size = layout.file_size(number, view.paths)
     return VectorBlob(vectors_name(number), offset, vector.size, vector.cardinality, size)

@@ -9,8 +9,9 @@ import pyarrow as pa
 from sluicegate.protocols.common.column_values import texts
 from sluicegate.protocols.iceberg_rest.deletion_vectors.layouts import Layouts
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlob
-from sluicegate.protocols.iceberg_rest.view import IcebergView
-from sluicegate.tables.iceberg.vector_blobs import Vector, vectors_of
+from sluicegate.protocols.iceberg_rest.view import TableView
+from sluicegate.tables.iceberg.vector_blobs import Vector, generated_vectors, vectors_of
+from sluicegate.tables.snapshot import FileSet
 
 
 class StoredVectors:
@@ -22,7 +23,11 @@ class StoredVectors:
     def __init__(self) -> None:
         self._layouts = Layouts(stored=False)
 
-    async def of(self, view: IcebergView, files: pa.Table) -> Sequence[VectorBlob | None]:
+    def need_all(self, files: FileSet) -> bool:
+        """See `VectorBlobs.need_all`: generated files have a layout of all vectors in them."""
+        return generated_vectors(files)
+
+    async def of(self, view: TableView, files: pa.Table) -> Sequence[VectorBlob | None]:
         """The vector of each file; see `VectorBlobs.of`."""
         vectors = vectors_of(files.column("deletion_vector"))
         paths = _relative_paths(view, vectors)
@@ -44,7 +49,11 @@ class PuffinVectors:
     def __init__(self) -> None:
         self._layouts = Layouts(stored=True)
 
-    async def of(self, view: IcebergView, files: pa.Table) -> Sequence[VectorBlob | None]:
+    def need_all(self, files: FileSet) -> bool:
+        """See `VectorBlobs.need_all`."""
+        return files.deletion_vectors
+
+    async def of(self, view: TableView, files: pa.Table) -> Sequence[VectorBlob | None]:
         """The vector of each file; see `VectorBlobs.of`."""
         vectors = vectors_of(files.column("deletion_vector"))
         _relative_paths(view, vectors)  # reports malformed ones before a client requests them
@@ -59,7 +68,7 @@ def _in_place(vector: Vector, path: str) -> VectorBlob:
     return VectorBlob(path, vector.offset, vector.size, vector.cardinality, end)
 
 
-def _relative_paths(view: IcebergView, vectors: Sequence[Vector | None]) -> dict[tuple[str, str], str]:
+def _relative_paths(view: TableView, vectors: Sequence[Vector | None]) -> dict[tuple[str, str], str]:
     """The path of each stored vector's file, as `ViewPaths.of` takes it, by kind and text."""
     root = view.table.source.location
     prefix = root.rstrip("/") + "/"

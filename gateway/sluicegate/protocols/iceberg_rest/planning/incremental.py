@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from sluicegate.api.errors import UnsupportedOperation
 from sluicegate.protocols.common.shared_scope import check_history, check_version, shared_partitions
-from sluicegate.protocols.iceberg_rest.view import IcebergView, snapshot_id
+from sluicegate.protocols.iceberg_rest.view import TableView, snapshot_id
 from sluicegate.tables.changes import Changes
 from sluicegate.tables.partitions import partition_mask
 from sluicegate.tables.reading.reader import TableReader
@@ -15,7 +15,7 @@ from sluicegate.tables.snapshot import FILE_SCHEMA, FileChunk, FileSet
 _ADD = "add"
 
 
-async def appended_files(reader: TableReader, view: IcebergView, start_version: int) -> FileSet:
+async def appended_files(reader: TableReader, view: TableView, start_version: int) -> FileSet:
     """The files that were appended after a version, and that the recipient can see.
 
     Args:
@@ -24,6 +24,7 @@ async def appended_files(reader: TableReader, view: IcebergView, start_version: 
         start_version: The version after which the scan starts.
 
     Raises:
+        IndexUnsuitable: The files of the view are in an index.
         InvalidRequest: The recipient cannot read the first version, or its commits no longer exist.
         UnsupportedOperation: A version changed or removed rows, or the format does not report changes.
         Unavailable: The store does not respond.
@@ -33,8 +34,9 @@ async def appended_files(reader: TableReader, view: IcebergView, start_version: 
     check_version(shared, start_version)
     if start_version == end:
         return FileSet.of(())
+    latest = view.in_memory().snapshot
     changes = await reader.changes(
-        view.table.source, view.table.directory, view.snapshot, start_version + 1, end
+        view.table.source, view.table.directory, latest, start_version + 1, end
     )
     _check_partitioning(view, changes)
     wanted = shared_partitions(shared, view.table.principal, view.snapshot.metadata)
@@ -49,7 +51,7 @@ async def appended_files(reader: TableReader, view: IcebergView, start_version: 
     return FileSet.of(chunks)
 
 
-def _check_partitioning(view: IcebergView, changes: Changes) -> None:
+def _check_partitioning(view: TableView, changes: Changes) -> None:
     columns = view.snapshot.metadata.partition_columns
     for state in changes.states():
         if state.metadata.partition_columns != columns:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -11,6 +12,7 @@ import orjson
 from sluicegate._util.limited_threads import LimitedThreads
 from sluicegate.audit.trail import note_issued
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
+from sluicegate.protocols.iceberg_rest.planning.candidates import candidates, without_others
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
 from sluicegate.protocols.iceberg_rest.planning.expressions.decisions import compared_literals
@@ -30,10 +32,13 @@ from sluicegate.protocols.iceberg_rest.planning.tasks import TaskEncoder
 from sluicegate.protocols.iceberg_rest.planning.tokens import PinnedPlan, PlanTokens
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs
 from sluicegate.protocols.iceberg_rest.recipient_turns import RecipientTurns
-from sluicegate.protocols.iceberg_rest.view import IcebergView
+from sluicegate.protocols.iceberg_rest.view import TableView
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.tables.snapshot import FileSet
 from sluicegate.telemetry import span
+
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot_index.files import IndexedFiles
 
 # Selecting takes a few hundred bytes for each file of the table, and threads delay the event loop.
 _AT_ONCE = 4
@@ -64,7 +69,7 @@ class ScanPlanner:
         self._threads = LimitedThreads(_THREADS)
         self._turns = RecipientTurns(_AT_ONCE, _AT_ONCE_FOR_ONE, _TIMEOUT, _REFUSAL)
 
-    async def plan(self, view: IcebergView, request: PlanRequest) -> AsyncIterator[bytes]:
+    async def plan(self, view: TableView, request: PlanRequest) -> AsyncIterator[bytes]:
         """A CompletedPlanningResult, in parts. Errors are raised before the first part.
 
         Args:
@@ -72,6 +77,7 @@ class ScanPlanner:
             request: The request.
 
         Raises:
+            IndexUnusable: The view's files are in an index, and the plan must be made from the log.
             InvalidRequest: A field does not match the table.
             TableUnreadable: The table's metadata is damaged.
             UnsupportedOperation: Iceberg clients cannot read a part of the table, or the scan is
@@ -84,7 +90,7 @@ class ScanPlanner:
         head = b'{"status":"completed","plan-id":%b,"file-scan-tasks":[' % orjson.dumps(plan_id)
         return await self._page(view, request, EVERYTHING, head)
 
-    async def plan_again(self, view: IcebergView, pinned: PinnedPlan) -> AsyncIterator[bytes]:
+    async def plan_again(self, view: TableView, pinned: PinnedPlan) -> AsyncIterator[bytes]:
         """The result of a plan by its id; raises as `plan` does.
 
         Args:
@@ -98,7 +104,7 @@ class ScanPlanner:
             raise NoSuchPlanId("plan-id: the table was replaced since it was planned: plan again")
         return await self.plan(view, pinned.request)
 
-    async def tasks(self, view: IcebergView, task: PinnedPlan) -> AsyncIterator[bytes]:
+    async def tasks(self, view: TableView, task: PinnedPlan) -> AsyncIterator[bytes]:
         """A FetchScanTasksResult, in parts; raises as `plan` does.
 
         Args:
@@ -113,13 +119,16 @@ class ScanPlanner:
         return await self._page(view, task.request, task.page, b'{"file-scan-tasks":[')
 
     async def _page(
-        self, view: IcebergView, request: PlanRequest, page: PlanPage, head: bytes
+        self, view: TableView, request: PlanRequest, page: PlanPage, head: bytes
     ) -> AsyncIterator[bytes]:
         with span("plan"):
-            files = view.files
+            files: FileSet | IndexedFiles = view.files
             if request.start_version is not None:
                 files = await appended_files(self._reader, view, request.start_version)
             selection, rest = await self._select(view, files, request, page)
+            blobs = self._blobs.get(request.dialect)
+            if blobs is not None and blobs.need_all(selection.files):
+                view = view.in_memory()
             statistics = None
             if request.stats_fields:  # of a wide table, they take too long for the event loop
                 statistics = await self._threads.run(_statistics, view, request)
@@ -127,29 +136,29 @@ class ScanPlanner:
         # `min-rows-requested` can end the page earlier.
         most = len(selection.files)
         note_issued("file paths", version=view.snapshot.version, most_files=most)
-        blobs = self._blobs.get(request.dialect)
         encoder = TaskEncoder(view, selection, statistics, blobs, partitions, self._threads)
         parts = self._parts(view, request, selection, encoder, rest)
         first = await anext(parts)
         return _joined(head, first, parts)
 
     async def _select(
-        self, view: IcebergView, files: FileSet, request: PlanRequest, page: PlanPage
+        self, view: TableView, files: FileSet | IndexedFiles, request: PlanRequest, page: PlanPage
     ) -> tuple[TaskSelection, list[PlanPage]]:
         """The files of the first page of a range, and the other pages."""
-        if request.filter is True and len(files) <= page_size(0) and page == EVERYTHING:
+        everything = request.filter is True and page == EVERYTHING
+        if everything and isinstance(files, FileSet) and len(files) <= page_size(0):
             return TaskSelection(files, {}), []
         async with self._turns.hold(view.table.principal.id):
             return await anyio.to_thread.run_sync(_select_page, view, files, request, page)
 
-    async def _partitions(self, view: IcebergView, request: PlanRequest) -> PartitionReader:
+    async def _partitions(self, view: TableView, request: PlanRequest) -> PartitionReader:
         if request.dialect is not Dialect.PYICEBERG or request.filter is True:
             return PartitionReader(view.shape, request.dialect)
         return await self._threads.run(_partitions_for_pyiceberg, view, request)
 
     async def _parts(
         self,
-        view: IcebergView,
+        view: TableView,
         request: PlanRequest,
         selection: TaskSelection,
         encoder: TaskEncoder,
@@ -174,7 +183,7 @@ class ScanPlanner:
             orjson.dumps(tokens),
         )
 
-    def _plan_tasks(self, view: IcebergView, request: PlanRequest, named: list[PlanPage]) -> list[str]:
+    def _plan_tasks(self, view: TableView, request: PlanRequest, named: list[PlanPage]) -> list[str]:
         return [self._tokens.plan_task(view, request, page) for page in named]
 
 
@@ -184,22 +193,25 @@ async def _joined(head: bytes, first: bytes, parts: AsyncIterator[bytes]) -> Asy
         yield part
 
 
-def _statistics(view: IcebergView, request: PlanRequest) -> Statistics:
+def _statistics(view: TableView, request: PlanRequest) -> Statistics:
     columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
     return Statistics(view.snapshot.metadata, columns, request.stats_fields)
 
 
-def _partitions_for_pyiceberg(view: IcebergView, request: PlanRequest) -> PartitionReader:
+def _partitions_for_pyiceberg(view: TableView, request: PlanRequest) -> PartitionReader:
     columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
     return PartitionReader(view.shape, request.dialect, compared_literals(request.filter, columns))
 
 
 def _select_page(
-    view: IcebergView, files: FileSet, request: PlanRequest, page: PlanPage
+    view: TableView, files: FileSet | IndexedFiles, request: PlanRequest, page: PlanPage
 ) -> tuple[TaskSelection, list[PlanPage]]:
-    selection = select(view, on_page(files, page), request)
+    selection = select(view, candidates(files, view.snapshot.metadata, page), request)
     first, *rest = pages(selection.files, page, page_size(selection.longest))
-    return selection.only(on_page(selection.files, first)), rest
+    chosen = on_page(selection.files, first)
+    if not isinstance(files, FileSet):
+        chosen = without_others(chosen)
+    return selection.only(chosen), rest
 
 
 def _named(request: PlanRequest, rest: list[PlanPage]) -> list[PlanPage]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from sluicegate.api.errors import InvalidRequest, UnsupportedOperation
+from sluicegate.protocols.iceberg_rest.planning.candidates import Candidates
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns, columns_of
 from sluicegate.protocols.iceberg_rest.planning.expressions.decisions import Decisions
@@ -16,8 +15,7 @@ from sluicegate.protocols.iceberg_rest.planning.expressions.tree import Expressi
 from sluicegate.protocols.iceberg_rest.planning.expressions.writing import expression_json
 from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReader
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
-from sluicegate.protocols.iceberg_rest.view import IcebergView
-from sluicegate.tables.predicates import prune
+from sluicegate.protocols.iceberg_rest.view import TableView
 from sluicegate.tables.snapshot import FileSet
 
 # About one second of work. Partitions must be decided exactly, so that larger filters are refused.
@@ -25,6 +23,7 @@ MAX_DECISIONS = 2_000_000
 # JSON of all different residuals of a plan, which are in memory together.
 MAX_RESIDUALS_BYTES = 64 << 20
 NOTHING_LEFT = b"true"
+_NO_PARTITIONS: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class TaskSelection:
         return max(map(len, self.residuals.values()), default=len(self.default))
 
 
-def select(view: IcebergView, files: FileSet, request: PlanRequest) -> TaskSelection:
+def select(view: TableView, files: Candidates, request: PlanRequest) -> TaskSelection:
     """Select the files that a request needs. Takes too long for the event loop if there is a filter.
 
     Args:
@@ -64,10 +63,11 @@ def select(view: IcebergView, files: FileSet, request: PlanRequest) -> TaskSelec
         request: The filter, and how it names columns.
 
     Raises:
+        IndexUnusable: The plan must be made from the table's log.
         InvalidRequest: The filter does not match the table, or is too large for its partitions.
     """
     if request.filter is True:
-        return TaskSelection(files, {})
+        return TaskSelection(files.selected(None, None), {})
     columns = columns_of(view.shape, case_sensitive=request.case_sensitive)
     decisions = Decisions(request.filter, columns)
     if decisions.places:
@@ -75,11 +75,12 @@ def select(view: IcebergView, files: FileSet, request: PlanRequest) -> TaskSelec
         if len(selection.files):
             _check_selected(view, request, columns)
         return selection
-    left = _prune(view, files, request.filter, columns)
+    partitions = _NO_PARTITIONS if request.filter is False else None
+    left = files.selected(partitions, predicate_of(request.filter, columns))
     return TaskSelection(left, {}, expression_json(request.filter))
 
 
-def _check_selected(view: IcebergView, request: PlanRequest, columns: Columns) -> None:
+def _check_selected(view: TableView, request: PlanRequest, columns: Columns) -> None:
     """Refuse what PyIceberg reads wrongly: it takes partition columns that are not selected for null.
 
     Data files of Delta tables do not contain partition columns, those of Iceberg tables do.
@@ -98,31 +99,30 @@ def _check_selected(view: IcebergView, request: PlanRequest, columns: Columns) -
 
 
 def _decided(
-    view: IcebergView,
-    files: FileSet,
+    view: TableView,
+    files: Candidates,
     decisions: Decisions,
     columns: Columns,
     expression: Expression,
 ) -> TaskSelection:
     """Decide each distinct partition of these files. Others are hidden, or have no files left."""
-    chunks = files.table.column("partition_values").chunks
-    texts = {text for each in _live(files, chunks) for text in each.unique().to_pylist()}
+    texts = files.partitions()
     if decisions.work * len(texts) > MAX_DECISIONS:
         raise InvalidRequest(
             f"filter has {decisions.tests} tests of partition columns, too many for the table's "
             f"{len(texts)} partitions: use 'in' for many values"
         )
     reader = PartitionReader(view.shape)
-    left = {text: decisions.residual(reader.values(text, decisions.places)) for text in texts}
-    masks = [_mask(chunk, left) for chunk in chunks]
-    kept = files.where(pa.chunked_array(masks, pa.bool_()).combine_chunks())
-    distinct = {id(residual): residual for residual in left.values() if residual is not False}
+    decided = {text: decisions.residual(reader.values(text, decisions.places)) for text in texts}
+    left = {text: residual for text, residual in decided.items() if residual is not False}
+    distinct = {id(residual): residual for residual in left.values()}
     written = _written(distinct)
-    residuals = {text: written[id(each)] for text, each in left.items() if each is not False}
+    residuals = {text: written[id(each)] for text, each in left.items()}
+    predicate = None
     if any(residual is not True for residual in distinct.values()):
         (only, *others) = distinct.values()
-        kept = _prune(view, kept, expression if others else only, columns)
-    return TaskSelection(kept, residuals)
+        predicate = predicate_of(expression if others else only, columns)
+    return TaskSelection(files.selected(left.keys(), predicate), residuals)
 
 
 def _written(residuals: Mapping[int, Expression]) -> dict[int, bytes]:
@@ -141,23 +141,3 @@ def _written(residuals: Mapping[int, Expression]) -> dict[int, bytes]:
                 "partitions: use fewer values, or read fewer partitions"
             )
     return written
-
-
-def _live(files: FileSet, chunks: Sequence[pa.DictionaryArray]) -> Iterator[pa.DictionaryArray]:
-    """The rows of each chunk that are live."""
-    start = 0
-    for chunk in chunks:
-        yield chunk if files.live is None else chunk.filter(files.live.slice(start, len(chunk)))
-        start += len(chunk)
-
-
-def _mask(chunk: pa.DictionaryArray, left: Mapping[str, Expression]) -> pa.BooleanArray:
-    wanted = [left.get(text, False) is not False for text in chunk.dictionary.to_pylist()]
-    return pa.array(wanted, pa.bool_()).take(chunk.indices)
-
-
-def _prune(view: IcebergView, files: FileSet, expression: Expression, columns: Columns) -> FileSet:
-    if expression is False:
-        return files.where(pa.repeat(False, files.table.num_rows))
-    predicate = predicate_of(expression, columns)
-    return files if predicate is None else prune(files, view.snapshot.metadata, predicate)

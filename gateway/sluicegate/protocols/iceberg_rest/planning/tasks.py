@@ -17,7 +17,7 @@ from sluicegate.protocols.iceberg_rest.planning.partitions import PartitionReade
 from sluicegate.protocols.iceberg_rest.planning.selection import NOTHING_LEFT, TaskSelection
 from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs, delete_file
-from sluicegate.protocols.iceberg_rest.view import IcebergView
+from sluicegate.protocols.iceberg_rest.view import TableView
 from sluicegate.tables.iceberg.shape import IcebergShape
 
 _RECORDS = re.compile(r'\{"numRecords":(\d{1,18})[,}]')
@@ -58,7 +58,7 @@ class TaskEncoder:
 
     def __init__(
         self,
-        view: IcebergView,
+        view: TableView,
         selection: TaskSelection,
         statistics: Statistics | None,
         blobs: VectorBlobs | None,

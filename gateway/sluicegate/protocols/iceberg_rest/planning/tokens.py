@@ -18,7 +18,7 @@ from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTas
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.pages import PlanPage
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
-from sluicegate.protocols.iceberg_rest.view import IcebergView, snapshot_id
+from sluicegate.protocols.iceberg_rest.view import TableView, snapshot_id
 from sluicegate.signing.opaque_tokens import TokenSigner
 
 # A plan id is a segment of a URL. Ids of requests with larger filters cannot be used to plan again.
@@ -40,7 +40,7 @@ class PinnedPlan:
     table_id: str
     page: PlanPage
 
-    def belongs_to(self, view: IcebergView) -> bool:
+    def belongs_to(self, view: TableView) -> bool:
         """Whether a view is of the table and version of the plan."""
         snapshot = view.snapshot
         return (snapshot.metadata.id, snapshot.version) == (self.table_id, self.request.version)
@@ -56,7 +56,7 @@ class PlanTokens:
     def __init__(self, signer: TokenSigner) -> None:
         self._signer = signer
 
-    def plan_id(self, view: IcebergView, request: PlanRequest) -> str:
+    def plan_id(self, view: TableView, request: PlanRequest) -> str:
         """The id of a plan."""
         bound = _bound_to(_PLAN, view.table.principal, view.table.shared)
         token = self._signer.sign(_state(view, request), bound_to=bound)
@@ -64,7 +64,7 @@ class PlanTokens:
             return token
         return self._signer.sign({"version": view.snapshot.version}, bound_to=bound)
 
-    def plan_task(self, view: IcebergView, request: PlanRequest, page: PlanPage) -> str:
+    def plan_task(self, view: TableView, request: PlanRequest, page: PlanPage) -> str:
         """The token of a page of a plan."""
         state = _state(view, request) | {"after": page.after, "until": page.until}
         bound = _bound_to(_TASK, view.table.principal, view.table.shared)
@@ -110,7 +110,7 @@ class PlanTokens:
             raise NoSuchPlanId(error.message) from None
 
 
-def _state(view: IcebergView, request: PlanRequest) -> dict[str, Any]:
+def _state(view: TableView, request: PlanRequest) -> dict[str, Any]:
     compressed = base64.b64encode(zlib.compress(request.source, 1)).decode()
     return {
         "version": view.snapshot.version,

@@ -9,7 +9,8 @@ from typing import Protocol
 import orjson
 import pyarrow as pa
 
-from sluicegate.protocols.iceberg_rest.view import IcebergView
+from sluicegate.protocols.iceberg_rest.view import TableView
+from sluicegate.tables.snapshot import FileSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,10 @@ class VectorBlob:
 class VectorBlobs(Protocol):
     """Finds the deletion vectors of data files."""
 
-    async def of(self, view: IcebergView, files: pa.Table) -> Sequence[VectorBlob | None]:
+    def need_all(self, files: FileSet) -> bool:
+        """Whether the places of some of these files' vectors depend on all files of the view."""
+
+    async def of(self, view: TableView, files: pa.Table) -> Sequence[VectorBlob | None]:
         """The deletion vector of each file, in order, or `None` for files without one.
 
         Args:

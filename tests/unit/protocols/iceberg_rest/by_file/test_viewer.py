@@ -23,7 +23,7 @@ from sluicegate.api import (
 from sluicegate.protocols.common.resolver import OpenTable
 from sluicegate.protocols.iceberg_rest.by_file.viewer import IcebergViewer
 from sluicegate.protocols.iceberg_rest.errors import NoSuchTable
-from sluicegate.protocols.iceberg_rest.view import IcebergView, ViewPaths, snapshot_id, version_of
+from sluicegate.protocols.iceberg_rest.view import TableView, ViewPaths, snapshot_id, version_of
 from sluicegate.tables.iceberg.shape import IcebergShape
 from sluicegate.tables.versions import DescribedVersion
 
@@ -71,10 +71,10 @@ class Served:
         self.named.append((version, issued))
         return Prefixed()
 
-    async def latest(self) -> IcebergView:
+    async def latest(self) -> TableView:
         return await self.viewer.latest(self.principal, self.shared)
 
-    async def planned(self, id_: int, start: int | None = None) -> IcebergView:
+    async def planned(self, id_: int, start: int | None = None) -> TableView:
         return await self.viewer.planned(self.principal, self.shared, id_, start)
 
 
@@ -82,10 +82,9 @@ def _row(path: str, day: str) -> dict[str, Any]:
     return file(path, partition_values=f'{{"day":"{day}"}}')
 
 
-def paths_of(view: IcebergView) -> list[str]:
-    return sorted(
-        each for batch in view.files.batches(100) for each in batch.column("path").to_pylist()
-    )
+def paths_of(view: TableView) -> list[str]:
+    files = view.in_memory().files
+    return sorted(each for batch in files.batches(100) for each in batch.column("path").to_pylist())
 
 
 def test_snapshot_ids_are_positive() -> None:

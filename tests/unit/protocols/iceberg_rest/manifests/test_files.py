@@ -30,7 +30,8 @@ from sluicegate.protocols.iceberg_rest.manifests.entries import Entries, rows_by
 from sluicegate.protocols.iceberg_rest.manifests.files import ManifestFiles
 from sluicegate.protocols.iceberg_rest.planning.specs import spec_without
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlob
-from sluicegate.protocols.iceberg_rest.view import IcebergView
+from sluicegate.protocols.iceberg_rest.view import IcebergView, TableView
+from sluicegate.tables.snapshot import FileSet
 
 LIST = "~/manifest-list.avro"
 VECTOR = {"storageType": "u", "pathOrInlineDv": "x", "sizeInBytes": 40, "cardinality": 2}
@@ -41,7 +42,10 @@ BY_DAY = table_metadata([schema_field("id", "long"), schema_field("day", "date")
 class Blobs:
     """Says that each vector is a blob of one generated file."""
 
-    async def of(self, view: IcebergView, files: pa.Table) -> Sequence[VectorBlob | None]:
+    def need_all(self, files: FileSet) -> bool:
+        return True
+
+    async def of(self, view: TableView, files: pa.Table) -> Sequence[VectorBlob | None]:
         return [
             VectorBlob("~/vectors-0.puffin", 4 + 48 * place, 48, each["cardinality"], 900)
             if each

@@ -19,20 +19,26 @@ from sluicegate.api import InvalidRequest, UnsupportedOperation
 from sluicegate.protocols.iceberg_rest.errors import NoSuchPlanId, NoSuchPlanTask
 from sluicegate.protocols.iceberg_rest.planning import planner as planner_module
 from sluicegate.protocols.iceberg_rest.planning import tasks
+from sluicegate.protocols.iceberg_rest.planning.candidates import LoadedCandidates
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import columns_of
 from sluicegate.protocols.iceberg_rest.planning.pages import PAGE_FILES, PlanPage, page_size, pages
 from sluicegate.protocols.iceberg_rest.planning.planner import ScanPlanner
 from sluicegate.protocols.iceberg_rest.planning.request import PlanRequest
-from sluicegate.protocols.iceberg_rest.planning.selection import MAX_DECISIONS, select
+from sluicegate.protocols.iceberg_rest.planning.selection import (
+    MAX_DECISIONS,
+    TaskSelection,
+    select,
+)
 from sluicegate.protocols.iceberg_rest.planning.specs import spec_without
 from sluicegate.protocols.iceberg_rest.planning.statistics import Statistics
 from sluicegate.protocols.iceberg_rest.planning.tasks import UNKNOWN_RECORDS, number_of_records
 from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlob, delete_file
-from sluicegate.protocols.iceberg_rest.view import IcebergView
+from sluicegate.protocols.iceberg_rest.view import IcebergView, TableView
 from sluicegate.signing.opaque_tokens import TokenSigner
 from sluicegate.tables.reading.reader import TableReader
+from sluicegate.tables.snapshot import FileSet
 
 METADATA = table_metadata(
     [schema_field("id", "long"), schema_field("name", "string"), schema_field("day", "date")], ["day"]
@@ -68,13 +74,20 @@ def request_of(**fields: Any) -> PlanRequest:
     )
 
 
+def chosen(view: IcebergView, files: FileSet, request: PlanRequest) -> TaskSelection:
+    return select(view, LoadedCandidates(files, METADATA), request)
+
+
 class Blobs:
     """Says that each vector is a blob of one file."""
 
     def __init__(self, known: bool = True) -> None:
         self._known = known
 
-    async def of(self, view: IcebergView, files: pa.Table) -> Sequence[VectorBlob | None]:
+    def need_all(self, files: FileSet) -> bool:
+        return False
+
+    async def of(self, view: TableView, files: pa.Table) -> Sequence[VectorBlob | None]:
         return [
             VectorBlob("dv.bin", 1, 48, each["cardinality"], 100) if each and self._known else None
             for each in files.column("deletion_vector").to_pylist()
@@ -409,9 +422,9 @@ async def test_hidden_partitions_are_not_decided() -> None:
     view = await view_of(row("a"), row("hidden", "no date"), row("b", "2024-01-03"))
     day = request_of(filter={"type": "not-eq", "term": "day", "value": "2024-01-03"})
     with pytest.raises(UnsupportedOperation, match="'day' this Iceberg client cannot read"):
-        select(view, view.files, day)
+        chosen(view, view.files, day)
     shown = view.files.where(pa.array([True, False, True]))
-    assert [each.column("path").to_pylist() for each in select(view, shown, day).files.batches(9)] == [
+    assert [each.column("path").to_pylist() for each in chosen(view, shown, day).files.batches(9)] == [
         ["a"]
     ]
 
@@ -423,10 +436,10 @@ async def test_too_many_decisions_are_refused(monkeypatch: pytest.MonkeyPatch) -
     for day in days[1:]:
         node = {"type": "or", "left": node, "right": day}
     request = request_of(filter=node)
-    assert len(select(view, view.files, request).files) == 0
+    assert len(chosen(view, view.files, request).files) == 0
     assert MAX_DECISIONS > 300
     monkeypatch.setattr("sluicegate.protocols.iceberg_rest.planning.selection.MAX_DECISIONS", 299)
     hidden = view.files.where(pa.array([True] * 29 + [False]))
-    assert len(select(view, hidden, request).files) == 0  # 290 decisions
+    assert len(chosen(view, hidden, request).files) == 0  # 290 decisions
     with pytest.raises(InvalidRequest, match=r"10 tests of partition columns, too many for .* 30"):
-        select(view, view.files, request)
+        chosen(view, view.files, request)

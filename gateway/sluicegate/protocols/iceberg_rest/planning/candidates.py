@@ -1,0 +1,113 @@
+"""The files of which a plan selects some: in memory, or in an index of which it reads a part."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import orjson
+import pyarrow as pa
+
+from sluicegate.protocols.iceberg_rest.planning.pages import PlanPage, on_page
+from sluicegate.tables.partitions import PartitionValues, partition_texts
+from sluicegate.tables.predicates import Predicate, prune
+from sluicegate.tables.snapshot import CHUNK_ROWS, FileChunk, FileSet, TableMetadata
+
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot_index.files import IndexedFiles
+
+
+class Candidates(Protocol):
+    """Files that a recipient can see. All methods block."""
+
+    def partitions(self) -> set[str]:
+        """The texts of the partitions to decide. Those of all selected files are among them."""
+
+    def selected(self, partitions: Collection[str] | None, predicate: Predicate | None) -> FileSet:
+        """The files on the page that can contain a row for which a predicate is true.
+
+        Args:
+            partitions: The texts of partitions. `None` for all.
+            predicate: The predicate. `None` selects all files in the partitions.
+
+        Raises:
+            IndexUnusable: The plan must be made from the table's log.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedCandidates:
+    """Candidates in memory.
+
+    Attributes:
+        files: Those on the page.
+        metadata: The metadata of their version.
+    """
+
+    files: FileSet
+    metadata: TableMetadata
+
+    def partitions(self) -> set[str]:
+        """The partitions of the page."""
+        return partition_texts(self.files)
+
+    def selected(self, partitions: Collection[str] | None, predicate: Predicate | None) -> FileSet:
+        """See `Candidates.selected`."""
+        files = self.files
+        if partitions is not None:
+            chunks = files.table.column("partition_values").chunks
+            masks = [_mask(chunk, partitions) for chunk in chunks]
+            files = files.where(pa.chunked_array(masks, pa.bool_()).combine_chunks())
+        return files if predicate is None else prune(files, self.metadata, predicate)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedCandidates:
+    """Candidates in an index.
+
+    Attributes:
+        files: Those on all pages, because an index is not ordered by path.
+        metadata: The metadata of their version.
+        page: The page.
+    """
+
+    files: IndexedFiles
+    metadata: TableMetadata
+    page: PlanPage
+
+    def partitions(self) -> set[str]:
+        """The partitions of all pages."""
+        return self.files.partition_texts()
+
+    def selected(self, partitions: Collection[str] | None, predicate: Predicate | None) -> FileSet:
+        """See `Candidates.selected`."""
+        from sluicegate.tables.snapshot_index.selection import load_files
+
+        files = self.files
+        if partitions is not None:
+            wanted = {_identity(orjson.loads(text)) for text in partitions}
+            files = files.in_partitions(lambda values: _identity(values) in wanted)
+        return on_page(load_files(files, self.metadata, predicate), self.page)
+
+
+def candidates(files: FileSet | IndexedFiles, metadata: TableMetadata, page: PlanPage) -> Candidates:
+    """The files on a page of a plan."""
+    if isinstance(files, FileSet):
+        return LoadedCandidates(on_page(files, page), metadata)
+    return IndexedCandidates(files, metadata, page)
+
+
+def without_others(files: FileSet) -> FileSet:
+    """A copy of the live files, so that the others need no memory while a response is sent."""
+    batches = (batch for table in files.batches(CHUNK_ROWS) for batch in table.to_batches())
+    return FileSet.of(map(FileChunk.of, batches))
+
+
+def _mask(chunk: pa.DictionaryArray, texts: Collection[str]) -> pa.BooleanArray:
+    wanted = [text in texts for text in chunk.dictionary.to_pylist()]
+    return pa.array(wanted, pa.bool_()).take(chunk.indices)
+
+
+def _identity(values: PartitionValues) -> frozenset[tuple[str, str | None]]:
+    return frozenset(values.items())

@@ -1,0 +1,58 @@
+"""Reads snapshots from indexes, and from logs where no index can be used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sluicegate._util.lazy import Lazy
+from sluicegate.api.models import CatalogTable, ObjectDirectory
+from sluicegate.tables.reading.reader import TableReader
+from sluicegate.tables.snapshot_index.failures import IndexUnsuitable, IndexUnusable
+
+if TYPE_CHECKING:
+    from sluicegate.tables.snapshot import Snapshot
+    from sluicegate.tables.snapshot_index.snapshot import IndexedSnapshot
+    from sluicegate.tables.snapshot_index.tables import IndexedTables
+
+
+class TableSnapshots:
+    """Reads a table from its index if it has one, and otherwise from its log.
+
+    Args:
+        reader: Reads tables from their logs.
+        indexes: Reads tables from their indexes. `None` if no folder is configured.
+    """
+
+    def __init__(self, reader: TableReader, indexes: Lazy[IndexedTables] | None) -> None:
+        self._reader = reader
+        self._indexes = indexes
+
+    async def read(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        version: int | None = None,
+        *,
+        with_index: bool = True,
+    ) -> Snapshot | IndexedSnapshot:
+        """The newest snapshot, or that of a version; raises as the methods of `TableReader` do.
+
+        Args:
+            table: The table with its location from the catalog.
+            directory: Its location, opened.
+            version: The version. `None` for the newest.
+            with_index: Whether the index can be used.
+        """
+        if self._indexes is not None and with_index:
+            indexes = await self._indexes.get()
+            found = await indexes.snapshot(table, directory, version)
+            if found is not None:
+                return found
+        if version is None:
+            return await self._reader.latest(table, directory)
+        return await self._reader.at_version(table, directory, version)
+
+    async def distrust(self, table: CatalogTable, error: IndexUnusable) -> None:
+        """Read a table from its log for a while, unless only one request needs the log."""
+        if self._indexes is not None and not isinstance(error, IndexUnsuitable):
+            (await self._indexes.get()).distrust(table, error)
