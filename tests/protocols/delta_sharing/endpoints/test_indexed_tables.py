@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping
-from functools import partial
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import pyarrow.parquet as pq
 import pytest
-from support.gateways.shared_lake import ACME, LakeTable, SharedLake, shared_lake
+from support.gateways.indexed_lake import (
+    INDEXED,
+    build_index,
+    copied_table,
+    damage_index,
+    indexed_lake,
+    indexed_pair,
+    part_files,
+)
+from support.gateways.shared_lake import ACME, LakeTable, SharedLake
 from support.tables.deltalog import add
 from support.tables.random_log import RandomTable
-
-from sluicegate.tables.snapshot_index.writing import building
 
 BODIES: tuple[Mapping[str, Any], ...] = (
     {},
@@ -27,39 +31,18 @@ BODIES: tuple[Mapping[str, Any], ...] = (
     {"maxFiles": 3},
     {"maxFiles": 2, "predicateHints": ["id > 20"]},
 )
-INDEXED = 6  # the version
 _OF_LOCATION = ("expirationTimestamp", "deletionVectorFileId")
 
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedLake]:
-    folder = tmp_path_factory.mktemp("indexed")
-    index = {"location": f"file://{folder}/index", "min_files": 1}
-    with shared_lake(folder, tables=20, settings={"index": index}) as running:
+    with indexed_lake(tmp_path_factory.mktemp("indexed")) as running:
         yield running
-
-
-@pytest.fixture(autouse=True)
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "build_index", partial(building.build_index, part_rows=4))
 
 
 @pytest.fixture
 def pair(lake: SharedLake, request: pytest.FixtureRequest) -> tuple[LakeTable, LakeTable]:
-    """A table, and a copy of it that has an index, and no longer the log before that."""
-    plain, indexed = lake.table(), lake.table()
-    table = RandomTable(plain.folder, getattr(request, "param", 0))
-    while table.version < INDEXED:
-        table.commit()
-    shutil.copytree(plain.root, indexed.root)
-    built = lake.gateway.command("index", "build", "raw", f"file://{indexed.root}")
-    assert built.startswith(f"indexed version {INDEXED} of file://{indexed.root}: ")
-    for version in range(INDEXED):
-        (indexed.folder.log / f"{version:020}.json").unlink()
-    for _ in range(3):
-        table.commit()
-        shutil.copy2(plain.folder.log / f"{table.version:020}.json", indexed.folder.log)
-    return plain, indexed
+    return indexed_pair(lake, getattr(request, "param", 0))
 
 
 def answers(
@@ -142,13 +125,9 @@ def test_versions_before_the_index_need_the_log(
 
 @pytest.mark.parametrize("what", ["parts", "manifest", "foreign"])
 def test_a_damaged_index_is_not_used(lake: SharedLake, what: str) -> None:
-    plain, indexed = lake.table(), lake.table()
-    table = RandomTable(plain.folder, 7)
-    while table.version < INDEXED:
-        table.commit()
-    shutil.copytree(plain.root, indexed.root)
-    of_table = _built(lake, indexed)
-    _damage(of_table, what)
+    plain, indexed, _ = copied_table(lake, 7)
+    of_table = build_index(lake, indexed)
+    damage_index(of_table, what)
     capable = "delta;readerfeatures=deletionvectors"
     for body in BODIES:
         expected = answers(lake, plain, "full", body, capable)
@@ -163,7 +142,7 @@ def test_a_part_that_is_damaged_ends_only_one_response(lake: SharedLake) -> None
         *(add(f"more{number}", size=1, partitionValues={"country": "FR"}) for number in range(80))
     )
     shutil.copytree(plain.root, indexed.root)
-    parts = _parts(_built(lake, indexed))
+    parts = part_files(build_index(lake, indexed))
     assert len(parts) > 16
     parts[-1].write_bytes(b"")
     capable = "delta;readerfeatures=deletionvectors;includeendstreamaction=true"
@@ -174,34 +153,3 @@ def test_a_part_that_is_damaged_ends_only_one_response(lake: SharedLake) -> None
     assert json.loads(last)["endStreamAction"]["errorMessage"] == message
     expected = answers(lake, plain, "full", {}, capable)
     assert answers(lake, indexed, "full", {}, capable) == expected
-
-
-def _built(lake: SharedLake, table: LakeTable) -> Path:
-    """Build the index of a table, and return the folder that contains it."""
-    folder = lake.gateway.folder / "index"
-    before = set(folder.iterdir()) if folder.exists() else set()
-    lake.gateway.command("index", "build", "raw", f"file://{table.root}")
-    (of_table,) = set(folder.iterdir()) - before
-    return of_table
-
-
-def _parts(folder: Path) -> list[Path]:
-    """The files of the parts of an index, in the order in which they are read."""
-    content = json.loads(json.loads((folder / "manifest.json").read_text())["payload"])
-    summary = pq.read_table(folder / f"{content['summary']['digest']}.parquet")
-    return [folder / f"{name}.parquet" for name in summary.column("digest").to_pylist()]
-
-
-def _damage(folder: Path, what: str) -> None:
-    manifest = folder / "manifest.json"
-    if what == "parts":
-        for file in folder.glob("*.parquet"):
-            content = bytearray(file.read_bytes())
-            content[len(content) // 2] ^= 1
-            file.write_bytes(bytes(content))
-    elif what == "manifest":
-        manifest.write_bytes(manifest.read_bytes()[:-10])
-    else:
-        document = json.loads(manifest.read_text())
-        document["payload"] = document["payload"].replace('"files":', '"files":1')
-        manifest.write_text(json.dumps(document))
