@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,13 +30,13 @@ def indexed_lake(folder: Path) -> Iterator[SharedLake]:
 
 
 def indexed_pair(lake: SharedLake, seed: int) -> tuple[LakeTable, LakeTable]:
-    """A random table, and a copy of it that has an index, and no longer the log before that.
+    """A random table, and a copy of it that has an index, and whose log cannot be read before that.
 
     Three commits follow the indexed version.
     """
     plain, indexed, table = copied_table(lake, seed)
     build_index(lake, indexed)
-    remove_log(indexed, INDEXED)
+    damage_log(indexed, INDEXED)
     for _ in range(3):
         table.commit()
         shutil.copy2(plain.folder.log / f"{table.version:020}.json", indexed.folder.log)
@@ -52,10 +53,13 @@ def copied_table(lake: SharedLake, seed: int) -> tuple[LakeTable, LakeTable, Ran
     return plain, copy, table
 
 
-def remove_log(table: LakeTable, before: int) -> None:
-    """Remove the commits before a version, so that the table cannot be read from its log."""
+def damage_log(table: LakeTable, before: int) -> None:
+    """Damage the commits before a version, so that the table cannot be read from its log."""
     for version in range(before):
-        (table.folder.log / f"{version:020}.json").unlink()
+        commit = table.folder.log / f"{version:020}.json"
+        times = commit.stat()
+        commit.write_text("damaged")
+        os.utime(commit, (times.st_atime, times.st_mtime))
 
 
 def build_index(lake: SharedLake, table: LakeTable) -> Path:

@@ -122,7 +122,7 @@ class Viewer:
             _, snapshot = await self._loaded(principal, shared, TimeTravel(), None)
             return snapshot.version
         table = await self._resolver.open(principal, shared)
-        version = await self._reader.version_at(
+        version = await self._snapshots.version_at(
             table.source, table.directory, starting, earliest_after=True
         )
         return max(version, shared.start_version)
@@ -214,11 +214,11 @@ class Viewer:
     async def _snapshot(
         self, table: OpenTable, travel: TimeTravel, pinned: int | None, *, with_index: bool
     ) -> Snapshot | IndexedSnapshot:
-        version = travel.version if pinned is None else pinned
-        if version is None and travel.timestamp is not None:
-            version = await self._reader.version_at(
-                table.source, table.directory, travel.timestamp, earliest_after=False
-            )
         # Directory access depends on the paths of all files.
         with_index = with_index and "dir" not in table.shared.access_modes
+        version = travel.version if pinned is None else pinned
+        if version is None and travel.timestamp is not None:
+            version = await self._snapshots.version_at(
+                table.source, table.directory, travel.timestamp, with_index=with_index
+            )
         return await self._snapshots.read(table.source, table.directory, version, with_index=with_index)

@@ -43,6 +43,11 @@ class TableView:
     shape: IcebergShape
     paths: ViewPaths
 
+    def head(self) -> Snapshot:
+        """The snapshot for what needs only its version and metadata. It can be without files."""
+        snapshot = self.snapshot
+        return snapshot if isinstance(snapshot, Snapshot) else snapshot.without_files()
+
     def in_memory(self) -> IcebergView:
         """The view, if all of its files are in memory.
 

@@ -123,6 +123,7 @@ class TableReader:
         timestamp: int,
         *,
         earliest_after: bool = False,
+        newest: Snapshot | None = None,
     ) -> int:
         """The version at a timestamp in epoch milliseconds; raises as `at_version` does.
 
@@ -132,8 +133,9 @@ class TableReader:
             timestamp: Epoch milliseconds.
             earliest_after: Whether to return the earliest version at or after the timestamp, instead of
                 the latest version at or before it.
+            newest: The newest snapshot, if it is known. Its files are not needed.
         """
-        newest = await self.latest(table, directory)
+        newest = newest or await self.latest(table, directory)
         find = self._format(table).version_at
         return await self._limited(
             directory,

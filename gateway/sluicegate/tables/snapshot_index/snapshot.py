@@ -8,7 +8,7 @@ from typing import Self
 from sluicegate.tables.delta.log import DeltaState, LaterVersion
 from sluicegate.tables.delta.log_files.commits import damaged
 from sluicegate.tables.delta.replay import reconcile
-from sluicegate.tables.snapshot import TableMetadata, TableProtocol
+from sluicegate.tables.snapshot import FileSet, Snapshot, TableMetadata, TableProtocol
 from sluicegate.tables.snapshot_index.files import IndexedFiles
 from sluicegate.tables.snapshot_index.index import SnapshotIndex
 from sluicegate.tables.versions import DescribedVersion
@@ -55,6 +55,13 @@ class IndexedSnapshot:
             metadata=later.metadata,
             files=files,
             state=later.state,
+        )
+
+    def without_files(self) -> Snapshot:
+        """A snapshot for what reads only the version and the metadata of a Delta table."""
+        no_files = FileSet.of(())
+        return Snapshot(
+            self.version, self.timestamp, self.protocol, self.metadata, no_files, self.state
         )
 
     def described(self) -> DescribedVersion:

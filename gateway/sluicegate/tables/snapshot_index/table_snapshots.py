@@ -43,16 +43,40 @@ class TableSnapshots:
             version: The version. `None` for the newest.
             with_index: Whether the index can be used.
         """
-        if self._indexes is not None and with_index:
-            indexes = await self._indexes.get()
-            found = await indexes.snapshot(table, directory, version)
-            if found is not None:
-                return found
+        found = await self._indexed(table, directory, version) if with_index else None
+        if found is not None:
+            return found
         if version is None:
             return await self._reader.latest(table, directory)
         return await self._reader.at_version(table, directory, version)
+
+    async def version_at(
+        self,
+        table: CatalogTable,
+        directory: ObjectDirectory,
+        timestamp: int,
+        *,
+        earliest_after: bool = False,
+        with_index: bool = True,
+    ) -> int:
+        """The version at a timestamp, as `TableReader.version_at` finds it."""
+        found = await self._indexed(table, directory, None) if with_index else None
+        return await self._reader.version_at(
+            table,
+            directory,
+            timestamp,
+            earliest_after=earliest_after,
+            newest=None if found is None else found.without_files(),
+        )
 
     async def distrust(self, table: CatalogTable, error: IndexUnusable) -> None:
         """Read a table from its log for a while, unless only one request needs the log."""
         if self._indexes is not None and not isinstance(error, IndexUnsuitable):
             (await self._indexes.get()).distrust(table, error)
+
+    async def _indexed(
+        self, table: CatalogTable, directory: ObjectDirectory, version: int | None
+    ) -> IndexedSnapshot | None:
+        if self._indexes is None:
+            return None
+        return await (await self._indexes.get()).snapshot(table, directory, version)

@@ -82,7 +82,13 @@ def _comparable(line: Any, table: LakeTable) -> str:
 @pytest.mark.parametrize("pair", [1, 2], indirect=True)
 def test_answers_are_the_same(lake: SharedLake, pair: tuple[LakeTable, LakeTable]) -> None:
     plain, indexed = pair
-    versions: list[dict[str, Any]] = [{}, {"version": INDEXED}, {"version": INDEXED + 2}]
+    at = f"1970-01-01T00:00:{INDEXED + 2:02}Z"  # of the version after the indexed one
+    versions: list[dict[str, Any]] = [
+        {},
+        {"version": INDEXED},
+        {"version": INDEXED + 2},
+        {"timestamp": at},
+    ]
     delta = "delta;readerfeatures=deletionvectors;includeendstreamaction=true"
     for schema in ("full", "german", "mine", "recent", "plain"):
         for body in (*BODIES, *versions):

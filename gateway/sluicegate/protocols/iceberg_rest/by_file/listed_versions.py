@@ -46,7 +46,6 @@ class ListedVersions:
         Versions are left out if Iceberg cannot express them, or not together with later ones.
 
         Raises:
-            IndexUnsuitable: Earlier versions are shared, and the files of the view are in an index.
             TableUnreadable: The table's metadata is damaged.
             Unavailable: The store or the database does not respond.
         """
@@ -56,7 +55,7 @@ class ListedVersions:
         versions = await self._reader.earlier_versions(
             table.source,
             table.directory,
-            view.in_memory().snapshot,
+            view.head(),
             table.shared.start_version,
             self._limit - 1,
         )

@@ -29,7 +29,6 @@ class MetadataFile:
             latest_only: List only the snapshot of the view, even if the history is shared.
 
         Raises:
-            IndexUnsuitable: See `ListedVersions.all`.
             TableUnreadable: The table's metadata is damaged.
             Unavailable: The store or the database does not respond.
         """

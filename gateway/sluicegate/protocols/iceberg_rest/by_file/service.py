@@ -89,9 +89,7 @@ class FileByFile:
             TableUnreadable: The table's metadata is damaged.
             Unavailable: The store does not respond.
         """
-        # Earlier versions are listed from the log.
-        with_index = latest_only or not shared.history
-        view = await self._viewer.latest(principal, shared, source, with_index=with_index)
+        view = await self._viewer.latest(principal, shared, source)
         [location] = view.paths.of([METADATA])
         config = signing_config(
             catalog_uri=self._catalog_uri,

@@ -124,7 +124,7 @@ class IcebergViewer:
         check_version(shared, version)
         if version > latest.version or version < 0:
             raise InvalidRequest(f"the table {shared.full_name} has no snapshot {snapshot_id}")
-        if not shared.history and version < await self._oldest_allowed(table):
+        if not shared.history and version < await self._oldest_allowed(table, with_index=with_index):
             raise InvalidRequest(
                 f"snapshot {snapshot_id} is no longer the latest one of {shared.full_name}, which is "
                 "shared without its history: load the table again"
@@ -177,11 +177,13 @@ class IcebergViewer:
             return IcebergView(table, snapshot, files, shape, paths)
         return TableView(table, snapshot, files, shape, paths)
 
-    async def _oldest_allowed(self, table: OpenTable) -> int:
+    async def _oldest_allowed(self, table: OpenTable, *, with_index: bool) -> int:
         """The version that was the latest at the start of the grace period."""
         start = int((self._clock() - self._grace) * 1000)
         try:
-            return await self._reader.version_at(table.source, table.directory, start)
+            return await self._snapshots.version_at(
+                table.source, table.directory, start, with_index=with_index
+            )
         except InvalidRequest:  # the table is younger
             return 0
 
