@@ -1,4 +1,7 @@
-"""A query that leaves 100 files of a table with a snapshot index, beside DuckDB and deltalake."""
+"""A query and an Iceberg plan that leave 100 files of a table with a snapshot index.
+
+DuckDB and deltalake find the same files, and a gateway without the index makes the same plan.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,23 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from support.gateways.gateway import running_gateway
 
 from benchmarks.peers.pruning_log import PEERS, pruned_in_fresh_process
 from benchmarks.support.gateway import ServedGateway, as_recipient, configure
 from benchmarks.support.http import Connection
+from benchmarks.support.iceberg_requests import IcebergRequests, order_filter
 from benchmarks.support.report import Figures, Report
 from benchmarks.support.scale import SHA256, sha256_per_cpu_second
 from benchmarks.support.shared_table import TABLE
 from benchmarks.support.table import ORDER_IDS_A_FILE, SyntheticTable, partition_date
 from benchmarks.support.usage import peak_rss_mb, rss_mb, spent
+
+_LOG = "plan_from_log"
 
 _BUILD = """
 import os, sys, time
@@ -41,7 +48,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--changed", type=int, default=1000, help="files added later, and files removed (default 1000)"
     )
     parser.add_argument("--requests", type=int, default=20, help="requests (default 20)")
-    parser.add_argument("--peers", nargs="*", choices=PEERS, default=PEERS, help="what to compare")
+    peers = (*PEERS, _LOG)
+    parser.add_argument("--peers", nargs="*", choices=peers, default=peers, help="what to compare")
 
 
 def run(options: argparse.Namespace) -> Report:
@@ -56,26 +64,33 @@ def run(options: argparse.Namespace) -> Report:
             path = table / "_delta_log" / log_file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        _configure(folder, table)
+        index = {"location": f"file://{folder}/index", "min_files": 1}
+        _configure(folder / "gateway", table, index=index)
         figures = {**_build(folder, table), **_query(folder, options, low, high, dates)}
+        wanted = order_filter(low, high, dates)
+        figures |= _plan(folder / "gateway", options, wanted)
         size = sum(file.stat().st_size for file in (folder / "index").rglob("*.parquet"))
         figures["index_mb"] = size / 1_000_000
         peers = {
             peer: pruned_in_fresh_process(peer, table, low, high, dates, options.left)
             for peer in options.peers
+            if peer != _LOG
         }
+        if _LOG in options.peers:
+            _configure(folder / "without", table)
+            peers[_LOG] = _plan(folder / "without", options, wanted)
         figures |= _build_later(folder, table, options)
     return Report({**figures, SHA256: sha256_per_cpu_second()}, peers)
 
 
-def _configure(folder: Path, table: Path) -> None:
+def _configure(folder: Path, table: Path, **settings: Any) -> None:
     orders = {"catalog": "raw", "table": f"file://{table}"}
     configure(
-        folder / "gateway",
+        folder,
         {"sales": {"schemas": {"eu": {"tables": {"orders": orders}}}}},
         {"type": "file", "prefix": f"file://{table.parent}/"},
         cache={"answers": 0},
-        index={"location": f"file://{folder}/index", "min_files": 1},
+        **settings,
     )
 
 
@@ -131,6 +146,28 @@ def _query(
             "cpu_seconds_per_request": statistics.median(seconds[1:]),
             "first_cpu_seconds": seconds[0],
             "peak_above_rest_mb": peak_rss_mb(served.pid) - rest,
+        }
+
+
+def _plan(folder: Path, options: argparse.Namespace, wanted: Mapping[str, Any]) -> Figures:
+    """Plan the same scan in a fresh process."""
+    with running_gateway(folder) as running, Connection(running.address) as connection:
+        served = as_recipient(running)
+        client = IcebergRequests(served)
+        rest = rss_mb(served.pid)
+        with spent(served.pid) as first:
+            scan = client.scan({"filter": wanted})
+        assert len(scan.tasks) == options.left, f"{len(scan.tasks)} files were planned"
+        seconds = []
+        for _ in range(options.requests):
+            with spent(served.pid) as used:
+                for request in scan.requests:
+                    connection.ask(request)
+            seconds.append(used.cpu_seconds)
+        return {
+            "plan_cpu_seconds_per_request": statistics.median(seconds),
+            "first_plan_cpu_seconds": first.cpu_seconds,
+            "plan_peak_above_rest_mb": peak_rss_mb(served.pid) - rest,
         }
 
 

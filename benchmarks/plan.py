@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.peers.pyiceberg_plan import planning_seconds
 from benchmarks.support.http import Connection
-from benchmarks.support.iceberg_requests import IcebergRequests, Scan
+from benchmarks.support.iceberg_requests import IcebergRequests, Scan, order_filter
 from benchmarks.support.report import Report
 from benchmarks.support.scale import SHA256, sha256_per_cpu_second
 from benchmarks.support.shared_table import shared_table
@@ -88,10 +88,4 @@ def _filter(options: argparse.Namespace) -> dict[str, Any]:
     """A range of order ids in the middle of the table, and the dates that they have there."""
     files = range(options.files // 2, options.files // 2 + options.left)
     low, high = files.start * ORDER_IDS_A_FILE, files.stop * ORDER_IDS_A_FILE
-    dates = sorted({partition_date(file) for file in files})
-    ids = {
-        "type": "and",
-        "left": {"type": "gt-eq", "term": "order_id", "value": low},
-        "right": {"type": "lt", "term": "order_id", "value": high},
-    }
-    return {"type": "and", "left": ids, "right": {"type": "in", "term": "date", "values": dates}}
+    return order_filter(low, high, sorted({partition_date(file) for file in files}))

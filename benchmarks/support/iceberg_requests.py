@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,16 @@ class Scan:
 
     requests: tuple[bytes, ...]
     tasks: list[dict[str, Any]]
+
+
+def order_filter(low: int, high: int, dates: Sequence[str]) -> dict[str, Any]:
+    """A filter of order ids from `low` up to `high`, excluding it, on some dates."""
+    ids = {
+        "type": "and",
+        "left": {"type": "gt-eq", "term": "order_id", "value": low},
+        "right": {"type": "lt", "term": "order_id", "value": high},
+    }
+    return {"type": "and", "left": ids, "right": {"type": "in", "term": "date", "values": [*dates]}}
 
 
 class IcebergRequests:
