@@ -151,7 +151,7 @@ def _query(
 
 def _plan(folder: Path, options: argparse.Namespace, wanted: Mapping[str, Any]) -> Figures:
     """Plan the same scan in a fresh process."""
-    with running_gateway(folder) as running, Connection(running.address) as connection:
+    with running_gateway(folder) as running:
         served = as_recipient(running)
         client = IcebergRequests(served)
         rest = rss_mb(served.pid)
@@ -159,11 +159,12 @@ def _plan(folder: Path, options: argparse.Namespace, wanted: Mapping[str, Any]) 
             scan = client.scan({"filter": wanted})
         assert len(scan.tasks) == options.left, f"{len(scan.tasks)} files were planned"
         seconds = []
-        for _ in range(options.requests):
-            with spent(served.pid) as used:
-                for request in scan.requests:
-                    connection.ask(request)
-            seconds.append(used.cpu_seconds)
+        with Connection(running.address) as connection:
+            for _ in range(options.requests):
+                with spent(served.pid) as used:
+                    for request in scan.requests:
+                        connection.ask(request)
+                seconds.append(used.cpu_seconds)
         return {
             "plan_cpu_seconds_per_request": statistics.median(seconds),
             "first_plan_cpu_seconds": first.cpu_seconds,

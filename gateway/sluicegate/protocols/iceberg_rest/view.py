@@ -43,6 +43,11 @@ class TableView:
     shape: IcebergShape
     paths: ViewPaths
 
+    @property
+    def indexed(self) -> bool:
+        """Whether the files are in an index."""
+        return not isinstance(self.snapshot, Snapshot)
+
     def head(self) -> Snapshot:
         """The snapshot for what needs only its version and metadata. It can be without files."""
         snapshot = self.snapshot

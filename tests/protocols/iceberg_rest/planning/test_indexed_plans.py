@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pyarrow as pa
@@ -44,6 +44,7 @@ from sluicegate.protocols.iceberg_rest.planning.tokens import PlanTokens
 from sluicegate.protocols.iceberg_rest.planning.vectors import VectorBlobs
 from sluicegate.protocols.iceberg_rest.view import IcebergView, TableView
 from sluicegate.signing.opaque_tokens import TokenSigner
+from sluicegate.tables.delta.log import DeltaState
 from sluicegate.tables.partitions import in_partitions
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.tables.snapshot import FileSet, Snapshot
@@ -91,6 +92,11 @@ async def view_of(
     files = snapshot.files if files is None else files
     if isinstance(snapshot, Snapshot) and isinstance(files, FileSet):
         return IcebergView(table, snapshot, files, shape, Prefixed())
+    if isinstance(files, IndexedFiles):
+        state = cast("DeltaState", snapshot.state)
+        snapshot = IndexedSnapshot(
+            snapshot.version, snapshot.timestamp, snapshot.protocol, snapshot.metadata, files, state
+        )
     return TableView(table, snapshot, files, shape, Prefixed())
 
 
@@ -227,6 +233,18 @@ async def test_stored_deletion_vectors_need_the_log_only_for_complete_files(
     assert await planned(planner, found, request) == await planned(planner, stored, request)
     with pytest.raises(IndexUnsuitable, match="all files"):
         await planner.plan(found, request_of(None, Dialect.PYICEBERG))
+
+
+async def test_pages_are_read_from_the_index_if_the_first_one_was(planner: ScanPlanner) -> None:
+    """Otherwise, each page of a plan that needs the log would be tried with the index before."""
+    table = snapshot_of(snapshot(*(file(f"f{number}") for number in range(PAGE + 1))).files, METADATA)
+    for view in (await view_of(table, indexed(index_folder(), table)), await view_of(table)):
+        answer = await body(await planner.plan(view, request_of(None)))
+        principal, shared = view.table.principal, view.table.shared
+        again = TOKENS.open_plan(principal, shared, answer["plan-id"])
+        (token,) = answer["plan-tasks"]
+        task = TOKENS.open_task(principal, shared, token)
+        assert again.with_index is task.with_index is view.indexed
 
 
 async def test_incremental_scans_need_the_log(planner: ScanPlanner) -> None:

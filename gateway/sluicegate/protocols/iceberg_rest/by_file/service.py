@@ -128,7 +128,11 @@ class FileByFile:
         # A short token can contain a long filter, because it is compressed.
         pinned = await self._parsing.run(self._tokens.open_plan, principal, shared, plan_id)
         return await self._scanned(
-            principal, shared, pinned.request, lambda view: self._planner.plan_again(view, pinned)
+            principal,
+            shared,
+            pinned.request,
+            lambda view: self._planner.plan_again(view, pinned),
+            with_index=pinned.with_index,
         )
 
     async def cancel(self, principal: Principal, shared: SharedTable, plan_id: str) -> None:
@@ -150,7 +154,11 @@ class FileByFile:
         token = await self._parsing.run_sized(len(body), parse_plan_task, body)
         task = await self._parsing.run(self._tokens.open_task, principal, shared, token)
         return await self._scanned(
-            principal, shared, task.request, lambda view: self._planner.tasks(view, task)
+            principal,
+            shared,
+            task.request,
+            lambda view: self._planner.tasks(view, task),
+            with_index=task.with_index,
         )
 
     async def sign(
@@ -170,9 +178,11 @@ class FileByFile:
         shared: SharedTable,
         request: PlanRequest,
         respond: Callable[[TableView], Awaitable[AsyncIterator[bytes]]],
+        *,
+        with_index: bool = True,
     ) -> AsyncIterator[bytes]:
         """A response from the table's index, or from its log if the index turns out to be unusable."""
-        view = await self._view(principal, shared, request, with_index=True)
+        view = await self._view(principal, shared, request, with_index=with_index)
         try:
             return await respond(view)
         except IndexUnusable as error:

@@ -109,5 +109,5 @@ def _mask(chunk: pa.DictionaryArray, texts: Collection[str]) -> pa.BooleanArray:
     return pa.array(wanted, pa.bool_()).take(chunk.indices)
 
 
-def _identity(values: PartitionValues) -> frozenset[tuple[str, str | None]]:
-    return frozenset(values.items())
+def _identity(values: PartitionValues) -> bytes:
+    return orjson.dumps(values, option=orjson.OPT_SORT_KEYS)

@@ -34,11 +34,14 @@ class PinnedPlan:
         request: The request. Its `snapshot` is always set.
         table_id: The id of the table, which a table that replaces it does not have.
         page: The range of files to answer.
+        with_index: Whether the table can be read from its index. If the log was needed for a page, the
+            other pages are not tried with the index again.
     """
 
     request: PlanRequest
     table_id: str
     page: PlanPage
+    with_index: bool
 
     def belongs_to(self, view: TableView) -> bool:
         """Whether a view is of the table and version of the plan."""
@@ -118,6 +121,7 @@ def _state(view: TableView, request: PlanRequest) -> dict[str, Any]:
         "start": request.after,
         "request": compressed,
         "dialect": request.dialect.value,
+        "indexed": view.indexed,
     }
 
 
@@ -132,7 +136,7 @@ def _pinned(state: dict[str, Any]) -> PinnedPlan:
         fields |= {"start-snapshot-id": state["start"], "end-snapshot-id": snapshot}
     page = PlanPage(state.get("after"), state.get("until"))
     request = PlanRequest.of(fields, Dialect(state["dialect"]), body)
-    return PinnedPlan(request, state["table"], page)
+    return PinnedPlan(request, state["table"], page, state.get("indexed", True))
 
 
 def _bound_to(kind: str, principal: Principal, shared: SharedTable) -> str:
