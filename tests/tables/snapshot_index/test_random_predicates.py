@@ -11,7 +11,7 @@ from support.tables.indexed import index_folder, indexed, rows_of, selected, sna
 from support.tables.predicate_tables import Table, tables, trees
 from support.tables.predicate_trees import json_hint
 
-from sluicegate.tables.partitions import in_partitions
+from sluicegate.tables.partitions import in_partitions, partition_texts
 from sluicegate.tables.predicates import from_hints, prune
 from sluicegate.tables.snapshot_index.files import IndexedFiles
 
@@ -54,6 +54,9 @@ def test_a_recipient_sees_the_files_of_its_partitions(data: st.DataObject) -> No
     files = indexed_table(table).in_partitions(wanted)
     assert (len(files), files.size) == (len(visible), visible.size)
     assert rows_of(selected(files, table.metadata, None)) == rows_of(visible)
+    again = files.in_partitions(lambda _: True)  # cannot show more
+    assert rows_of(selected(again, table.metadata, None)) == rows_of(visible)
+    assert files.partition_texts() == partition_texts(visible)
     predicate = from_hints(json_hint(tree), [])
     if predicate is not None:
         expected = prune(visible, table.metadata, predicate)
