@@ -35,6 +35,7 @@ from sluicegate.protocols.iceberg_rest.recipient_turns import RecipientTurns
 from sluicegate.protocols.iceberg_rest.view import TableView
 from sluicegate.tables.reading.reader import TableReader
 from sluicegate.tables.snapshot import FileSet
+from sluicegate.tables.snapshot_index.failures import IndexUnsuitable
 from sluicegate.telemetry import span
 
 if TYPE_CHECKING:
@@ -127,8 +128,8 @@ class ScanPlanner:
                 files = await appended_files(self._reader, view, request.start_version)
             selection, rest = await self._select(view, files, request, page)
             blobs = self._blobs.get(request.dialect)
-            if blobs is not None and blobs.need_all(selection.files):
-                view = view.in_memory()
+            if view.indexed and blobs is not None and blobs.need_all(selection.files):
+                raise IndexUnsuitable("deletion vectors are in generated files")
             statistics = None
             if request.stats_fields:  # of a wide table, they take too long for the event loop
                 statistics = await self._threads.run(_statistics, view, request)
