@@ -24,6 +24,7 @@ from support.servers.iceberg_java import (
     java_catalog,
     store_properties,
 )
+from support.servers.task_engine import TaskEngine
 from support.tasks.spark_tasks import (
     CATALOG,
     catalogs_of,
@@ -193,6 +194,7 @@ def seaweedfs_catalog(_: Path, server: SeaweedFS) -> Iterator[ServedCatalog]:
 
 @contextmanager
 def conversion_lake(
+    engine: TaskEngine,
     folder: Path,
     spark: SparkSession,
     directories: Mapping[str, str],
@@ -202,6 +204,7 @@ def conversion_lake(
     """Serve the store, the catalog, the service and the gateway until the block ends.
 
     Args:
+        engine: Where tasks run.
         folder: Contains configurations, databases and the store.
         spark: Writes and reads the tables.
         directories: Directories of the bucket that are shared as Delta tables, by name.
@@ -213,6 +216,7 @@ def conversion_lake(
         catalog_of(folder, server) as catalog,
         closing(_opened(spark, server)),
         executor_on_engine(
+            engine,
             server,
             folder,
             conf=_SMALL_DRIVER,

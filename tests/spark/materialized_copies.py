@@ -56,6 +56,7 @@ ORDERS = (
     "id BIGINT, country STRING, status STRING, customer BIGINT, total DOUBLE, ssn STRING, "
     "email STRING, phone STRING, note STRING"
 )
+NO_QUERIES = "queries are not possible with Spark Connect, which does not show their plan"
 CUSTOMERS = "id BIGINT, country STRING, name STRING"
 
 
@@ -71,10 +72,12 @@ class Copies:
 
     Attributes:
         spark: Writes the sources, and reads them without the executor.
+        executor: Members of its section that say where it runs.
         folder: The copies are in its directory `copies`.
     """
 
     spark: SparkSession
+    executor: Mapping[str, Any] = field(repr=False)
     folder: Path
     tables: Mapping[str, Any]
     catalogs: Mapping[str, Any] = field(default_factory=dict)
@@ -83,6 +86,7 @@ class Copies:
         """Run the task of a copy, in an executor that uses the Spark of this process."""
         keep_secret(KEY)
         section = {
+            **self.executor,
             "materialized": {
                 "location": f"file://{self.folder}/copies",
                 "key": KEY,

@@ -12,7 +12,7 @@ import pytest
 from spark.conversion_lake import NAMESPACE, ConversionLake, conversion_lake, same_rows
 from spark.delta_files import ManyFiles
 from spark.iceberg_tables import IN_A_FULL_CATALOG, IN_ANY_CATALOG, MERGE_ON_READ, Written
-from support.process.spark import require_spark
+from support.servers.task_engine import TaskEngine
 from support.tables.reader_tables.own import OWN
 
 from sluicegate.cli.demo.rows import difference
@@ -43,12 +43,13 @@ DIRECTORIES = {
 
 
 @pytest.fixture(scope="module")
-def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConversionLake]:
-    require_spark()
+def lake(
+    tasks_on: TaskEngine, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ConversionLake]:
     folder = tmp_path_factory.mktemp("conversion")
     # Every table is converted on Spark, as large ones are. `test_conversion_checkpoints.py` converts
     # tables without Spark.
-    with conversion_lake(folder, spark, DIRECTORIES, files_in_worker=0) as running:
+    with conversion_lake(tasks_on, folder, spark, DIRECTORIES, files_in_worker=0) as running:
         yield running
 
 

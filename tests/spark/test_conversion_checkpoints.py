@@ -13,7 +13,7 @@ import pytest
 from deltalake import QueryBuilder
 from spark.conversion_lake import BUCKET, NAMESPACE, ConversionLake, conversion_lake, same_rows
 from spark.iceberg_tables import MERGE_ON_READ
-from support.process.spark import require_spark
+from support.servers.task_engine import TaskEngine
 
 from sluicegate.cli.demo.rows import difference
 
@@ -50,9 +50,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def lake(spark: SparkSession, folder: Path) -> Iterator[ConversionLake]:
-    require_spark()
-    with conversion_lake(folder, spark, DIRECTORIES) as running:
+def lake(tasks_on: TaskEngine, spark: SparkSession, folder: Path) -> Iterator[ConversionLake]:
+    with conversion_lake(tasks_on, folder, spark, DIRECTORIES) as running:
         yield running
 
 

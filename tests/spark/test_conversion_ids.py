@@ -16,7 +16,7 @@ from spark.conversion_lake import (
     seaweedfs_catalog,
 )
 from spark.delta_histories import AMBIGUOUS, HISTORIES, TableHistory
-from support.process.spark import require_spark
+from support.servers.task_engine import TaskEngine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,11 +28,13 @@ CATALOGS: list[CatalogOf] = [icebergs_catalog, seaweedfs_catalog]
 
 @pytest.fixture(scope="module", params=CATALOGS, ids=lambda catalog: catalog.__name__)
 def lake(
-    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    tasks_on: TaskEngine,
+    spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[ConversionLake]:
-    require_spark()
     folder = tmp_path_factory.mktemp("conversion")
-    with conversion_lake(folder, spark, {}, request.param) as running:
+    with conversion_lake(tasks_on, folder, spark, {}, request.param) as running:
         yield running
 
 

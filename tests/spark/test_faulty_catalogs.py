@@ -10,7 +10,7 @@ import obstore
 import pytest
 from spark.conversion_lake import NAMESPACE, ConversionLake, conversion_lake, same_rows
 from spark.faulty_catalog import LEFT, REFUSED, RENUMBERED, faulty_catalog
-from support.process.spark import require_spark
+from support.servers.task_engine import TaskEngine
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,9 +24,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def lake(spark: SparkSession, folder: Path) -> Iterator[ConversionLake]:
-    require_spark()
-    with conversion_lake(folder, spark, {}, faulty_catalog) as running:
+def lake(tasks_on: TaskEngine, spark: SparkSession, folder: Path) -> Iterator[ConversionLake]:
+    with conversion_lake(tasks_on, folder, spark, {}, faulty_catalog) as running:
         yield running
 
 

@@ -14,8 +14,8 @@ import pytest
 from deltalake import write_deltalake
 from pyiceberg.table import Table
 from support.gateways.iceberg_rest import WAREHOUSE
-from support.process.spark import require_spark
 from support.servers.delegation import SECRET
+from support.servers.task_engine import TaskEngine
 from support.tables.purged_tables import (
     ROWS,
     config_of,
@@ -46,10 +46,9 @@ PURGE, COMPACTION, EXPIRY = "TABLE_PURGE", "TABLE_COMPACTION", "SNAPSHOT_EXPIRY"
 
 
 @pytest.fixture(scope="module")
-def tasks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkTasks]:
-    require_spark()
+def tasks(tasks_on: TaskEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkTasks]:
     folder = tmp_path_factory.mktemp("tasks")
-    with spark_tasks(folder, realms=REALMS, clients=CLIENTS) as running:
+    with spark_tasks(tasks_on, folder, realms=REALMS, clients=CLIENTS) as running:
         running.writer.create_namespace_if_not_exists(OWN)
         yield running
 

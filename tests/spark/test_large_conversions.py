@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import obstore
 import pyarrow as pa
 import pytest
 import pytest_asyncio
 from spark.manifest_tables import ManifestTable
-from support.process.spark import require_spark
+from support.servers.task_engine import SharedSpark
 
 from sluicegate.api import (
     CatalogTable,
@@ -36,9 +36,6 @@ from sluicegate_spark.granted_locations import GrantedLocations
 from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.tables import Table
 from sluicegate_spark.work import Work
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark_tasks")]
 
@@ -117,14 +114,13 @@ class Converter:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SeaweedFS]:
-    require_spark()
     with SeaweedFS.start(tmp_path_factory.mktemp("large"), bucket="large") as running:
         yield running
 
 
 @pytest_asyncio.fixture
-async def converter(spark: SparkSession, server: SeaweedFS) -> AsyncIterator[Converter]:
-    engine = Engine(SparkConfig.model_validate({"master": "local[2]", "conf": SMALL}))
+async def converter(shared_spark: SharedSpark, server: SeaweedFS) -> AsyncIterator[Converter]:
+    engine = Engine(SparkConfig.model_validate(shared_spark.section(SMALL)))
     yield Converter(server, engine)
     await engine.aclose()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from spark.materialized_copies import (
     COLUMNS,
     CUSTOMERS,
     KEY,
+    NO_QUERIES,
     ORDERS,
     QUERY,
     RECIPIENTS,
@@ -30,12 +31,11 @@ from spark.materialized_copies import (
 from support.gateways.gateway import running_gateway, write_configuration
 from support.gateways.iceberg_rest import SCHEMA as NAMESPACE
 from support.process.random_cases import times
+from support.servers.task_engine import SharedSpark
 from support.tasks.spark_tasks import CATALOG, catalogs_of
 
+from sluicegate.api import TaskFailed
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = [
     pytest.mark.slow,
@@ -54,8 +54,13 @@ _STATUS = ("paid", "open", "draft", None)
 class World:
     """Two sources of one format, and the copies `orders` and `revenue` of them."""
 
-    def __init__(self, copies: Copies, orders: str, customers: str) -> None:
+    def __init__(
+        self, copies: Copies, orders: str, customers: str, *, is_connect: bool = False
+    ) -> None:
         self.copies = copies
+        # Spark Connect cannot show how it parses the query of `revenue`, so there is no such copy.
+        self.copied = ("orders",) if is_connect else ("orders", "revenue")
+        self.is_connect = is_connect
         self.orders = orders
         self.customers = customers
         self._next = 0
@@ -111,18 +116,19 @@ class World:
     def check(self, readers: Readers, context: str) -> None:
         """Fail if a recipient reads other rows in any way, or gets a file with another one's rows."""
         for name, country in RECIPIENTS.items():
-            for table, expected in (
-                ("orders", self.expected_orders(country)),
-                ("revenue", self.expected_revenue(country)),
-            ):
+            expected = {
+                "orders": self.expected_orders(country),
+                "revenue": self.expected_revenue(country),
+            }
+            for table in self.copied:
                 for way, rows in enumerate(readers.read(name, table)):
-                    assert comparable(rows) == comparable(expected), (context, name, table, way)
+                    assert comparable(rows) == comparable(expected[table]), (context, name, table, way)
         self.check_files()
 
     def check_files(self) -> None:
         """Fail if a file contains rows of several recipients, or a log shows what is hidden."""
         owners = {row["id"]: row["country"] for row in self.sql("SELECT id, country FROM {o}")}
-        for table in ("orders", "revenue"):
+        for table in self.copied:
             location = self.copies.location(f"sales.{table}")
             # deltalake reads the log independently of Spark and of the gateway.
             added = pa.table(DeltaTable(location).get_add_actions(flatten=True)).to_pylist()
@@ -179,35 +185,39 @@ def configured(orders: dict[str, Any], customers: dict[str, Any]) -> dict[str, A
 
 
 @pytest.fixture(scope="module")
-def delta(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> World:
+def delta(shared_spark: SharedSpark, tmp_path_factory: pytest.TempPathFactory) -> World:
     folder = tmp_path_factory.mktemp("delta-copies")
-    session = spark.newSession()
+    session = shared_spark.session()
     places = [folder / "sources" / name for name in ("orders", "customers")]
     names = [f"delta.`file://{place}`" for place in places]
     properties = "'delta.enableDeletionVectors' = 'true', 'delta.enableChangeDataFeed' = 'true'"
     session.sql(f"CREATE TABLE {names[0]} ({ORDERS}) USING delta TBLPROPERTIES ({properties})")
     session.sql(f"CREATE TABLE {names[1]} ({CUSTOMERS}) USING delta")
     sections = [{"location": f"file://{place}"} for place in places]
-    return World(Copies(session, folder, configured(*sections)), *names)
+    copies = Copies(session, shared_spark.executor, folder, configured(*sections))
+    return World(copies, *names, is_connect=shared_spark.is_connect)
 
 
 @pytest.fixture(scope="module")
 def iceberg(
-    spark: SparkSession, iceberg_server: SeaweedFS, tmp_path_factory: pytest.TempPathFactory
+    shared_spark: SharedSpark, iceberg_server: SeaweedFS, tmp_path_factory: pytest.TempPathFactory
 ) -> World:
     folder = tmp_path_factory.mktemp("iceberg-copies")
-    session, server = spark.newSession(), iceberg_server
+    session, server = shared_spark.session(), iceberg_server
     catalog = catalog_of(session, server)
     names = [f"{catalog}.{NAMESPACE}.copied_{name}" for name in ("orders", "customers")]
     session.sql(f"CREATE TABLE {names[0]} ({ORDERS}) USING iceberg")
     session.sql(f"CREATE TABLE {names[1]} ({CUSTOMERS}) USING iceberg")
     tables = [f"{NAMESPACE}.copied_{name}" for name in ("orders", "customers")]
     sections = [{"catalog": CATALOG, "table": table} for table in tables]
-    return World(Copies(session, folder, configured(*sections), catalogs_of(server)), *names)
+    catalogs = catalogs_of(server)
+    copies = Copies(session, shared_spark.executor, folder, configured(*sections), catalogs)
+    return World(copies, *names, is_connect=shared_spark.is_connect)
 
 
 @pytest.fixture(params=["delta", "iceberg"], scope="module")
-def world(request: pytest.FixtureRequest) -> World:
+def world(request: pytest.FixtureRequest, shared_spark: SharedSpark) -> World:
+    """Return a world with rows. `shared_spark` is named because pytest does not know `param`."""
     found: World = request.getfixturevalue(request.param)
     found.fill(Random(request.param))
     return found
@@ -231,7 +241,8 @@ def refreshed(world: World, readers: Readers, random: Random, count: int) -> Cou
     ways: Counter[str] = Counter()
     for number in range(count):
         statement = world.change(random, number)
-        for name in world.copies.tables:
+        for table in world.copied:
+            name = f"sales.{table}"
             ways[f"{name} {world.copies.refresh(name).further['refresh']}"] += 1
         world.check(readers, f"change {number}: {statement}")
     return ways
@@ -239,6 +250,11 @@ def refreshed(world: World, readers: Readers, random: Random, count: int) -> Cou
 
 def test_each_recipient_reads_its_rows_after_every_change(world: World, readers: Readers) -> None:
     ways = refreshed(world, readers, Random(7), CHANGES)
+    if world.is_connect:
+        assert ways["sales.orders incremental"] == 0, ways
+        with pytest.raises(TaskFailed, match=NO_QUERIES):
+            world.copies.refresh("sales.revenue")
+        return
     assert ways["sales.orders rebuilt"] == 1, ways  # the first time
     assert ways["sales.orders incremental"] >= CHANGES // 2, ways
     assert ways["sales.revenue incremental"] == 0, ways

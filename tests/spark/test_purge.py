@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
-from support.process.spark import require_spark
+from support.servers.task_engine import TaskEngine
 from support.tables.purged_tables import (
     add_all_kinds,
     below,
@@ -36,9 +36,8 @@ SOON: dict[str, Any] = {"retry": {"initial_backoff": 2, "backoff_multiplier": 1,
 
 
 @pytest.fixture(scope="module")
-def tasks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkTasks]:
-    require_spark()
-    with spark_tasks(tmp_path_factory.mktemp("tasks"), **SOON) as running:
+def tasks(tasks_on: TaskEngine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkTasks]:
+    with spark_tasks(tasks_on, tmp_path_factory.mktemp("tasks"), **SOON) as running:
         keep_secret(running.server.admin.secret_access_key)
         yield running
 
@@ -223,10 +222,9 @@ def test_an_empty_table_is_purged(tasks: SparkTasks) -> None:
     assert below(objects_of(tasks.server, "warehouse"), "eu/empty") == {}
 
 
-def test_credentials_that_end_meanwhile_are_renewed(tmp_path: Path) -> None:
+def test_credentials_that_end_meanwhile_are_renewed(tasks_on: TaskEngine, tmp_path: Path) -> None:
     """Credentials are renewed at half of their lifetime, which is less than the startup of Spark."""
-    require_spark()
-    with spark_tasks(tmp_path, session_seconds=20, **SOON) as tasks:
+    with spark_tasks(tasks_on, tmp_path, session_seconds=20, **SOON) as tasks:
         make(tasks.writer, "short", snapshots=1, files=2)
         answer = tasks.execute(task(PURGE, "short"))
         assert counted(answer)[0] > 5

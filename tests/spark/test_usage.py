@@ -29,11 +29,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
+from pydantic import ValidationError
 from support.clients.recipient import Recipient
 from support.gateways.gateway import RunningGateway, running_gateway, write_configuration
 from support.gateways.s3_lake import storage_of, write_table
 from support.process.random_cases import times
-from support.process.spark import SMALL_TABLES, require_spark
+from support.process.spark import SMALL_TABLES
+from support.servers.task_engine import SharedSpark
 from support.tables.access_logs import logged, read_and_log
 from support.tasks.killed_collections import LedgerRun, collect, kill_a_collection
 
@@ -48,7 +50,7 @@ from sluicegate_spark.executor import SparkExecutor
 from sluicegate_spark.usage.tables import UsageTables
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 pytestmark = pytest.mark.slow
 
@@ -170,8 +172,9 @@ def _stopping(run: RecordedRun) -> Any:
 
 
 @pytest.fixture(scope="module")
-def usage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Usage]:
-    require_spark()
+def usage(shared_spark: SharedSpark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Usage]:
+    if shared_spark.is_connect:
+        pytest.skip("the executor refuses to collect usage through Spark Connect")
     folder = tmp_path_factory.mktemp("usage")
     with SeaweedFS.start(folder / "store") as server:
         for table in TABLES:
@@ -207,29 +210,26 @@ def usage(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iter
         )
         with running_gateway(folder / "gateway") as gateway:
             profiles = {each: gateway.profile(each) for each in RECIPIENTS}
-            yield Usage(server, gateway, _section(server), profiles)
+            yield Usage(server, gateway, _section(shared_spark, server), profiles)
             assert "Traceback" not in gateway.log
 
 
-def _section(server: SeaweedFS) -> dict[str, Any]:
+def _section(spark: SharedSpark, server: SeaweedFS) -> dict[str, Any]:
     admin = server.admin
-    return {
-        "master": "local[2]",
-        "conf": SMALL_TABLES,
-        "usage": {
-            "location": "s3://lake/usage",
-            # No file has been written into the second directory yet.
-            "access_logs": ["s3://lake/logs/", "s3://lake/new-logs/"],
-            "files_per_batch": 3,
-            "file_io": {
-                "s3.access-key-id": admin.access_key_id,
-                "s3.secret-access-key": admin.secret_access_key,
-                "s3.endpoint": server.endpoint,
-                "s3.path-style-access": "true",
-                "client.region": server.region,
-            },
+    usage = {
+        "location": "s3://lake/usage",
+        # No file has been written into the second directory yet.
+        "access_logs": ["s3://lake/logs/", "s3://lake/new-logs/"],
+        "files_per_batch": 3,
+        "file_io": {
+            "s3.access-key-id": admin.access_key_id,
+            "s3.secret-access-key": admin.secret_access_key,
+            "s3.endpoint": server.endpoint,
+            "s3.path-style-access": "true",
+            "client.region": server.region,
         },
     }
+    return spark.section(SMALL_TABLES, usage=usage)
 
 
 @pytest.fixture(scope="module")
@@ -298,6 +298,15 @@ def _kill_collections(usage: Usage, reads: Reads) -> None:
         print(f"killed in '{stage}'")
         if number and dice.random() < 0.5:
             usage.lose_checkpoint()
+
+
+def test_a_spark_connect_server_is_refused(shared_spark: SharedSpark) -> None:
+    section = shared_spark.section(usage={"location": "s3://lake/usage"})
+    if shared_spark.is_connect:
+        with pytest.raises(ValidationError, match="COLLECT_USAGE needs Spark's driver in the worker"):
+            SparkConfig.model_validate(section)
+    else:
+        assert SparkConfig.model_validate(section).usage is not None
 
 
 def test_usage_equals_the_ledger(usage: Usage, reads: Reads, collected: TaskResult) -> None:

@@ -81,6 +81,13 @@ async def test_a_session_has_no_setting_of_another_task(started: Started) -> Non
             assert await session.run(lambda spark: spark.conf.get(name, None)) == expected
 
 
+async def test_a_setting_that_spark_warns_of_is_set_only_to_change_it(started: Started) -> None:
+    engine, name = started(), "spark.sql.parser.escapedStringLiterals"
+    for value, expected in (("true", "true"), ("false", None)):
+        async with engine.session("t-1", {name: value}) as session:
+            assert await session.run(lambda spark: spark.conf.get(name, None)) == expected
+
+
 @pytest.mark.parametrize("planned_for", [0, 1])
 async def test_a_job_is_stopped_also_where_it_begins_behind_the_cancellation(
     started: Started, planned_for: int

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 _ROOT = Path(__file__).resolve().parents[3]
 POM = _ROOT / "tests" / "spark" / "pom.xml"
 
-_DELTA = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+_DELTA_SESSIONS = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
 }
+_DELTA = {"spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension", **_DELTA_SESSIONS}
 SMALL_TABLES = {
     "spark.default.parallelism": "2",
     "spark.driver.memory": "1g",
@@ -111,6 +111,27 @@ def spark_session(folder: Path, extra_conf: Mapping[str, str] | None = None) -> 
         yield session
     finally:
         _stop(session)
+
+
+@contextmanager
+def connected_session(remote: str) -> Iterator[SparkSession]:
+    """A session of a Spark Connect server, until the block ends.
+
+    From then on, PySpark's functions in this process are those of Spark Connect.
+
+    Args:
+        remote: The address of the server.
+    """
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.remote(remote)
+    for name, value in (_DELTA_SESSIONS | {"spark.sql.session.timeZone": "UTC"}).items():
+        builder = builder.config(name, value)
+    session = builder.create()
+    try:
+        yield session
+    finally:
+        session.stop()
 
 
 def _stop(session: SparkSession) -> None:

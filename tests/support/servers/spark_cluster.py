@@ -1,4 +1,4 @@
-"""A standalone Spark cluster on loopback: a master, and workers with one core each.
+"""A standalone Spark cluster on loopback: a master, and workers, of which two drivers use a core each.
 
 As its documentation demands, all processes prove to each other that they know a secret, and encrypt
 what they exchange: executors get the settings and credentials of tasks from the driver.
@@ -19,6 +19,7 @@ from sluicegate.testing.servers.ports import free_port
 from sluicegate_spark.jvm.settings import write_settings
 
 WORKERS = 2
+DRIVERS = 2
 _START_SECONDS = 240
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
@@ -29,7 +30,7 @@ _AUTHENTICATED: Mapping[str, str] = {
     "spark.authenticate.secret": _SECRET,
     "spark.network.crypto.enabled": "true",
 }
-# What a driver needs to use all of it. Executors connect to the driver, so it names its address.
+# A driver uses a core of each worker. Executors connect to the driver, so it names its address.
 OF_DRIVERS: Mapping[str, str] = {
     **_AUTHENTICATED,
     "spark.cores.max": str(WORKERS),
@@ -64,7 +65,7 @@ def standalone_cluster(folder: Path) -> Iterator[str]:
         stack.enter_context(_running(log, _MASTER, *here, "--port", str(port)))
         for number in range(WORKERS):
             work = ("--work-dir", str(folder / f"work-{number}"))
-            size = ("--cores", "1", "--memory", "1g")
+            size = ("--cores", str(DRIVERS), "--memory", f"{DRIVERS}g")
             stack.enter_context(
                 _running(folder / f"worker-{number}.log", _WORKER, *here, *size, *work, master)
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,18 +15,16 @@ from support.gateways.iceberg_rest import WAREHOUSE, written_by
 from support.process.spark import SMALL_TABLES, jars
 from support.servers.delegation import API, SECRET, body
 from support.servers.serving import serving
-from support.servers.spark_cluster import OF_DRIVERS, standalone_cluster
-from support.servers.spark_connect import spark_connect
+from support.servers.task_engine import LOCAL_MASTER, TaskEngine, running_engine
 
 from sluicegate.testing.servers.seaweedfs import SeaweedFS
-from sluicegate_spark.engine import EXTENSIONS
-from sluicegate_spark.jvm.redaction import OF_STARTS
-from sluicegate_spark.maintenance.catalog_settings import HTTP_CLIENT
 from sluicegate_spark.operations import OPERATIONS
 
 CATALOG = "lake"
 BUCKETS = ("s3://lake/", "s3://converted/", f"s3://{WAREHOUSE}/")
 _TASK_SECONDS = 240
+# Members of an executor's section that differ between engines.
+_PLACE = ("master", "jars", "conf")
 
 
 @dataclass
@@ -114,7 +111,7 @@ def executor_section(
     events.mkdir(parents=True, exist_ok=True)
     return {
         "type": "spark",
-        "master": "local[2]",
+        "master": LOCAL_MASTER,
         "jars": str(jars()[0].parent),
         "conf": SMALL_TABLES
         | ambient_rights(server)
@@ -135,40 +132,21 @@ def executor_section(
 
 
 @contextmanager
-def executor_on_engine(server: SeaweedFS, folder: Path, **changed: Any) -> Iterator[dict[str, Any]]:
+def executor_on_engine(
+    engine: TaskEngine, server: SeaweedFS, folder: Path, **changed: Any
+) -> Iterator[dict[str, Any]]:
     """The section of an executor whose Spark runs until the block ends.
 
-    The environment variable SLUICEGATE_TASKS_ON decides where Spark runs: `standalone` on a cluster of
-    two workers, `connect` in a Spark Connect server; otherwise, in the process of the worker.
-
     Args:
+        engine: Where it runs; tests have it from the fixture `tasks_on`.
         server: The store.
         folder: For everything.
         changed: See `executor_section`.
     """
-    local = executor_section(server, folder, **changed)
-    engine = os.environ.get("SLUICEGATE_TASKS_ON") or "local"
-    if engine == "local":
-        yield local
-    elif engine == "standalone":
-        with standalone_cluster(folder / "cluster") as master:
-            yield {**local, "master": master, "conf": {**local["conf"], **OF_DRIVERS}}
-    elif engine == "connect":
-        started = {
-            **local["conf"],
-            "spark.master": local["master"],
-            "spark.jars": ",".join(map(str, jars())),
-            "spark.sql.extensions": ",".join(EXTENSIONS),
-            # The server's event log shows the settings of sessions, as the documentation says.
-            "spark.eventLog.enabled": "false",
-            **OF_STARTS,
-        }
-        with spark_connect(folder / "connect", started) as remote:
-            kept = {name: local[name] for name in ("type", "catalogs", "endpoints")}
-            # The executor can't find out that the server lacks Iceberg's own choice.
-            yield {**kept, "remote": remote, "conf": {HTTP_CLIENT: "urlconnection"}}
-    else:
-        raise ValueError(f"SLUICEGATE_TASKS_ON is {engine!r}: expected local, standalone or connect")
+    section = executor_section(server, folder, **changed)
+    with running_engine(engine, folder, section["conf"]) as place:
+        kept = {name: value for name, value in section.items() if name not in _PLACE}
+        yield {**kept, **place}
 
 
 def granted(executor: Mapping[str, Any], *locations: str) -> dict[str, Any]:
@@ -223,11 +201,12 @@ def logged_in(address: str) -> Iterator[httpx.Client]:
 
 @contextmanager
 def spark_tasks(
-    folder: Path, *, session_seconds: int | None = None, **delegation: Any
+    engine: TaskEngine, folder: Path, *, session_seconds: int | None = None, **delegation: Any
 ) -> Iterator[SparkTasks]:
-    """Serve tasks on Spark until the block ends; Spark itself starts with the first of them.
+    """Serve tasks on Spark until the block ends; in the worker, it starts with the first of them.
 
     Args:
+        engine: Where Spark runs; tests have it from the fixture `tasks_on`.
         folder: For everything.
         session_seconds: Longest life of the credentials that the catalog vends.
         delegation: Further settings of the service.
@@ -236,7 +215,7 @@ def spark_tasks(
         SeaweedFS.start(
             folder / "store", session_seconds=session_seconds, warehouse=WAREHOUSE
         ) as server,
-        executor_on_engine(server, folder) as executor,
+        executor_on_engine(engine, server, folder) as executor,
     ):
         written_by(server).create_namespace_if_not_exists("eu")
         write_delegation(folder / "service", executor, **delegation)

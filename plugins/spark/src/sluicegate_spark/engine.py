@@ -50,6 +50,8 @@ EXTENSIONS = (
 _EVERYWHERE = {"spark.sql.session.timeZone": "UTC", **OF_SESSIONS}
 # Fixed when Spark starts; a Spark Connect server has its own values.
 _STARTED = {"spark.ui.showConsoleProgress": "false", **FAIR, **OF_STARTS}
+# Spark warns of these settings, which therefore are not set to their default values.
+_DEFAULTS: Mapping[str, str] = {"spark.sql.parser.escapedStringLiterals": "false"}
 _HERE = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -339,5 +341,5 @@ def _configure(spark: SparkSession, conf: Mapping[str, str | SecretStr]) -> None
     for name, value in conf.items():
         text = value.get_secret_value() if isinstance(value, SecretStr) else value
         # Spark warns whenever some settings are set, even if the value doesn't change.
-        if spark.conf.get(name, None) != text:
+        if spark.conf.get(name, _DEFAULTS.get(name)) != text:
             spark.conf.set(name, text)

@@ -21,6 +21,7 @@ from obstore.exceptions import BaseError
 
 from sluicegate.api import ObjectDirectory, StorageError, TableUnreadable
 from sluicegate.formats import DELETION_VECTOR
+from sluicegate_spark.cluster.sent_rows import sent_rows
 from sluicegate_spark.conversion.to_delta.distributed.log_files import LogFile, key_of, open_parquet
 from sluicegate_spark.conversion.to_delta.distributed.manifest_rows import ROWS
 from sluicegate_spark.conversion.to_delta.distributed.problems import PROBLEM, caught
@@ -105,7 +106,7 @@ class LogReader:
             for number in range(slices)
         ]
         columns = list(zip(*slices, strict=True)) or [()] * len(_SLICES)
-        rows = spark.createDataFrame(pa.table(list(map(list, columns)), schema=_SLICES))
+        rows = sent_rows(spark, pa.table(list(map(list, columns)), schema=_SLICES))
         tasks = rows.repartition(max(1, len(slices)))
         return tasks.mapInArrow(partial(_actions, self), _SPARK_ACTIONS)
 

@@ -18,6 +18,7 @@ from sluicegate_iceberg.format.manifests.data_files import data_files
 from sluicegate_iceberg.format.manifests.manifest_files import Manifest, entries_of, schema_of
 from sluicegate_iceberg.format.metadata.shape import Shape
 from sluicegate_iceberg.format.objects import TableObjects
+from sluicegate_spark.cluster.sent_rows import sent_rows
 from sluicegate_spark.conversion.to_delta.distributed.problems import PROBLEM, caught
 from sluicegate_spark.objects import ObjectAccess
 
@@ -77,7 +78,7 @@ class SourceTable:
     ) -> DataFrame:
         """Return the rows that a function reads from manifests."""
         columns = [[getattr(each, name) for each in manifests] for name in _MANIFESTS.names]
-        rows = spark.createDataFrame(pa.table(columns, schema=_MANIFESTS))
+        rows = sent_rows(spark, pa.table(columns, schema=_MANIFESTS))
         tasks = min(max(1, len(manifests)), _MOST_TASKS)
         return rows.repartition(tasks).mapInArrow(partial(work, self), schema)
 

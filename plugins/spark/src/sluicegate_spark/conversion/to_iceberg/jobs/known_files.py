@@ -12,6 +12,7 @@ from obstore.exceptions import BaseError
 
 from sluicegate.api import StorageError, TableUnreadable, without_queries
 from sluicegate_iceberg.format.objects import literal_location
+from sluicegate_spark.cluster.sent_rows import sent_rows
 from sluicegate_spark.conversion.executor_errors import EXPECTED, failure_of
 from sluicegate_spark.conversion.to_iceberg.manifests import DELETED, records
 from sluicegate_spark.objects import ObjectAccess
@@ -53,7 +54,7 @@ def known_files(spark: SparkSession, manifests: Mapping[int, str], access: Objec
         Columns `manifest` (its number), `location`, and `failure` in the row of an unreadable manifest.
     """
     columns = [list(manifests), list(manifests.values())]
-    frame = spark.createDataFrame(pa.table(columns, schema=_MANIFESTS))
+    frame = sent_rows(spark, pa.table(columns, schema=_MANIFESTS))
     return frame.repartition(max(1, len(manifests))).mapInArrow(_Listing(access), _SPARK_KNOWN)
 
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from sluicegate.api import CatalogTable
 from sluicegate.formats import LOG_ACTIONS, LogPart, read_log_part
+from sluicegate_spark.cluster.sent_rows import sent_rows
 from sluicegate_spark.conversion.executor_errors import EXPECTED, failure_of
 from sluicegate_spark.objects import ObjectAccess
 
@@ -62,7 +63,7 @@ def newest_actions(
     from pyspark.sql.functions import expr
 
     rows = [{name: getattr(part, name) for name in _PARTS.names} for part in parts]
-    frame = spark.createDataFrame(pa.Table.from_pylist(rows, _PARTS)).repartition(max(1, len(parts)))
+    frame = sent_rows(spark, pa.Table.from_pylist(rows, _PARTS)).repartition(max(1, len(parts)))
     actions = frame.mapInArrow(_Reading(location, access), _SPARK_ACTIONS)
     file = ", ".join((*_FILE, "part", "failure"))
     newest = f"max_by(struct({file}), struct(version, line)) AS newest"
