@@ -93,7 +93,11 @@ def test_only_changed_sources_or_force_write_a_version_and_delete_earlier_files(
     assert live.isdisjoint(Path(file).name for file in before.file_uris())
 
 
-def test_auto_compaction_of_the_executor_does_not_rearrange_a_copy(copies: Copies) -> None:
+def test_auto_compaction_of_the_executor_does_not_rearrange_a_copy(
+    shared_spark: SharedSpark, copies: Copies
+) -> None:
+    if shared_spark.is_connect:
+        pytest.skip("settings of a server are fixed when it starts")
     made = configured(copies, other_columns="share", cluster_by=["id"])
     context: Any = copies.spark.sparkContext
     settings = context._jsc.sc().conf()
