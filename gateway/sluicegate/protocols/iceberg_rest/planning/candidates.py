@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sluicegate.tables.snapshot_index.files import IndexedFiles
 
 
-class Candidates(Protocol):
+class PlanCandidates(Protocol):
     """Files that a recipient can see. All methods block."""
 
     def partitions(self) -> set[str]:
@@ -53,7 +53,7 @@ class LoadedCandidates:
         return partition_texts(self.files)
 
     def selected(self, partitions: Collection[str] | None, predicate: Predicate | None) -> FileSet:
-        """See `Candidates.selected`."""
+        """See `PlanCandidates.selected`."""
         files = self.files
         if partitions is not None:
             chunks = files.table.column("partition_values").chunks
@@ -81,7 +81,7 @@ class IndexedCandidates:
         return self.files.partition_texts()
 
     def selected(self, partitions: Collection[str] | None, predicate: Predicate | None) -> FileSet:
-        """See `Candidates.selected`."""
+        """See `PlanCandidates.selected`."""
         from sluicegate.tables.snapshot_index.selection import load_files
 
         files = self.files
@@ -91,7 +91,9 @@ class IndexedCandidates:
         return on_page(load_files(files, self.metadata, predicate), self.page)
 
 
-def candidates(files: FileSet | IndexedFiles, metadata: TableMetadata, page: PlanPage) -> Candidates:
+def candidates(
+    files: FileSet | IndexedFiles, metadata: TableMetadata, page: PlanPage
+) -> PlanCandidates:
     """The files on a page of a plan."""
     if isinstance(files, FileSet):
         return LoadedCandidates(on_page(files, page), metadata)

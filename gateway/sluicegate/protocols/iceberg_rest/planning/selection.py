@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sluicegate.api.errors import InvalidRequest, UnsupportedOperation
-from sluicegate.protocols.iceberg_rest.planning.candidates import Candidates
+from sluicegate.protocols.iceberg_rest.planning.candidates import PlanCandidates
 from sluicegate.protocols.iceberg_rest.planning.dialects import Dialect
 from sluicegate.protocols.iceberg_rest.planning.expressions.columns import Columns, columns_of
 from sluicegate.protocols.iceberg_rest.planning.expressions.decisions import Decisions
@@ -54,7 +54,7 @@ class TaskSelection:
         return max(map(len, self.residuals.values()), default=len(self.default))
 
 
-def select(view: TableView, files: Candidates, request: PlanRequest) -> TaskSelection:
+def select(view: TableView, files: PlanCandidates, request: PlanRequest) -> TaskSelection:
     """Select the files that a request needs. Takes too long for the event loop if there is a filter.
 
     Args:
@@ -100,7 +100,7 @@ def _check_selected(view: TableView, request: PlanRequest, columns: Columns) -> 
 
 def _decided(
     view: TableView,
-    files: Candidates,
+    files: PlanCandidates,
     decisions: Decisions,
     columns: Columns,
     expression: Expression,
