@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,29 +94,41 @@ def test_only_changed_sources_or_force_write_a_version_and_delete_earlier_files(
     assert live.isdisjoint(Path(file).name for file in before.file_uris())
 
 
-def test_auto_compaction_of_the_executor_does_not_rearrange_a_copy(
-    shared_spark: SharedSpark, copies: Copies
-) -> None:
-    if shared_spark.is_connect:
-        pytest.skip("settings of a server are fixed when it starts")
-    made = configured(copies, other_columns="share", cluster_by=["id"])
-    context: Any = copies.spark.sparkContext
-    settings = context._jsc.sc().conf()
+def test_auto_compaction_of_the_executor_does_not_rearrange_a_copy(copies: Copies) -> None:
     wanted = {
         "spark.databricks.delta.autoCompact.enabled": "true",
         "spark.databricks.delta.autoCompact.minNumFiles": "2",
         "spark.sql.files.maxRecordsPerFile": "1",
     }
-    for name, value in wanted.items():
-        settings.set(name, value)
-    try:
+    made = replace(
+        configured(copies, other_columns="share", cluster_by=["id"]),
+        executor={**copies.executor, "conf": {**copies.executor["conf"], **wanted}},
+    )
+    with started_with(copies, wanted):
         result = made.refresh(NAME, force="true")
-    finally:
-        for name in wanted:
-            settings.remove(name)
     table = DeltaTable(made.location(NAME, by_recipient=False))
     assert result.further["files"] == len(table.file_uris()) == 3
     assert result.further["version"] == table.version()
+
+
+@contextmanager
+def started_with(copies: Copies, settings: Mapping[str, str]) -> Iterator[None]:
+    """Until the block ends, give new sessions settings as if Spark had started with these.
+
+    In Spark Connect, the executor itself gives its settings to each session.
+    """
+    if "remote" in copies.executor:
+        yield
+        return
+    context: Any = copies.spark.sparkContext
+    conf = context._jsc.sc().conf()
+    for name, value in settings.items():
+        conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in settings:
+            conf.remove(name)
 
 
 def test_a_missing_source_is_an_error_of_the_task(copies: Copies) -> None:

@@ -29,9 +29,8 @@ REFRESHED_AT: Final = "sluicegate.refreshedAt"
 SETTINGS: Final[Mapping[str, str]] = {
     "spark.databricks.delta.vacuum.logging.enabled": "false",  # each VACUUM would add two versions
     "spark.databricks.delta.retentionDurationCheck.enabled": "false",
-    # A refresh is one commit, and its files contain the rows in a chosen order.
-    "spark.databricks.delta.autoCompact.enabled": "false",
 }
+_AUTO_COMPACTION: Final = "spark.databricks.delta.autoCompact.enabled"
 _METADATA: Final = "spark.databricks.delta.commitInfo.userMetadata"
 _WRITER: Final = "spark.databricks.delta.write.txnAppId"
 _SEQUENCE: Final = "spark.databricks.delta.write.txnVersion"
@@ -277,9 +276,10 @@ def _comment(state: State) -> str:
 def _recorded(spark: SparkSession, state: State, latest: Latest | None) -> Iterator[None]:
     """Write a state to the next commit, which fails if another task commits at the same time.
 
-    Delta accepts each version of an application's transactions once, and only in ascending order.
+    Delta accepts each version of an application's transactions once, and only in ascending order. A
+    compaction would be another commit with the state, and put rows into another order.
     """
-    settings = {_METADATA: state.text()}
+    settings = {_METADATA: state.text(), _AUTO_COMPACTION: "false"}
     if latest is not None:
         settings |= {_WRITER: _APPLICATION, _SEQUENCE: str(latest.version)}
     for name, value in settings.items():
