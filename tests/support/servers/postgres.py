@@ -21,6 +21,12 @@ from sluicegate.testing.secrets import keep_written
 
 REMOVED_TOGETHER: Final = 20
 """Databases of finished tests that are removed at a time."""
+_SETTINGS = """
+ALTER SYSTEM SET fsync = off;
+ALTER SYSTEM SET full_page_writes = off;
+ALTER SYSTEM SET max_wal_size = '128MB';
+SELECT pg_reload_conf();
+"""
 _COPY_ALL = """
 SELECT format('COPY %I.%I TO STDOUT', schemaname, tablename) FROM pg_tables
 WHERE schemaname NOT IN ('pg_catalog', 'information_schema') \\gexec
@@ -37,9 +43,7 @@ class PostgresServer:
         self._finished: list[str] = []
         self._is_stopped = False
         # The tests crash the server, but not the machine, so nothing has to wait for a disk.
-        for setting in ("fsync = off", "full_page_writes = off", "max_wal_size = '128MB'"):
-            handle.psql(f"ALTER SYSTEM SET {setting};")
-        handle.psql("SELECT pg_reload_conf();")
+        handle.psql(_SETTINGS)
 
     def new_database(self) -> str:
         """Create an empty database; its URL."""
