@@ -1,0 +1,67 @@
+"""Sums of a run by area, and what is dearest."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from durations.records import Kind, Record
+
+_SHOWN_IN_A_LINE = 5
+_DEAREST = 20
+_IN_AREAS: tuple[Kind, ...] = ("fixture", "process")
+
+
+@dataclass
+class Sum:
+    """Records of one name or area, added up."""
+
+    count: int = 0
+    seconds: float = 0.0
+    cpu: float = 0.0
+
+    def add(self, record: Record) -> None:
+        """Add a record."""
+        self.count += 1
+        self.seconds += record.seconds
+        self.cpu += record.cpu
+
+
+def closing_line(records: Sequence[Record]) -> str:
+    """One line for the end of a run: CPU time of all tests, and of the dearest areas."""
+    areas = _sums(records, {"test", "collection"}, by_area=True)
+    dearest = ", ".join(f"{name} {found.cpu:.0f}" for name, found in _by_cost(areas)[:_SHOWN_IN_A_LINE])
+    total = sum(found.cpu for found in areas.values())
+    return f"CPU seconds: {total:.0f} (dearest areas: {dearest}); `tox -e durations` lists more"
+
+
+def report(environment: str, records: Sequence[Record]) -> Iterator[str]:
+    """The tables of one environment: its areas, and the dearest tests, fixtures and processes."""
+    yield f"\n# {environment}"
+    yield from _table("area", _by_cost(_sums(records, {"test", "collection"}, by_area=True)))
+    yield from _table("test", _by_cost(_sums(records, {"test"}, by_name=True))[:_DEAREST])
+    for kind in _IN_AREAS:
+        names = _sums(records, {kind}, by_area=True, by_name=True)
+        yield from _table(f"area and {kind}", _by_cost(names)[:_DEAREST])
+
+
+def _table(title: str, rows: Iterable[tuple[str, Sum]]) -> Iterator[str]:
+    yield f"\n{'CPU s':>8} {'seconds':>8} {'number':>7}  {title}"
+    for name, found in rows:
+        yield f"{found.cpu:8.1f} {found.seconds:8.1f} {found.count:7}  {name}"
+
+
+def _sums(
+    records: Iterable[Record], kinds: set[Kind], *, by_area: bool = False, by_name: bool = False
+) -> dict[str, Sum]:
+    sums: dict[str, Sum] = defaultdict(Sum)
+    for record in records:
+        if record.kind in kinds:
+            key = [record.area] * by_area + [record.name] * by_name
+            sums[": ".join(key)].add(record)
+    return sums
+
+
+def _by_cost(sums: dict[str, Sum]) -> list[tuple[str, Sum]]:
+    return sorted(sums.items(), key=lambda item: -item[1].cpu)

@@ -1,0 +1,103 @@
+"""The recorder of durations, and the report of what it recorded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from durations.__main__ import main
+from durations.records import Record, label, read
+from durations.report import closing_line
+
+ROOT = Path(__file__).resolve().parents[2]
+SUITE = """
+import subprocess
+import sys
+import pytest
+
+BUSY = "import time\\nend = time.process_time() + 0.2\\nwhile time.process_time() < end: pass"
+
+@pytest.fixture(scope="module")
+def expensive():
+    exec(BUSY)
+
+def test_starts_a_process(expensive):
+    subprocess.run([sys.executable, "-c", BUSY], check=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The records of a run of a suite with one test, one fixture, and one process."""
+    place = tmp_path_factory.mktemp("run")
+    (place / "test_one.py").write_text(SUITE)
+    records = place / "records"
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-p", "durations.recorder"),
+            *("-p", "no:cacheprovider", str(place / "test_one.py")),
+        ],
+        check=True,
+        cwd=place,
+        env={
+            **os.environ,
+            "SLUICEGATE_DURATIONS": str(records),
+            "PYTHONPATH": str(ROOT / "tests"),
+            "PYTEST_XDIST_WORKER": "",
+        },
+        stdout=subprocess.DEVNULL,
+    )
+    return records
+
+
+def test_tests_fixtures_and_processes_are_recorded(folder: Path) -> None:
+    found = {(record.kind, record.name.rpartition("::")[2]): record for record in read(folder)}
+    test = found["test", "test_starts_a_process"]
+    fixture = found["fixture", "expensive (module)"]
+    process = found["process", f"{Path(sys.executable).name} -c"]
+    assert fixture.cpu >= 0.05
+    assert process.cpu >= 0.2
+    assert test.cpu >= fixture.cpu + process.cpu
+    assert process.place == fixture.place == test.name
+
+
+def test_the_report_lists_areas_and_what_is_dearest(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(folder.parent) == 0
+    printed = capsys.readouterr().out
+    assert f"# {folder.name}" in printed
+    assert "expensive (module)" in printed
+    assert "test_one.py::test_starts_a_process" in printed
+
+
+def test_without_records_the_report_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(tmp_path) == 1
+    assert "no environment has run yet" in capsys.readouterr().err
+
+
+def test_the_closing_line_names_the_dearest_areas_first() -> None:
+    records = [
+        Record("test", "a", "tests/cheap/test_a.py::a", 1, 1),
+        Record("test", "b", "plugins/s3/tests/test_b.py::b", 9, 7),
+        Record("process", "c", "plugins/s3/tests/test_b.py::b", 5, 5),
+    ]
+    assert closing_line(records).startswith(
+        "CPU seconds: 8 (dearest areas: plugins/s3 7, tests/cheap 1)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ([Path("/bin/sluicegate"), "serve", "--port", "1"], "sluicegate serve"),
+        (["/usr/bin/python", "-m", "sluicegate.cli", "serve"], "python -m sluicegate.cli"),
+        (["python", "-c", "import this"], "python -c"),
+        ("ls", "ls"),
+    ],
+)
+def test_a_command_is_named_without_what_differs(command: list[str] | str, expected: str) -> None:
+    assert label(command) == expected
