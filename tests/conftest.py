@@ -1,11 +1,12 @@
 """What holds for all suites."""
 
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 from support.process.external_files import left_out
+from support.process.forked import forked_commands
 from support.servers.databases import postgres
 
 from sluicegate.testing.leaks import no_secret_leaks
@@ -20,6 +21,13 @@ settings.register_profile(
     "busy", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("busy")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_forked() -> Iterator[None]:
+    """Fork the processes of the gateway from one that has imported it."""
+    with forked_commands():
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

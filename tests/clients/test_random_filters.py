@@ -18,7 +18,7 @@ from support.filters.kinds import KINDS
 from support.filters.oracle import Row, comparable, matching
 from support.filters.tree import ORDERS, Filter, Op, Test, leaves, shown, undisputed
 from support.gateways.filtered_tables import SCHEMA, SHARE, FilteredTables, filtered_tables
-from support.process.random_cases import times
+from support.process.random_cases import cases
 
 pytestmark = [
     pytest.mark.slow,
@@ -29,7 +29,7 @@ pytestmark = [
 
 FILTERS = 20  # of each table
 REQUESTS = 40  # more, as they are cheaper than scans
-SEEDS = range(1000, 1000 + 25 * times())
+SEEDS = range(1000, 1000 + cases(25))
 PLANNING = {"by itself": {}, "by the gateway": {"scan-planning-mode": "server"}}
 
 

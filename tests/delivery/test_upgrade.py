@@ -49,7 +49,7 @@ def commands_of(released: str) -> Iterator[None]:
 
 @contextmanager
 def released_gateway(folder: Path, released: str) -> Iterator[RunningGateway]:
-    with running_gateway(folder, env={"PYTHONPATH": released}) as gateway:
+    with running_gateway(folder, env={"PYTHONPATH": released}, fresh=True) as gateway:
         yield gateway
 
 

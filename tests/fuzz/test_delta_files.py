@@ -19,7 +19,7 @@ from sluicegate.tables.features import feature_needs
 
 CASES = "SLUICEGATE_FUZZ_FILES"
 SEED = "SLUICEGATE_FUZZ_SEED"
-_DEFAULT = 300
+_DEFAULT = 75
 _LIMITS = TableLimits(bytes=50_000_000, rows=100_000, seconds=20)
 _UUID = "80a083e8-7026-4e79-81be-64bd76c43a11"
 _ODD: Sequence[object] = (

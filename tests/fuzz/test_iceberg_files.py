@@ -29,7 +29,7 @@ from sluicegate.api import (
 from sluicegate_iceberg.format.table_format import IcebergFormat
 
 # 20,000 take some minutes.
-_CASES = int(os.environ.get("SLUICEGATE_FUZZ_CASES", "400"))
+_CASES = int(os.environ.get("SLUICEGATE_FUZZ_CASES", "100"))
 _EXPECTED = (400, 404, 503)
 _TOKENS = (
     b"null",

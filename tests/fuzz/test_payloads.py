@@ -32,7 +32,7 @@ from sluicegate.config.sections.delegation import DelegationSettings
 from sluicegate.database import Store
 
 # 20,000 take some minutes.
-_CASES = int(os.environ.get("SLUICEGATE_FUZZ_CASES", "400"))
+_CASES = int(os.environ.get("SLUICEGATE_FUZZ_CASES", "100"))
 _SEED = int(os.environ.get("SLUICEGATE_FUZZ_SEED", "11"))
 _AT_ONCE = 20  # synchronous requests
 _STATUSES = (200, 202, 400, 403, 404, 409, 413)

@@ -16,11 +16,11 @@ from histories.responses import PARQUET, GatewayTable
 from histories.unkind import UnkindCopy
 from support.clients.iceberg_reading import IcebergReading
 from support.gateways.shared_lake import ACME, SHARE, SharedLake
-from support.process.random_cases import times
+from support.process.random_cases import cases, times
 from support.tables.rows import assert_same_rows
 
 PLAIN = Flavour()
-SEEDS = range(150 * times())
+SEEDS = range(cases(150))
 LENGTH = 14
 RANGES = 4
 CLIENT_SEEDS = range(1000, 1000 + 2 * times())

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from support.process.forked import Command
 from support.process.installed import Site
 from support.servers.serving import serving
 
@@ -67,7 +67,7 @@ class Delegation:
     address: str
     lake: Path
     secret: str = field(repr=False)
-    process: subprocess.Popen[str]
+    process: Command
     log_file: Path
 
 
@@ -106,5 +106,6 @@ def running_delegation(
         *("delegation", "serve", "--with-worker"),
         log_file=log_file,
         env={**env, "PYTHONPATH": path, _SECRET_VARIABLE: secret},
+        fresh=True,
     ) as (process, address):
         yield Delegation(address, lake, secret, process, log_file)

@@ -119,7 +119,9 @@ async def running_site(
             write_configuration(folder, settings, _shares(tables, store))
             sluicegate(folder, "admin", "create", "soak", "--role", "owner", "--output", "soak.token")
             env = {"PYTHONWARNINGS": "default::ResourceWarning", "PYTHONPATH": NAMED_THREADS}
-            gateway = stack.enter_context(running_gateway(folder, processes=processes, env=env))
+            gateway = stack.enter_context(
+                running_gateway(folder, processes=processes, env=env, fresh=True)
+            )
             delegation = stack.enter_context(
                 running_delegation(folder / "delegation", _common(settings), env)
             )

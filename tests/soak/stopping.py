@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import psutil
+from support.process.forked import Command
 
 _SHUTDOWN_SECONDS = 40.0
 
 
-def left_by(process: subprocess.Popen[str], address: str) -> Iterator[str]:
+def left_by(process: Command, address: str) -> Iterator[str]:
     """Send SIGTERM to a service; what is wrong with its end."""
-    if process.poll() is not None:
-        yield f"has ended by itself with {process.returncode}"
+    if (code := process.poll()) is not None:
+        yield f"has ended by itself with {code}"
         return
     descendants = psutil.Process(process.pid).children(recursive=True)
     process.terminate()

@@ -112,7 +112,12 @@ def ran(server: SeaweedFS, tmp_path_factory: pytest.TempPathFactory) -> Ran:
         trace(folder, collector.endpoint)
         with (
             serving(
-                folder, "delegation", "serve", "--with-worker", log_file=log, env=env, stop_seconds=60
+                folder,
+                *("delegation", "serve", "--with-worker"),
+                log_file=log,
+                env=env,
+                fresh=True,  # a command line and an environment of its own, which are searched
+                stop_seconds=60,
             ) as (process, address),
             descendants_watched(process.pid) as shown,
             logged_in(address) as http,

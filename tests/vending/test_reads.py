@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from obstore.store import LocalStore
-from support.process.random_cases import times
+from support.process.random_cases import cases
 from support.tables.daily_usage import LAST_DAY, SCHEMA, random_rows, write_daily
 
 from sluicegate.api import ConfigurationError, ObjectDirectory, SluicegateError
@@ -89,7 +89,7 @@ def daily(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Row]]:
     return folder, rows
 
 
-@pytest.mark.parametrize("seed", range(30 * times()))
+@pytest.mark.parametrize("seed", range(cases(30)))
 async def test_sums_are_those_of_the_rows(daily: tuple[Path, list[Row]], seed: int) -> None:
     folder, rows = daily
     query = random_query(random.Random(seed))

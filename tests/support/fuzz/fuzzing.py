@@ -23,8 +23,9 @@ T = TypeVar("T")
 
 SEED = "SLUICEGATE_FUZZ_SEED"
 TIMES = "SLUICEGATE_FUZZ_TIMES"
+EACH_CHANGE = 0.25
 # How many requests each part sends at least, and the part "documented" for each operation and mode.
-# `tox -e nightly` sends ten times as many.
+# For each change, `EACH_CHANGE` of them; `tox -e nightly` sends ten times as many.
 REQUESTS = {
     "documented": 60,
     "bodies": 2_400,
@@ -74,7 +75,7 @@ class Fuzzer:
             strategy: Makes the values.
             act: Sends at least one request.
         """
-        examples = REQUESTS[part] * int(os.environ.get(TIMES, "1"))
+        examples = int(REQUESTS[part] * float(os.environ.get(TIMES, EACH_CHANGE)))
 
         def each(value: T) -> None:
             act(value)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from support.process.forked import Command
 from support.servers.migrated import new_sqlite
 from support.servers.serving import script, serving
 
@@ -30,7 +31,7 @@ class RunningGateway:
 
     folder: Path
     address: str
-    process: subprocess.Popen[str]
+    process: Command
     log_file: Path
 
     @property
@@ -151,11 +152,21 @@ def running_gateway(
     host: str | None = None,
     processes: int = 1,
     env: Mapping[str, str] | None = None,
+    fresh: bool | None = None,
 ) -> Iterator[RunningGateway]:
-    """Serve the configuration of a folder on a port, by default a free one, until the block ends."""
+    """Serve the configuration of a folder on a port, by default a free one, until the block ends.
+
+    Args:
+        folder: The folder.
+        port: 0 for a free one.
+        host: Where it listens.
+        processes: Their number.
+        env: Variables in addition to those of this process.
+        fresh: Start a new interpreter, see `serving`.
+    """
     log_file = folder / "gateway.log"
     arguments = ["serve", "--port", str(port), *(("--host", host) if host else ())]
     if processes > 1:
         arguments += ["--processes", str(processes)]
-    with serving(folder, *arguments, log_file=log_file, env=env) as (process, address):
+    with serving(folder, *arguments, log_file=log_file, env=env, fresh=fresh) as (process, address):
         yield RunningGateway(folder, address, process, log_file)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.process.forked import Command, fork
 from support.servers.delegation import SECRET
 
 _SERVING = "serving delegated tasks at "
@@ -20,7 +19,7 @@ _SERVING = "serving delegated tasks at "
 class DelegationProcess:
     """A running command; what it says is in a file that the search for leaked secrets reads, too."""
 
-    process: subprocess.Popen[bytes]
+    process: Command
     log: Path
 
     def said(self) -> str:
@@ -56,10 +55,10 @@ def delegation_process(folder: Path, site: Path, *arguments: str) -> Iterator[De
     """
     log = folder / f"{arguments[0]}-{len(list(folder.glob('*.gateway.log')))}.gateway.log"
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "sluicegate.cli", "delegation", *arguments],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(site), "POLARIS_SECRET": SECRET},
+        process = fork(
+            folder,
+            *("delegation", *arguments),
+            env={"PYTHONPATH": str(site), "POLARIS_SECRET": SECRET},
             stdout=output,
             stderr=output,
             start_new_session=True,  # so that its group can be signalled without the test's

@@ -1,4 +1,4 @@
-"""A `sluicegate` command that serves until it is stopped, as a process of its own."""
+"""A `sluicegate` command that serves until it is stopped, as its own process."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+
+from support.process.forked import Command, can_fork, fork
 
 START_SECONDS = 60
 _ADDRESS = re.compile(r"\bserving .* at (https?://[^/\s]+)")
@@ -26,8 +28,9 @@ def serving(
     *arguments: str,
     log_file: Path,
     env: Mapping[str, str] | None = None,
+    fresh: bool | None = None,
     stop_seconds: float = 15,
-) -> Iterator[tuple[subprocess.Popen[str], str]]:
+) -> Iterator[tuple[Command, str]]:
     """Run a command in a folder until the block ends; its process and its address.
 
     Args:
@@ -35,17 +38,17 @@ def serving(
         arguments: Of `sluicegate`.
         log_file: Where its log is copied to.
         env: Variables beside those of this process.
+        fresh: Start a new interpreter, and don't fork one (see `support.process.forked`). Outside of
+            tests, this is the default.
         stop_seconds: How long it may take to end by itself.
     """
-    process = subprocess.Popen(
-        [script(), *arguments],
-        cwd=folder,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, **(env or {})},
-    )
-    ready = _Ready(process, log_file)
+    lines, written = os.pipe()
+    run = fork if can_fork() and not fresh else _started
+    try:
+        process = run(folder, *arguments, stderr=written, env=env)
+    finally:
+        os.close(written)
+    ready = _Ready(lines, log_file)
     try:
         yield process, ready.wait()
     finally:
@@ -58,11 +61,24 @@ def serving(
         ready.join()
 
 
+def _started(
+    folder: Path, *arguments: str, stderr: int, env: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [script(), *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=stderr,
+        env={**os.environ, **(env or {})},
+    )
+
+
 class _Ready:
     """Copies a server's log into a file, and waits for the line that names its address."""
 
-    def __init__(self, process: subprocess.Popen[str], log_file: Path) -> None:
-        self._process = process
+    def __init__(self, lines: int, log_file: Path) -> None:
+        self._lines = lines
         self._log_file = log_file
         self._known = threading.Event()
         self._address: str | None = None
@@ -70,8 +86,7 @@ class _Ready:
         self._thread.start()
 
     def _copy(self) -> None:
-        assert self._process.stderr is not None
-        with self._log_file.open("a", buffering=1) as log, self._process.stderr as lines:
+        with self._log_file.open("a", buffering=1) as log, os.fdopen(self._lines) as lines:
             for line in lines:
                 log.write(line)
                 if self._address is None and (found := _ADDRESS.search(line)):

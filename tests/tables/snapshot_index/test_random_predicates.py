@@ -6,7 +6,7 @@ import json
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.process.random_cases import times
+from support.process.random_cases import cases
 from support.tables.indexed import index_folder, indexed, rows_of, selected, snapshot_of
 from support.tables.predicate_tables import Table, tables, trees
 from support.tables.predicate_trees import json_hint
@@ -16,7 +16,7 @@ from sluicegate.tables.predicates import from_hints, prune
 from sluicegate.tables.snapshot_index.files import IndexedFiles
 
 generously = settings(
-    max_examples=60 * times(),
+    max_examples=cases(60),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

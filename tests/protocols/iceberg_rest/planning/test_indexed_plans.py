@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.gateways.memory_gateway import KEYS, memory_gateway, shared_table
 from support.gateways.memory_grants import ACME
-from support.process.random_cases import times
+from support.process.random_cases import cases, times
 from support.tables.deltalog import DeltaFolder
 from support.tables.iceberg_views import Prefixed, body, iceberg_filter, iceberg_shape
 from support.tables.indexed import (
@@ -164,7 +164,7 @@ async def test_later_commits_are_planned(planner: ScanPlanner, folder: DeltaFold
 
 @given(data=st.data())
 @settings(
-    max_examples=40 * times(),
+    max_examples=cases(40),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
