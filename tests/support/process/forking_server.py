@@ -38,7 +38,7 @@ class Request(TypedDict):
 
 
 def import_all() -> None:
-    """Import all modules of the gateway and its plugins, except those that need what is not installed."""
+    """Import all modules of the gateway and its plugins for which everything is installed."""
     plugins = {each.module.partition(".")[0] for each in entry_points(group="sluicegate")}
     for name in ("sluicegate", *sorted(plugins)):
         package = importlib.import_module(name)
