@@ -8,8 +8,9 @@ import os
 import subprocess
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -40,11 +41,11 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @contextmanager
-def commands_of(released: str) -> Iterator[None]:
-    """Let commands be those of the released version."""
+def commands_of(released: str) -> Iterator[Callable[..., str]]:
+    """Let commands be those of the released version; what runs one."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PYTHONPATH", released)
-        yield
+        yield partial(sluicegate, fresh=True)
 
 
 @contextmanager
@@ -74,9 +75,9 @@ def next_page(client: httpx.Client) -> str:
 
 
 def test_the_database_of_the_released_version_is_migrated(tmp_path: Path, released: str) -> None:
-    with commands_of(released):
-        site = Site(tmp_path, {}, sluicegate)
-        assert "0.1.0" in sluicegate(tmp_path, "--version")
+    with commands_of(released) as run:
+        site = Site(tmp_path, {}, run)
+        assert "0.1.0" in run(tmp_path, "--version")
     with released_gateway(tmp_path, released) as old, site.client(old) as client:
         assert client.post(QUERY, json={}).status_code == 200
         page = next_page(client)
@@ -89,9 +90,9 @@ def test_the_database_of_the_released_version_is_migrated(tmp_path: Path, releas
 def test_both_versions_serve_one_database_during_a_rolling_upgrade(
     tmp_path: Path, released: str, postgres: PostgresServer
 ) -> None:
-    with commands_of(released):
+    with commands_of(released) as run:
         settings = {"database": postgres.new_database(), "signing_key": "k" * 64}
-        site = Site(tmp_path, settings, sluicegate)
+        site = Site(tmp_path, settings, run)
     with ExitStack() as stack:
         old = stack.enter_context(released_gateway(tmp_path, released))
         with load(site, old) as statuses:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from support.process.forked import Command
+from support.process.forked import Command, can_fork, completed
 from support.servers.migrated import new_sqlite
 from support.servers.serving import script, serving
 
@@ -73,25 +73,29 @@ class RunningGateway:
         return path
 
 
-def sluicegate(folder: Path, *arguments: str, seconds: float = 60) -> str:
+def sluicegate(folder: Path, *arguments: str, seconds: float = 60, fresh: bool | None = None) -> str:
     """Run a command in a folder that holds `gateway.yaml`; its output.
 
     Args:
         folder: The folder.
         arguments: Of the command.
         seconds: How long it may take.
+        fresh: Start a new interpreter, see `serving`.
 
     Raises:
         AssertionError: It failed; the message holds what it said.
     """
-    done = subprocess.run(
-        [script(), *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=seconds,
-        check=False,
-    )
+    if can_fork() and not fresh:
+        done = completed(folder, *arguments, seconds=seconds)
+    else:
+        done = subprocess.run(
+            [script(), *arguments],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
     assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
     return done.stdout
 

@@ -30,6 +30,7 @@ from pathlib import Path
 import orjson
 from support.gateways.gateway import running_gateway
 from support.process.ending import LEAVE
+from support.process.forked import completed
 from support.process.installs import install
 
 from sluicegate.testing.servers.ports import free_port
@@ -48,6 +49,8 @@ _CHECKS = {
     "shares.yaml": ("apply", "--dry-run", "--offline"),
     "delta-sharing-server.yaml": ("import", "--output", "checked", "--force"),
 }
+_SECONDS = 120
+_SHELL = re.compile(r"[|&;<>()$`*?~{}]")  # what only a shell understands
 _NOT_RUN = "not run: "
 _RUN_FILE = f"import runpy, sys; runpy.run_path(sys.argv[1]){LEAVE}"
 _ENVIRONMENT = {
@@ -214,19 +217,27 @@ class Reader:
             _compare(block, text, self._printed)
 
     def _sh(self, block: Block, command: str) -> None:
-        done = subprocess.run(
+        done = self._completed(command)
+        self._printed = done.stdout
+        expected = (0, 2) if "--dry-run" in command else (0,)  # 2: there are differences
+        assert done.returncode in expected, f"{block.place}: {command}\n{done.stdout}"
+
+    def _completed(self, command: str) -> subprocess.CompletedProcess[str]:
+        words = shlex.split(command)
+        if words[0] == "sluicegate" and not _SHELL.search(command):
+            return completed(
+                self.folder, *words[1:], seconds=_SECONDS, env=self._environment, joined=True
+            )
+        return subprocess.run(
             ["/bin/bash", "-c", command],
             cwd=self.folder,
             env=self._environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=120,
+            timeout=_SECONDS,
             check=False,
         )
-        self._printed = done.stdout
-        expected = (0, 2) if "--dry-run" in command else (0,)  # 2: there are differences
-        assert done.returncode in expected, f"{block.place}: {command}\n{done.stdout}"
 
 
 def _compare(block: Block, expected: str, printed: str) -> None:

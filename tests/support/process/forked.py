@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from threading import Lock
 from typing import IO, Any, Final, Protocol
 
@@ -149,6 +150,40 @@ def fork(
         os.close(written)
         os.close(nowhere)
     return ForkedCommand(arguments, pid, status)
+
+
+def completed(
+    folder: Path,
+    *arguments: str,
+    seconds: float,
+    env: Mapping[str, str] | None = None,
+    joined: bool = False,
+) -> subprocess.CompletedProcess[str]:
+    """Run `sluicegate ARGUMENTS` in a folder to its end; its outcome.
+
+    Args:
+        folder: The current folder of the process.
+        arguments: Of the command.
+        seconds: How long it may take.
+        env: Variables in addition to those of this process.
+        joined: Return all that it prints as standard output.
+
+    Raises:
+        subprocess.TimeoutExpired: It took longer, and was killed.
+    """
+    with TemporaryFile() as output, TemporaryFile() as errors:
+        said = output if joined else errors
+        command = fork(folder, *arguments, stdout=output, stderr=said, env=env)
+        try:
+            code = command.wait(seconds)
+        finally:
+            command.kill()
+        return subprocess.CompletedProcess(arguments, code, _content(output), _content(errors))
+
+
+def _content(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode()
 
 
 class _Server:
