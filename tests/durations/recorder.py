@@ -130,7 +130,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the sum of the run, and its dearest areas."""
     folder = _folder()
     if folder is not None and folder.is_dir():
-        terminalreporter.write_line(closing_line(read(folder)))
+        terminalreporter.write_line(closing_line(folder.name, read(folder)))
 
 
 def _used(who: int) -> float:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from durations.budgets import BUDGETS
 from durations.records import Kind, Record
 
 _SHOWN_IN_A_LINE = 5
@@ -28,12 +29,17 @@ class Sum:
         self.cpu += record.cpu
 
 
-def closing_line(records: Sequence[Record]) -> str:
-    """One line for the end of a run: CPU time of all tests, and of the dearest areas."""
+def closing_line(environment: str, records: Sequence[Record]) -> str:
+    """One line for the end of a run: CPU time of all tests, its budget, and the dearest areas."""
     areas = _sums(records, {"test", "collection"}, by_area=True)
     dearest = ", ".join(f"{name} {found.cpu:.0f}" for name, found in _by_cost(areas)[:_SHOWN_IN_A_LINE])
     total = sum(found.cpu for found in areas.values())
-    return f"CPU seconds: {total:.0f} (dearest areas: {dearest}); `tox -e durations` lists more"
+    budget = BUDGETS.get(environment)
+    limit = "" if budget is None else f" of a budget of {budget}"
+    excess = "" if budget is None or total <= budget else ", which is too much: see CONTRIBUTING.md"
+    return (
+        f"CPU seconds: {total:.0f}{limit}{excess} (dearest areas: {dearest}; more: `tox -e durations`)"
+    )
 
 
 def report(environment: str, records: Sequence[Record]) -> Iterator[str]:

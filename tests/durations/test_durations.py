@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
+from durations import report
 from durations.__main__ import main
+from durations.budgets import BUDGETS
 from durations.records import Record, label, read
 from durations.report import closing_line
 
@@ -85,9 +88,25 @@ def test_the_closing_line_names_the_dearest_areas_first() -> None:
         Record("test", "b", "plugins/s3/tests/test_b.py::b", 9, 7),
         Record("process", "c", "plugins/s3/tests/test_b.py::b", 5, 5),
     ]
-    assert closing_line(records).startswith(
-        "CPU seconds: 8 (dearest areas: plugins/s3 7, tests/cheap 1)"
+    assert closing_line("fast", records).startswith(
+        "CPU seconds: 8 (dearest areas: plugins/s3 7, tests/cheap 1;"
     )
+
+
+@pytest.mark.parametrize(("spent", "is_over"), [(9, False), (11, True)])
+def test_the_closing_line_says_if_an_environment_is_over_its_budget(
+    monkeypatch: pytest.MonkeyPatch, spent: float, is_over: bool
+) -> None:
+    monkeypatch.setattr(report, "BUDGETS", {"spark": 10})
+    line = closing_line("spark", [Record("test", "a", "tests/cheap/test_a.py::a", 1, spent)])
+    assert f"CPU seconds: {spent} of a budget of 10" in line
+    assert ("too much: see CONTRIBUTING.md" in line) == is_over
+
+
+def test_each_budget_is_that_of_an_environment_of_the_test_command() -> None:
+    tox = ConfigParser(interpolation=None)
+    tox.read(ROOT / "tox.ini")
+    assert set(BUDGETS) <= {name.strip() for name in tox["tox"]["env_list"].split(",")}
 
 
 @pytest.mark.parametrize(
