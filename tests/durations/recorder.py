@@ -22,6 +22,7 @@ from durations.records import Kind, Record, label, read
 from durations.report import closing_line
 
 _VARIABLE = "SLUICEGATE_DURATIONS"
+_FOLDER = pytest.StashKey[Path]()
 
 
 @dataclass
@@ -111,33 +112,30 @@ class Recorder:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Record this worker."""
-    folder = _folder()
-    if folder is None:
+    named = os.environ.get(_VARIABLE)
+    if named is None:
         return
+    folder = config.stash[_FOLDER] = Path(named)
     worker = os.environ.get("PYTEST_XDIST_WORKER") or None
     if worker is None:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         if getattr(config.option, "numprocesses", None):
             return  # this process only distributes the tests
+    del os.environ[_VARIABLE]  # tests that run tests record nothing
     recorder = Recorder(folder / f"{worker or 'main'}.jsonl")
     recorder.watch_processes()
     config.pluginmanager.register(recorder, "durations-recorder")
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Print the sum of the run, and its dearest areas."""
-    folder = _folder()
-    if folder is not None and folder.is_dir():
+    folder = config.stash.get(_FOLDER, None)
+    if folder is not None:
         terminalreporter.write_line(closing_line(folder.name, read(folder)))
 
 
 def _used(who: int) -> float:
     usage = getrusage(who)
     return usage.ru_utime + usage.ru_stime
-
-
-def _folder() -> Path | None:
-    named = os.environ.get(_VARIABLE)
-    return Path(named) if named else None

@@ -17,6 +17,7 @@ from durations.report import closing_line
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = """
+import os
 import subprocess
 import sys
 import pytest
@@ -28,6 +29,7 @@ def expensive():
     exec(BUSY)
 
 def test_starts_a_process(expensive):
+    assert "SLUICEGATE_DURATIONS" not in os.environ  # tests that run tests record nothing
     subprocess.run([sys.executable, "-c", BUSY], check=True)
 """
 
