@@ -1,3 +1,3 @@
 """What holds for the suites of the core and of all plugins."""
 
-pytest_plugins = ["durations.recorder"]
+pytest_plugins = ["runs.recorder", "runs.shown_failures"]

@@ -1,7 +1,7 @@
 """A pytest plugin that records what every test, fixture and started process takes.
 
 It records only if SLUICEGATE_DURATIONS names a folder, as in each environment of `tox.ini`. Each worker
-writes one file, a JSON object a line; `python -m durations` reads them.
+writes one file, a JSON object a line; `python -m runs` reads them.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 
 import orjson
 import pytest
-from durations.records import Kind, Record, label, read
-from durations.report import closing_line
+from runs.records import Kind, Record, label, read
+from runs.report import closing_line
 
 _VARIABLE = "SLUICEGATE_DURATIONS"
 _FOLDER = pytest.StashKey[Path]()

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from durations.budgets import BUDGETS
-from durations.records import Kind, Record
+from runs.budgets import BUDGETS
+from runs.records import Kind, Record
 
 _SHOWN_IN_A_LINE = 5
 _DEAREST = 20

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from durations.records import read
-from durations.report import report
+from runs.records import read
+from runs.report import report
 
 
 def main(folder: Path) -> int:

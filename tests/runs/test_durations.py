@@ -9,11 +9,11 @@ from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
-from durations import report
-from durations.__main__ import main
-from durations.budgets import BUDGETS
-from durations.records import Record, label, read
-from durations.report import closing_line
+from runs import report
+from runs.__main__ import main
+from runs.budgets import BUDGETS
+from runs.records import Record, label, read
+from runs.report import closing_line
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = """
@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     records = place / "records"
     subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-p", "durations.recorder"),
+            *(sys.executable, "-m", "pytest", "-q", "-p", "runs.recorder"),
             *("-p", "no:cacheprovider", str(place / "test_one.py")),
         ],
         check=True,
