@@ -70,7 +70,8 @@ class PostgresServer:
 
     def _create(self, template: str) -> str:
         name = f"test_{next(self._numbers)}_{os.getpid()}"
-        self._handle.psql(f"CREATE DATABASE {name} TEMPLATE {template};")
+        # The other strategy writes each page of the copy to the write-ahead log, too.
+        self._handle.psql(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy;")
         url: str = self._handle.get_uri(database=name)
         return url
 
