@@ -27,9 +27,9 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
-FILTERS = 20  # of each table
-REQUESTS = 40  # more, as they are cheaper than scans
-SEEDS = range(1000, 1000 + cases(25))
+FILTERS = cases(20)  # of each table
+REQUESTS = cases(40)  # more, as they are cheaper than scans
+SEEDS = range(1000, 1000 + 25)  # tables, which together have all types
 PLANNING = {"by itself": {}, "by the gateway": {"scan-planning-mode": "server"}}
 
 

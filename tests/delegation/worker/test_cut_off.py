@@ -59,9 +59,9 @@ class InWaves(TaskExecutor):
 
 @pytest.fixture
 def impatient(desk: Desk) -> Desk:
-    """With leases of a second."""
+    """With leases of two seconds, in which a busy machine can start an attempt."""
     given = DelegationSettings.model_validate({"worker": {"poll_interval": 3600, "drain_timeout": 0}})
-    lease = LeaseSettings.model_construct(ttl=1, heartbeat=cast("int", 0.1))
+    lease = LeaseSettings.model_construct(ttl=2, heartbeat=cast("int", 0.1))
     return replace(desk, settings=given.model_copy(update={"lease": lease}))
 
 
@@ -70,7 +70,7 @@ async def fail(*_: Any) -> None:
 
 
 async def fail_late(*_: Any) -> None:
-    await anyio.sleep(2)  # longer than a lease
+    await anyio.sleep(3)  # longer than a lease
     raise Unavailable("the database does not respond")
 
 
@@ -97,7 +97,7 @@ async def test_heartbeats_let_it_continue(impatient: Desk) -> None:
     with anyio.fail_after(20):
         async with impatient.working(executor):
             await executor.started.wait()
-            with anyio.move_on_after(2) as waiting:
+            with anyio.move_on_after(3) as waiting:
                 await executor.stopped.wait()
     assert waiting.cancelled_caught
 
@@ -129,7 +129,7 @@ class Unhurried(Deleting):
             return await super().run(task, resources, run)
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.sleep(2)
+                await anyio.sleep(3)
 
 
 async def test_heartbeats_also_prolong_the_lease_of_a_task_that_is_being_cancelled(

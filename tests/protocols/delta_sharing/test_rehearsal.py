@@ -22,7 +22,12 @@ from sluicegate.protocols.delta_sharing.response import SharingResponse
 from sluicegate.telemetry import metrics
 
 # It opens its database and becomes ready, which are no parts of a query.
-OF_THE_GATEWAY = {"db.client.connection.count", "sluicegate.ready", "sluicegate.step.duration"}
+OF_THE_GATEWAY = {
+    "db.client.connection.count",
+    "sluicegate.profiles.ending",
+    "sluicegate.ready",
+    "sluicegate.step.duration",
+}
 
 
 @pytest.fixture
