@@ -1,3 +1,3 @@
 """Sluicegate: a plugin-based data-sharing gateway in front of existing catalogs."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

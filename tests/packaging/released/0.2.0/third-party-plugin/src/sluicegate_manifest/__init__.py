@@ -1,0 +1,1 @@
+"""Tables listed in a CSV or YAML file, as a catalog of Sluicegate."""
