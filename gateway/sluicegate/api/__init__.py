@@ -236,7 +236,7 @@ __all__ = [
     "without_queries",
 ]
 
-API_VERSION: Final = "1.0"
+API_VERSION: Final = "1.1"
 """The version of this API: MAJOR.MINOR.
 
 A plugin declares the version that it is written for in its module: `sluicegate_api_version = "1.0"`.

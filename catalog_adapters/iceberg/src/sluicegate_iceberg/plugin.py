@@ -9,7 +9,7 @@ from sluicegate_iceberg.catalog import IcebergCatalog
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.format.table_format import IcebergFormat
 
-sluicegate_api_version = "1.0"
+sluicegate_api_version = "1.1"
 
 
 @hookimpl

@@ -6,7 +6,7 @@ from sluicegate.api import CatalogType, PluginContext, hookimpl
 from sluicegate_paths.catalog import PathsCatalog
 from sluicegate_paths.config import PathsConfig
 
-sluicegate_api_version = "1.0"
+sluicegate_api_version = "1.1"
 
 
 @hookimpl

@@ -8,7 +8,7 @@ from sluicegate.api import CatalogType, hookimpl
 from sluicegate_unity.catalog import UnityCatalog
 from sluicegate_unity.config import UnityConfig
 
-sluicegate_api_version = "1.0"
+sluicegate_api_version = "1.1"
 
 
 @hookimpl

@@ -8,7 +8,7 @@ from sluicegate.api import PolicyType, hookimpl
 from sluicegate_cedar.config import CedarConfig
 from sluicegate_cedar.policy import CedarPolicy
 
-sluicegate_api_version = "1.0"
+sluicegate_api_version = "1.1"
 
 
 @hookimpl

@@ -8,7 +8,7 @@ from sluicegate.api import PolicyType, hookimpl
 from sluicegate_opa.config import OpaConfig
 from sluicegate_opa.policy import OpaPolicy
 
-sluicegate_api_version = "1.0"
+sluicegate_api_version = "1.1"
 
 
 @hookimpl

@@ -11,7 +11,7 @@ from sluicegate_spark.operations import OPERATIONS
 from sluicegate_spark.snapshot_index import BUILD_SNAPSHOT_INDEX
 from sluicegate_spark.usage import COLLECT_USAGE
 
-sluicegate_api_version = "1.0"
+sluicegate_api_version = "1.1"
 
 
 @hookimpl
