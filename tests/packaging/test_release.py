@@ -15,12 +15,14 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from releasing import changelog, commit, environment, licenses, metadata
+from releasing import changelog, commit, environment, licenses, links, metadata
 from releasing.build import BuildFailed
 from releasing.environment import write_bill_of_materials
-from releasing.projects import ROOT, Project, everything, gateway
+from releasing.projects import ROOT, Project, everything, gateway, repository
 
 GATEWAY = gateway()
+SOURCE = repository()
+LABELS = ("Documentation", "Changelog", "Source", "Issues")
 
 
 def complete(**changes: str) -> Message:
@@ -41,6 +43,9 @@ def complete(**changes: str) -> Message:
         found["Classifier"] = classifier
     for version in ("3.11", "3.12", "3.13"):
         found["Classifier"] = f"Programming Language :: Python :: {version}"
+    for label in LABELS:
+        found["Project-URL"] = f"{label}, {SOURCE}/{label}"
+    found.set_payload(f"# A plugin\n\n[Guide]({SOURCE}/blob/v0.1.0/docs/index.md), [below](#limits)\n")
     return found
 
 
@@ -72,6 +77,41 @@ def test_a_missing_classifier_is_named() -> None:
     found = complete()
     del found["Classifier"]
     assert len(metadata.problems(GATEWAY, found, "0.1.0")) == 5
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_missing_link_of_a_project_is_named(label: str) -> None:
+    found = complete()
+    del found["Project-URL"]
+    for other in set(LABELS) - {label}:
+        found["Project-URL"] = f"{other}, {SOURCE}"
+    (problem,) = metadata.problems(GATEWAY, found, "0.1.0")
+    assert problem == f"sluicegate: Project-URL {label} has to start with {SOURCE}"
+
+
+@pytest.mark.parametrize(
+    ("description", "problem"),
+    [
+        ("[Guide](docs/guide.md)", "has the link docs/guide.md"),
+        ("[Guide](../../docs/guide.md#a)", "has the link ../../docs/guide.md#a"),
+        ("![A gateway](docs/way.svg)", "has the link docs/way.svg"),
+        ("[Guide][1]\n\n[1]: guide.md", "has the link guide.md"),
+        ('<img alt="A gateway" src="docs/way.svg">', "has the link docs/way.svg"),
+        ("[Guide](http://docs.example/)", "has the link http://docs.example/"),
+        (f"[Guide]({SOURCE}/blob/v0.0.9/x.md)", "blob/v0.0.9/x.md, which is another version"),
+        (f"[Guide]({SOURCE}/blob/main/x.md)", "blob/main/x.md, which is another version"),
+    ],
+)
+def test_a_link_that_leads_nowhere_on_a_registry_is_named(description: str, problem: str) -> None:
+    found = complete()
+    found.set_payload(description)
+    (named,) = metadata.problems(GATEWAY, found, "0.1.0")
+    assert problem in named
+
+
+def test_samples_have_no_links() -> None:
+    text = "See `[a](b)`:\n\n```python\nrows[1](x)\n```\n\n- [c](https://c.example)\n"
+    assert links.targets(text) == ["https://c.example"]
 
 
 @pytest.mark.parametrize(

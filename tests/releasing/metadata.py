@@ -1,4 +1,4 @@
-"""What the metadata of a wheel says: version, own dependencies, license, classifiers."""
+"""What the metadata of a wheel says: version, own dependencies, license, classifiers, links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from typing import Final
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-from releasing.projects import Project
+from releasing.links import targets
+from releasing.projects import Project, repository
 
 _LICENSE: Final = "Apache-2.0"
 _PYTHON: Final = ">=3.11"
@@ -22,6 +23,7 @@ _CLASSIFIERS: Final = {
     "Typing :: Typed",
     *(f"Programming Language :: Python :: {version}" for version in _PYTHONS),
 }
+_URLS: Final = ("Documentation", "Changelog", "Source", "Issues")
 
 
 def metadata(project: Project, dist: Path) -> Message:
@@ -63,6 +65,8 @@ def _problems(found: Message, version: str) -> Iterator[str]:
         yield "a license classifier contradicts License-Expression (PEP 639)"
     for text in found.get_all("Requires-Dist") or ():
         yield from _of_requirement(Requirement(text), Version(version))
+    yield from _of_urls(found)
+    yield from _of_description(str(found.get_payload()), version)
 
 
 def _of_requirement(requirement: Requirement, version: Version) -> Iterator[str]:
@@ -75,3 +79,21 @@ def _of_requirement(requirement: Requirement, version: Version) -> Iterator[str]
     if not requirement.specifier.contains(version) or requirement.specifier.contains(following):
         range_ = f">={version.major}.{version.minor},<{following}"
         yield f"{requirement} has to be {requirement.name}{range_}"
+
+
+def _of_urls(found: Message) -> Iterator[str]:
+    """Registries show these links at the side of the description."""
+    urls = dict(text.split(", ", 1) for text in found.get_all("Project-URL") or ())
+    for label in _URLS:
+        if not urls.get(label, "").startswith(repository()):
+            yield f"Project-URL {label} has to start with {repository()}"
+
+
+def _of_description(text: str, version: str) -> Iterator[str]:
+    """Registries show the README, but not the files that its relative links lead to."""
+    for target in targets(text):
+        if target.startswith(f"{repository()}/blob/"):
+            if not target.startswith(f"{repository()}/blob/v{version}/"):
+                yield f"the description links to {target}, which is another version"
+        elif not target.startswith(("https://", "#")):
+            yield f"the description has the link {target}, which has to start with https://"

@@ -61,5 +61,12 @@ def everything() -> list[Project]:
     return [gateway(), *plugins()]
 
 
+def repository() -> str:
+    """The address of the repository, which `pyproject.toml` of the gateway names."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    source: str = project["urls"]["Source"]
+    return source
+
+
 def _pyprojects(folder: str) -> list[Path]:
     return list((ROOT / folder).glob("*/pyproject.toml"))

@@ -102,11 +102,12 @@ def main(arguments: list[str]) -> int:
 
 def _check_project(plugin: _Plugin) -> Iterator[Problem]:
     wanted = {"name": f"sluicegate-{plugin.name}", "readme": "README.md"}
+    dynamic = plugin.project.get("dynamic", ())
     for key, value in wanted.items():
-        if plugin.project.get(key) != value:
+        if plugin.project.get(key) != value and key not in dynamic:
             yield Problem("pyproject.toml", f"project.{key} must be '{value}'")
     for key in ("description", "license", "requires-python", "version"):
-        if key not in plugin.project and key not in plugin.project.get("dynamic", ()):
+        if key not in plugin.project and key not in dynamic:
             yield Problem("pyproject.toml", f"project.{key} is missing")
     entry_points = {plugin.name: f"{plugin.package}.plugin"}
     if plugin.project.get("entry-points", {}).get("sluicegate") != entry_points:
