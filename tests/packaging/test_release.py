@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from releasing import changelog, commit, environment, licenses, links, metadata
+from releasing import changelog, commit, deployment, environment, licenses, links, metadata
 from releasing.build import BuildFailed
 from releasing.environment import write_bill_of_materials
 from releasing.projects import ROOT, Project, everything, gateway, repository
@@ -206,6 +206,17 @@ def test_the_bill_of_materials_lists_what_is_installed_with_versions(tmp_path: P
 def test_the_changelog_can_be_written() -> None:
     assert list(changelog.problems(GATEWAY.version)) == []
     assert changelog.entries("## 1 (today)\n\n- One.\n  More.\n- Two.\n") == 2
+
+
+def test_images_the_chart_and_pages_name_the_version() -> None:
+    assert list(deployment.problems(ROOT, GATEWAY.version)) == []
+    assert [each.partition(":")[0] for each in deployment.problems(ROOT, "0.0.9")] == [
+        "deploy/docker/Dockerfile",
+        "deploy/compose/compose.yaml",
+        "deploy/helm/sluicegate/Chart.yaml",
+        "docs/operators/deployment.md",
+        "docs/releasing.md",
+    ]
 
 
 def test_all_projects_are_found() -> None:

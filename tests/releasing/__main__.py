@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from releasing import changelog, commit, contents, environment, licenses, metadata
+from releasing import changelog, commit, contents, deployment, environment, licenses, metadata
 from releasing.build import BuildFailed, build
 from releasing.projects import ROOT, everything, gateway
 
@@ -39,6 +39,7 @@ def release(dist: Path) -> None:
     """Run all steps, and stop after the first one that finds problems."""
     projects, version = everything(), gateway().version
     _check("the commit", commit.problems(ROOT))
+    _check("the deployment", deployment.problems(ROOT, version))
     _say(f"removed {_emptied(dist)} files of an earlier build")
     build(projects, dist)
     _say(f"built {len(projects)} distributions of version {version} into {dist.name}/")
