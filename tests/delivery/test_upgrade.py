@@ -5,18 +5,24 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+import signal
+import sqlite3
 import subprocess
 import tarfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
 
 import httpx
 import pytest
 from support.gateways.folder_site import LISTING, QUERY, Site, load
-from support.gateways.gateway import RunningGateway, running_gateway, sluicegate
+from support.gateways.gateway import RunningGateway, run_here, running_gateway, sluicegate
+from support.process.installed import installed_site
+from support.servers.delegation import SECRET, body, make_table
+from support.servers.delegation_processes import DelegationProcess, delegation_process, until
 from support.servers.postgres import PostgresServer
 from support.servers.serving import script
 
@@ -24,18 +30,49 @@ ROOT = Path(__file__).resolve().parents[2]
 # The state of the repository that became 0.1.0.
 RELEASED = "f5cc950"
 SOURCES = ("gateway", "plugins/file/src", "catalog_adapters/paths/src")
+RELEASED_SCHEMA = "0007"
 SECONDS = 60
+REFERENCE = "docs/reference/configuration.md"
+UPGRADING = ROOT / "docs" / "operators" / "upgrading.md"
+PURGE = """
+import anyio
+from pathlib import Path
+from sluicegate.api import PluginConfig, TaskExecutor, TaskExecutorType, TaskResult, hookimpl
+
+class Config(PluginConfig):
+    lake: str
+    pause: float
+
+class Purge(TaskExecutor):
+    def __init__(self, config, context):
+        self.config = config
+    async def run(self, task, resources, run):
+        for file in sorted((Path(self.config.lake) / task.table.name).iterdir()):
+            file.unlink(missing_ok=True)
+            await anyio.sleep(self.config.pause)
+        return TaskResult("the table was purged", 0, 0)
+
+@hookimpl
+def sluicegate_register_task_executors():
+    return [TaskExecutorType("purge", ("TABLE_PURGE",), Config, Purge)]
+"""
+
+
+def git(*arguments: str) -> bytes:
+    """What git prints about the repository, whose history the test needs."""
+    command = ["git", "-C", str(ROOT), *arguments]
+    done = subprocess.run(command, capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"the history of the repository does not contain {RELEASED}")
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The `PYTHONPATH` of the released version."""
-    command = ["git", "-C", str(ROOT), "archive", RELEASED, "--", *SOURCES]
-    done = subprocess.run(command, capture_output=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"the history of the repository does not contain {RELEASED}")
+    packed = git("archive", RELEASED, "--", *SOURCES)
     folder = tmp_path_factory.mktemp("released")
-    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
     return os.pathsep.join(str(folder / source) for source in SOURCES)
 
@@ -130,3 +167,89 @@ def wait_until_status(client: httpx.Client, path: str, status: int) -> None:
     while client.get(path).status_code != status:
         assert time.monotonic() < until
         time.sleep(0.05)
+
+
+def keys(reference: str) -> set[str]:
+    """The settings that a page describes, such as `server.port`."""
+    found: set[str] = set()
+    for section in re.split(r"^## ", reference, flags=re.MULTILINE)[1:]:
+        name = re.match(r"`([^`]+)`(.*)", section)
+        prefix = "".join(name.groups()).replace("`", "") + "." if name else ""
+        found |= {f"{prefix}{key}" for key in re.findall(r"^\| `([^`]+)` \|", section, re.MULTILINE)}
+    return found
+
+
+def test_settings_of_the_released_version_are_accepted_or_named_on_the_page() -> None:
+    before = keys(git("show", f"{RELEASED}:{REFERENCE}").decode())
+    assert {"public_url", "server.port", "delegation.lease.ttl"} <= before
+    page = UPGRADING.read_text(encoding="utf-8")
+    removed = before - keys((ROOT / REFERENCE).read_text(encoding="utf-8"))
+    assert [key for key in sorted(removed) if f"`{key}`" not in page] == []
+
+
+@contextmanager
+def released_worker(folder: Path, path: str) -> Iterator[DelegationProcess]:
+    """A worker of the released version. It can't be forked from a process of this version."""
+    log = folder / "released.gateway.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [script(), "delegation", "worker"],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": path},
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        yield DelegationProcess(process, log)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def schema(database: Path) -> str:
+    """The last migration of a SQLite database."""
+    with closing(sqlite3.connect(database)) as connection:
+        (found,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    return str(found)
+
+
+def test_a_task_of_a_worker_of_the_released_version_continues_on_this_one(
+    tmp_path: Path, released: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLARIS_SECRET", SECRET)
+    settings = {
+        "database": f"sqlite:///{tmp_path}/tasks.db",
+        "delegation": {
+            "realm": "prod",
+            "clients": {"polaris": {"secret": {"env": "POLARIS_SECRET"}}},
+            "executors": [{"type": "purge", "lake": str(tmp_path / "lake"), "pause": 0.1}],
+            "worker": {"poll_interval": "1s", "drain_timeout": "0s"},
+        },
+    }
+    (tmp_path / "gateway.yaml").write_text(json.dumps(settings))
+    (tmp_path / "payload.json").write_text(json.dumps(body("T1")))
+    make_table(tmp_path / "lake", "T1", 100)
+    (tmp_path / "site").mkdir()
+    table = tmp_path / "lake" / "T1"
+
+    def status() -> tuple[str, int]:
+        task = json.loads(run_here(tmp_path, "tasks", "show", task_id))
+        return task["status"], task["attempt_count"]
+
+    with ExitStack() as stack:
+        site = stack.enter_context(installed_site(tmp_path / "site"))
+        site.install("purge", PURGE)
+        path = os.pathsep.join((released, str(site.folder)))
+        with released_worker(tmp_path, path) as old:
+            until(lambda: "runs tasks" in old.said())
+            assert schema(tmp_path / "tasks.db") == RELEASED_SCHEMA
+            # Opens the database with this version, which migrates it.
+            task_id = run_here(tmp_path, "tasks", "submit", "payload.json").strip()
+            until(lambda: len(list(table.iterdir())) < 100)
+            assert old.stop(signal.SIGTERM) == 0, old.said()
+        assert status() == ("RETRY_SCHEDULED", 0)
+        left = len(list(table.iterdir()))
+        assert left > 0
+        stack.enter_context(delegation_process(tmp_path, site.folder, "worker"))
+        until(lambda: status() == ("SUCCESS", 1))
+    assert list(table.iterdir()) == []
