@@ -147,6 +147,12 @@ def test_a_wrong_issuer_is_refused(write: Write, section: str, expected: str) ->
     assert problem.partition(" ")[2].startswith(expected)
 
 
+def test_an_issuer_of_administrators_occurs_once(write: Write) -> None:
+    issuer = "{issuer: https://i.example, audience: a, roles: {a: viewer}}"
+    (problem,) = problems(write(f"admin: {{oidc: [{issuer}, {issuer}]}}"))
+    assert "admin.oidc: an issuer occurs twice" in problem
+
+
 @pytest.mark.parametrize("audience", ["a", "[a]", "[a, b]"])
 @pytest.mark.parametrize("issuer", ["https://i.example/realm/", "http://127.0.0.1:81", "http://[::1]"])
 def test_an_issuer_is_taken_as_it_is_written(write: Write, issuer: str, audience: str) -> None:

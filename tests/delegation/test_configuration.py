@@ -43,6 +43,12 @@ WRONG = {
     "retry_overrides: {purge: {max_attempts: 1}}": "retry_overrides",
     "encryption_keys: [short]": "at least 32 characters",
     "issuers: [{issuer: 'http://example.com', audience: a}]": "https://",
+    "issuers: [{issuer: 'https://a', audience: a, recipients: {b: c}}]": (
+        "1:59: delegation.issuers.0: unknown key 'recipients'"
+    ),
+    "issuers: [{issuer: 'https://a', audience: a}, {issuer: 'https://a', audience: b}]": (
+        "an issuer occurs twice; use one entry with a list of audiences"
+    ),
     "clients: {'a b': {}}": "clients",
     f"{_EXECUTOR}, {_CLIENTS}": "clients act for 2 realms, and none has a grant: add the",
     f"{_EXECUTOR}, {_CLIENTS}, realms: {{a: {{}}, 'b; c': {{}}}}": (

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from sluicegate._util.units import ByteSize
 from sluicegate.config.model import SettingsModel, TokenLifetime
-from sluicegate.config.sections.authentication import IssuerSettings, OneOrMore, Words
+from sluicegate.config.sections.authentication import IssuerSettings, IssuersOf, OneOrMore, Words
 
 AdminRole = Literal["viewer", "admin", "owner"]
 
@@ -73,6 +73,6 @@ class AdminSettings(SettingsModel):
         description="Networks that administrators can connect from, such as 203.0.113.0/24; all if "
         "empty.",
     )
-    oidc: tuple[AdminIssuerSettings, ...] = Field(
+    oidc: IssuersOf[AdminIssuerSettings] = Field(
         default=(), description="Issuers whose tokens authenticate administrators."
     )

@@ -12,6 +12,7 @@ from sluicegate._util.units import Duration
 from sluicegate.config.model import PluginSection, SettingsModel
 
 T = TypeVar("T")
+AnyIssuer = TypeVar("AnyIssuer", bound="IssuerSettings")
 OidcAlgorithm = Literal[
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"
 ]
@@ -96,6 +97,16 @@ class IssuerSettings(SettingsModel):
     )
 
 
+def _each_once(issuers: tuple[AnyIssuer, ...]) -> tuple[AnyIssuer, ...]:
+    if len({each.issuer for each in issuers}) < len(issuers):
+        raise ValueError("an issuer occurs twice; use one entry with a list of audiences")
+    return issuers
+
+
+# One entry for each issuer. Of two, one would be ignored.
+IssuersOf = Annotated[tuple[AnyIssuer, ...], AfterValidator(_each_once)]
+
+
 class OidcSettings(IssuerSettings):
     """An issuer of OIDC or OAuth tokens (JWTs) with which recipients can authenticate."""
 
@@ -108,16 +119,10 @@ class OidcSettings(IssuerSettings):
     )
 
 
-def _each_once(issuers: tuple[OidcSettings, ...]) -> tuple[OidcSettings, ...]:
-    if len({each.issuer for each in issuers}) < len(issuers):
-        raise ValueError("an issuer occurs twice; use one entry with a list of audiences")
-    return issuers
-
-
 class AuthenticationSettings(SettingsModel):
     """Identity providers and plugins that authenticate recipients."""
 
-    oidc: Annotated[tuple[OidcSettings, ...], AfterValidator(_each_once)] = Field(
+    oidc: IssuersOf[OidcSettings] = Field(
         default=(), description="Issuers whose tokens are accepted as bearer tokens."
     )
     authenticators: tuple[PluginSection, ...] = Field(

@@ -10,7 +10,7 @@ from sluicegate._util.units import Duration
 from sluicegate.api.delegation.realm_grants import comparable_location
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.config.model import HttpUrl, PluginSection, SettingsModel, SigningKey
-from sluicegate.config.sections.authentication import OidcSettings
+from sluicegate.config.sections.authentication import IssuerSettings, IssuersOf
 from sluicegate.config.sections.schedules import ScheduleName, ScheduleSettings
 
 
@@ -193,9 +193,10 @@ class DelegationSettings(SettingsModel):
         "realm. Without this section, tasks of the only realm can run every operation on every table "
         "of the executors' catalogs.",
     )
-    issuers: tuple[OidcSettings, ...] = Field(
+    issuers: IssuersOf[IssuerSettings] = Field(
         default=(),
-        description="Issuers whose access tokens with the scope `execute_tasks` are accepted.",
+        description="Issuers whose access tokens with the scope `execute_tasks` are accepted. "
+        "The claim of a token must be in the `subjects` of one of the `clients`.",
     )
     access_token_lifetime: Duration = Field(
         default=3600, ge=60, le=_DAY, description="How long access tokens of the service are valid."
