@@ -118,6 +118,18 @@ async def test_a_request_that_is_ended_while_its_record_waits_gets_an_error(tmp_
     assert statuses[-1] == 503
 
 
+async def test_new_limits_apply_to_the_requests_of_the_next_gateway(tmp_path: Path) -> None:
+    changed = {"limits": {"address": {"requests_per_minute": 1, "burst": 1}}}
+    new = Settings.model_validate({**settings(tmp_path).model_dump(exclude_unset=True), **changed})
+    async with aclosing(Generations(await Generation.open(settings(tmp_path)))) as generations:
+        transport = httpx.ASGITransport(generations)
+        async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
+            before = [(await client.get("/delta-sharing/shares")).status_code for _ in range(3)]
+            generations.switch_to(await Generation.open(new))
+            after = [(await client.get("/delta-sharing/shares")).status_code for _ in range(3)]
+    assert (before, after) == ([401] * 3, [401, 429, 429])
+
+
 async def test_nothing_remains_of_a_closed_gateway(tmp_path: Path) -> None:
     async with aclosing(Generations(await Generation.open(settings(tmp_path)))) as generations:
         second = await Generation.open(settings(tmp_path))

@@ -132,3 +132,8 @@ def test_settings_of_the_server_need_a_restart(
 ) -> None:
     old, new = (Settings.model_validate({"server": server}) for server in (before, after))
     assert restart_required(old, new) == names
+
+
+def test_limits_need_no_restart() -> None:
+    new = Settings.model_validate({"limits": {"address": {"requests_per_minute": 1}}})
+    assert restart_required(Settings(), new) == []
