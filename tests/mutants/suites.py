@@ -17,6 +17,7 @@ _LEFT_OUT = (f"{_CORE}/testing/", "plugins/spark/")
 _TESTS = {
     "catalog_adapters/iceberg/src": (
         *("catalog_adapters/iceberg/tests", "tests/iceberg_format"),
+        "tests/attacks/test_iceberg_deletes.py",
         "tests/attacks/test_iceberg_files.py",
     ),
     f"{_CORE}/admin/console": ("tests/console", "tests/browser/test_console.py"),

@@ -1,4 +1,4 @@
-"""Folders have few modules in every distribution, and modules of plugins do not import in a circle."""
+"""Modules are short, folders have few of them, and modules of plugins do not import in a circle."""
 
 from __future__ import annotations
 
@@ -17,6 +17,12 @@ PLUGINS = sorted(
     for init in ROOT.glob(f"{folder}/*/src/*/__init__.py")
 )
 MOST_MODULES = 15
+MOST_LINES = 350
+MOST_LINES_OF_TESTS = 500
+LONGER = {
+    "gateway/sluicegate/plugins/hookspecs.py": "one hook after the other, and its documentation",
+    "gateway/sluicegate/testing/servers/polaris.py": "every endpoint of a server",
+}
 MOST_ENTRIES = 20
 Graph = Mapping[str, set[str]]
 
@@ -26,6 +32,20 @@ def modules(package: Path) -> dict[str, Path]:
     files = sorted(package.rglob("*.py"))
     names = (".".join(file.relative_to(package.parent).with_suffix("").parts) for file in files)
     return dict(zip((name.removesuffix(".__init__") for name in names), files, strict=True))
+
+
+def long(root: Path) -> dict[str, int]:
+    """Files with too many lines, and the number of lines in each. Tests can have more lines."""
+    folders = ("gateway", "plugins", "catalog_adapters", "tests", "benchmarks", "docs", "examples")
+    files = [file for folder in folders for file in sorted((root / folder).rglob("*.py"))]
+    found = {}
+    for file in files:
+        place = file.relative_to(root)
+        most = MOST_LINES_OF_TESTS if {"tests", "benchmarks"} & {*place.parts} else MOST_LINES
+        lines = file.read_bytes().count(b"\n")
+        if lines > most:
+            found[place.as_posix()] = lines
+    return found
 
 
 def crowded(package: Path) -> dict[str, int]:
@@ -98,6 +118,24 @@ def _circle(graph: Graph) -> list[str]:
 def test_every_plugin_is_checked() -> None:
     projects = [*ROOT.glob("plugins/*/pyproject.toml"), *ROOT.glob("catalog_adapters/*/pyproject.toml")]
     assert len(PLUGINS) == len(projects) >= 10
+
+
+def test_modules_are_short() -> None:
+    found = long(ROOT)
+    assert found.keys() == LONGER.keys(), found
+    assert max(found.values()) <= MOST_LINES_OF_TESTS
+
+
+def test_modules_of_tests_can_be_longer_but_not_much(tmp_path: Path) -> None:
+    for folder, lines in (
+        ("gateway/a", 350),
+        ("gateway/b", 351),
+        ("tests/c", 500),
+        ("plugins/tests/d", 501),
+    ):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "m.py").write_text("pass\n" * lines)
+    assert long(tmp_path) == {"gateway/b/m.py": 351, "plugins/tests/d/m.py": 501}
 
 
 @pytest.mark.parametrize("package", [CORE, *PLUGINS], ids=lambda path: path.name)

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 COLUMNS = {"type": "struct", "schema-id": 0, "fields": [
     {"id": 1, "name": "id", "required": False, "type": "long"}
@@ -227,6 +229,20 @@ def deflated(repeated: bytes, size: int, *, before: bytes = b"", gzip: bool = Fa
     head = deflate.compress(before) + deflate.flush(zlib.Z_FULL_FLUSH)
     block = deflate.compress(piece) + deflate.flush(zlib.Z_FULL_FLUSH)
     return head + block * (size // len(piece)) + deflate.flush()
+
+
+def repeated_position(path: str, rows: int) -> bytes:
+    """A Parquet file of position deletes, which all delete the same row of a data file."""
+    columns = {
+        "file_path": pa.DictionaryArray.from_arrays(pa.repeat(pa.scalar(0, pa.int32()), rows), [path]),
+        "pos": pa.repeat(pa.scalar(1, pa.int64()), rows),
+    }
+    buffer = io.BytesIO()
+    table = pa.table(columns)
+    schema = pa.schema([("file_path", pa.string()), ("pos", pa.int64())])
+    pq.write_table(table, buffer, compression="zstd", store_schema=False)
+    assert pq.read_schema(io.BytesIO(buffer.getvalue())) == schema
+    return buffer.getvalue()
 
 
 def long_text(size: int) -> bytes:
