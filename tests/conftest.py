@@ -31,7 +31,7 @@ def commands_are_forked() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run modules with slow tests first, so that the end of a run keeps all of its workers busy."""
+    """Run modules marked `slow` first, so that the end of a run keeps all of its workers busy."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 
