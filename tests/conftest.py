@@ -1,11 +1,10 @@
 """What holds for all suites."""
 
 import signal
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
-from support.process.external_files import left_out
 from support.process.forked import forked_commands
 from support.servers.databases import postgres
 
@@ -34,14 +33,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run modules marked `slow` first, so that the end of a run keeps all of its workers busy."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter,
-) -> Generator[None, None, None]:
-    """Say in one line at the end which tests were left out, and how to have them."""
-    yield
-    line = left_out(terminalreporter.stats.get("skipped", ()))
-    if line is not None:
-        terminalreporter.write_line(line)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 import orjson
 import pytest
 from support.process.ending import LEAVE
+from support.process.external_files import skip_without
 
 SCRIPT = str(Path(sys.executable).with_name("sluicegate"))
 SERVING = "Serving until Ctrl-C."
@@ -63,7 +63,7 @@ def test_the_pandas_snippet_runs_as_it_is_printed(said: str) -> None:
     assert len(rows) == 20
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+@skip_without("curl")
 def test_the_curl_snippet_runs_as_it_is_printed(said: str) -> None:
     pasted = ["/bin/sh", "-c", _indented(said, "curl")]
     done = subprocess.run(pasted, capture_output=True, timeout=60, check=True)

@@ -12,6 +12,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from ruamel.yaml import YAML
 from support.gateways.gateway import sluicegate
+from support.process.external_files import skip_without
 
 from sluicegate.testing.secrets import keep_secret
 
@@ -126,7 +127,7 @@ def test_the_gateway_accepts_the_configuration_of_the_chart(tmp_path: Path) -> N
     assert sluicegate(tmp_path, "config", "check") == "gateway.yaml: ok\n"
 
 
-@pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not installed")
+@skip_without("helm", also_in_ci=True)
 @pytest.mark.parametrize("enabled", [(), OPTIONS])
 def test_the_chart_renders_pods_that_need_no_privileges(enabled: tuple[str, ...]) -> None:
     found = rendered(enabled)
@@ -143,7 +144,7 @@ def test_the_chart_renders_pods_that_need_no_privileges(enabled: tuple[str, ...]
             assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
 
 
-@pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not installed")
+@skip_without("helm", also_in_ci=True)
 def test_metrics_have_a_port_of_each_pod_and_of_no_service() -> None:
     found = rendered(OPTIONS)
     services = [each["spec"]["ports"] for each in found if each["kind"] == "Service"]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from support.gateways.gateway import running_gateway
+from support.process.external_files import skip_without
 from support.servers.serving import script
 
 from sluicegate._util import service_manager
@@ -89,7 +90,7 @@ def test_a_unit_starts_a_command_with_its_options(unit: Path) -> None:
     assert done.returncode == 0
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+@skip_without("systemd-analyze", also_in_ci=True)
 @pytest.mark.parametrize("unit", sorted(UNITS.glob("*.service")), ids=lambda unit: unit.stem)
 def test_a_unit_is_valid_and_restricted(unit: Path, tmp_path: Path) -> None:
     copy = tmp_path / unit.name

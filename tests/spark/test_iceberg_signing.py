@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from support.process.spark import POM, jars
+from support.process.spark import POM, jars, require_spark
 from support.servers.iceberg_signing import signing_server
 
 from sluicegate.testing.fakes import FakeContext
@@ -21,6 +21,7 @@ READ = f"{len(CONTENT)} {len(CONTENT)} {CONTENT[1000]}"
 
 
 def test_files_are_read_by_their_paths_and_others_are_refused(tmp_path: Path) -> None:
+    require_spark()
     with SeaweedFS.start(tmp_path) as store:
         for name in AWKWARD_NAMES:
             store.put(f"orders/{name}", CONTENT)

@@ -28,7 +28,7 @@ SETTINGS = {
 def require_java() -> None:
     """Skip the test if Java is missing. With `CI=true`, fail it."""
     if shutil.which("java") is None:
-        _missing("Spark needs a JDK 17")
+        _missing("Spark (install a JDK 17)")
 
 
 def require_jars() -> Path:
@@ -36,7 +36,7 @@ def require_jars() -> Path:
     require_java()
     found = next(_folders_with_jars(), None)
     if found is None:
-        _missing(f"set {JARS} to a folder with the jars that README.md lists")
+        _missing(f"jars of Spark (set {JARS} to a folder with those that README.md lists)")
     assert found is not None
     return found
 
@@ -53,4 +53,5 @@ def _folders_with_jars() -> Iterator[Path]:
 
 
 def _missing(what: str) -> None:
+    what = f"not available: {what}"
     pytest.fail(what) if os.environ.get("CI") == "true" else pytest.skip(what)

@@ -29,7 +29,7 @@ OTHERS = {
     """,
     "skills of agents": "SKILL.md",
     "Spark": "--conf spark.archives spark.blockManager.port",
-    "other tools": "UV_COMPILE_BYTECODE compinit destroy ps",
+    "other tools": "UV_COMPILE_BYTECODE compinit destroy nodejs ps",
     "files that readers create": """
         deploy/compose/secrets dist/sluicegate-0.1.0.cdx.json gateway/shares.yaml
     """,

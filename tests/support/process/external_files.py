@@ -1,10 +1,14 @@
-"""What tests need from outside of the repository: tables, documents, and programs."""
+"""What tests need from outside of the repository: tables, documents, and programs.
+
+As a plugin of pytest, this module reports at the end what was left out.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 
 import pytest
 
@@ -38,14 +42,37 @@ def require_available(found: bool, what: str, remedy: str) -> None:
     pytest.skip(message)
 
 
-def left_out(reports: Iterable[pytest.TestReport]) -> str | None:
-    """One line about the tests that were skipped because something is missing; `None` for none."""
+def skip_without(program: str, *, also_in_ci: bool = False) -> pytest.MarkDecorator:
+    """A mark of tests that need a program.
+
+    Args:
+        program: Its name. Without it, the tests are skipped.
+        also_in_ci: Whether they are skipped in CI, too. Otherwise, they run there, and fail.
+    """
+    is_skipped = shutil.which(program) is None and (also_in_ci or os.environ.get("CI") != "true")
+    return pytest.mark.skipif(is_skipped, reason=f"{_LEFT_OUT}{program} (install it)")
+
+
+def left_out(reports: Iterable[pytest.TestReport]) -> list[str]:
+    """A line for each thing without which tests were skipped: how many, and how to have them."""
     reasons = [
         report.longrepr[2].partition(_LEFT_OUT)[2]
         for report in reports
         if isinstance(report.longrepr, tuple) and _LEFT_OUT in report.longrepr[2]
     ]
-    if not reasons:
-        return None
-    counted = ", ".join(f"{number} for {what}" for what, number in Counter(reasons).items())
-    return f"left out, as CONTRIBUTING.md says under Tests: {counted}"
+    counted = sorted(Counter(reasons).items())
+    lines = [
+        f"left out: {number} {'test' if number == 1 else 'tests'} for {what}"
+        for what, number in counted
+    ]
+    return [*lines, "see What tests need in CONTRIBUTING.md"] if lines else []
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter,
+) -> Generator[None, None, None]:
+    """Say at the end which tests were left out, and how to have them."""
+    yield
+    for line in left_out(terminalreporter.stats.get("skipped", ())):
+        terminalreporter.write_line(line)

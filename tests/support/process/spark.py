@@ -83,7 +83,7 @@ QUIET = {
 
 def missing() -> list[str]:
     """What a session needs and is not here; in CI that is an error, elsewhere a reason to skip."""
-    programs = {"java": "a JDK 17", "mvn": "Maven, which fetches the jars"}
+    programs = {"java": "a JDK 17", "mvn": "Maven, which downloads jars"}
     absent = [need for program, need in programs.items() if shutil.which(program) is None]
     return absent if find_spec("pyspark") else [*absent, "PySpark, which `tox -e spark` installs"]
 
@@ -95,11 +95,10 @@ def is_required() -> bool:
 
 def require_spark() -> None:
     """Skip the test where something is missing; fail it where nothing may be."""
-    import pytest
+    from support.process.external_files import require_available  # not where this runs as a program
 
-    if absent := missing():
-        said = f"Spark needs {' and '.join(absent)}"
-        pytest.fail(said) if is_required() else pytest.skip(said)
+    absent = missing()
+    require_available(not absent, "Spark", f"install {' and '.join(absent)}")
 
 
 def jars(pom: Path = POM) -> list[Path]:

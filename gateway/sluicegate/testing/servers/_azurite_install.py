@@ -23,7 +23,7 @@ def installed_azurite() -> list[str]:
     """
     node = shutil.which("node")
     if node is None:
-        raise AzuriteMissing("Azurite needs Node.js and npm; install them to run the tests on Azure")
+        raise AzuriteMissing("install Node.js and npm to run the tests on Azure")
     try:
         return [node, str(npm_package("azurite", _VERSION) / _MAIN)]
     except NpmMissing as missing:

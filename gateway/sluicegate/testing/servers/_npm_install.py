@@ -35,7 +35,7 @@ def _install(name: str, version: str, target: Path) -> None:
     """Install into another folder and rename it, so that it is always complete. Parallel tests wait."""
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
-        raise NpmMissing(f"{name} needs Node.js and npm; install them to run its tests")
+        raise NpmMissing(f"install Node.js and npm to run the tests with {name}")
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.with_name(f"{target.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
