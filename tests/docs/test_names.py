@@ -16,13 +16,6 @@ _PAGES = (
     *("*.md", "docs/**/*.md", "deploy/**/*.md", "plugins/*/README.md", "catalog_adapters/*/README.md"),
     *("examples/*/README.md", "changelog.d/*.md"),
 )
-# Fragments with names of earlier commits, which the changelog of 0.2.0 replaces.
-_EARLIER = {
-    "+catalog-answers.fix.md",
-    "+few-manifests.change.md",
-    "+fresh.feature.md",
-    "+import.feature.md",
-}
 
 
 @cache
@@ -38,8 +31,6 @@ def unknown() -> dict[str, list[str]]:
     assert len(pages) > 150
     for page in pages:
         place = PurePosixPath(page.relative_to(ROOT).as_posix())
-        if page.name in _EARLIER:
-            continue
         for span in spans(page):
             for name in lookup().unknown(span.text, place):
                 found.setdefault(name, []).append(f"{place}:{span.line}")
