@@ -31,7 +31,8 @@ OTHERS = {
     "Spark": "--conf spark.archives spark.blockManager.port",
     "other tools": "UV_COMPILE_BYTECODE compinit destroy nodejs ps",
     "files that readers create": """
-        deploy/compose/secrets delta-sharing-server.yaml dist/sluicegate-0.2.0.cdx.json gateway/shares.yaml
+        deploy/compose/secrets delta-sharing-server.yaml dist/sluicegate-0.2.0.cdx.json
+        gateway/shares.yaml
     """,
     "the plugin in the guide": """
         sluicegate_inventory sluicegate_inventory.plugin src/sluicegate_inventory/__init__.py
