@@ -21,7 +21,7 @@ import orjson
 import psutil
 import pytest
 from support.gateways.iceberg_rest import WAREHOUSE
-from support.process.random_cases import times
+from support.process.random_cases import cases, times
 from support.process.spark import require_spark
 from support.servers.delegation import KEY, Desk, RunningClock
 from support.servers.delegation_processes import delegation_process
@@ -42,7 +42,7 @@ from sluicegate.testing.servers.seaweedfs import SeaweedFS
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("killed_workers")]
 
-AT_RECORDS, AFTER_RECORDS, ANYWHERE = 2 * times(), times(), 5 * times()
+AT_RECORDS, AFTER_RECORDS, ANYWHERE = cases(2), cases(1), cases(5)
 KILLS = len(PARTS) * AT_RECORDS + (len(PARTS) - 1) * AFTER_RECORDS + ANYWHERE
 AT_ONCE = 4
 TABLES = 4 + 4 * times()
