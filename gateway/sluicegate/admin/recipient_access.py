@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sluicegate._util.clock import epoch_ms
 from sluicegate._util.units import Duration
-from sluicegate.access.activation.links import ActivationLinks, Link, NewLink
+from sluicegate.access.activation.link import Link, NewLink
+from sluicegate.access.activation.links import ActivationLinks
 from sluicegate.access.recipients.credentials import IssuedCredential
 from sluicegate.access.recipients.details import RecipientDetails, recipient_details
 from sluicegate.access.recipients.service import Recipients, RecipientSummary

@@ -28,8 +28,13 @@ activation_links = Table(
     Column("expires_at", BigInteger, nullable=False),
     Column("used_at", BigInteger),
     Column("withdrawn_at", BigInteger),
+    Column("undelivered", Text),
 )
-"""Links that issue a credential once. `token_lifetime` and `grace` are those of that credential."""
+"""Links that issue a credential once. `token_lifetime` and `grace` are those of that credential.
+
+`undelivered` is the id of the credential that a used link has issued, until its profile has left the
+gateway.
+"""
 
 admins = Table(
     "admins",

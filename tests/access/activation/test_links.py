@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import func, select, update
 from support.process.clock import Clock
 
-from sluicegate.access.activation.links import ActivationLinks, LinkEnded, LinkUsed, NewLink
+from sluicegate.access.activation.link import LinkEnded, LinkInUse, NewLink
+from sluicegate.access.activation.links import ActivationLinks
 from sluicegate.access.authentication.authenticate import Authentication
 from sluicegate.access.authentication.bearer_tokens import BearerTokens
 from sluicegate.access.grants import Grants
@@ -87,12 +88,12 @@ async def test_of_concurrent_uses_exactly_one_succeeds(links: ActivationLinks, s
     link = await links.create("acme")
     outcomes = await asyncio.gather(*(links.use(link.token) for _ in range(8)), return_exceptions=True)
     assert [type(each) for each in outcomes].count(IssuedCredential) == 1
-    assert [type(each) for each in outcomes].count(LinkUsed) == 7
+    assert [type(each) for each in outcomes].count(LinkInUse) == 7
     assert await _credentials(store) == 1
 
 
 async def _used(links: ActivationLinks, _: Recipients, __: Clock, link: NewLink) -> None:
-    await links.use(link.token)
+    await links.delivered(await links.use(link.token))
 
 
 async def _expired(_: ActivationLinks, __: Recipients, clock: Clock, link: NewLink) -> None:

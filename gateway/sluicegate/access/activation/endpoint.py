@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sluicegate._util.clock import iso_utc
+from sluicegate._util.clock import epoch_ms, iso_utc
 from sluicegate.access.authentication.oauth.failed_login_throttle import FailedLoginThrottle
 from sluicegate.access.authentication.recipient_checks import check_recipient
 from sluicegate.access.recipients.profile import ACTIVATION_PATH, profile_text
-from sluicegate.api.errors import NotFound, RateLimited, SluicegateError
+from sluicegate.api.errors import NotFound, RateLimited, SluicegateError, Unavailable
 from sluicegate.audit.trail import (
     announce,
     note_changes,
@@ -34,7 +35,11 @@ from sluicegate.telemetry import name_recipient
 from sluicegate.telemetry.context import note_error
 
 if TYPE_CHECKING:
-    from sluicegate.access.activation.links import ActivationLinks, Link
+    from starlette.types import Receive, Scope, Send
+
+    from sluicegate.access.activation.link import Link
+    from sluicegate.access.activation.links import ActivationLinks
+    from sluicegate.access.recipients.credentials import IssuedCredential
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +57,7 @@ class ActivationEndpoint:
         settings: Lifetimes of links and credentials.
         public_url: The URL at which recipients reach the gateway.
         throttle: Delays requests with unknown tokens.
+        now: Epoch milliseconds.
     """
 
     def __init__(
@@ -61,11 +67,13 @@ class ActivationEndpoint:
         public_url: str,
         *,
         throttle: FailedLoginThrottle | None = None,
+        now: Callable[[], int] = epoch_ms,
     ) -> None:
         self._store = store
         self._settings = settings
         self._public_url = public_url
         self._throttle = throttle or FailedLoginThrottle()
+        self._now = now
         self._made: ActivationLinks | None = None
 
     def routes(self) -> list[Route]:
@@ -98,11 +106,11 @@ class ActivationEndpoint:
         await announce()
         issued = await self._links.use(_token(request))
         note_issued("profile", credential=issued.id, expires_at=issued.expires_at)
-        note_changes([f"+ credential {issued.id} of recipient {issued.recipient}"])
+        note_changes(_changes(issued))
         log.info("the activation link of recipient '%s' was used", issued.recipient)
         profile = profile_text(issued, self._public_url)
         attached = {"Content-Disposition": f'attachment; filename="{PROFILE_FILE}"'}
-        return Response(profile, headers={**HEADERS, **attached}, media_type=JSON)
+        return _ProfileResponse(self._links, issued, profile, {**HEADERS, **attached})
 
     async def _link(self, request: Request) -> Link:
         """The link, which can be used now, from this address."""
@@ -111,7 +119,7 @@ class ActivationEndpoint:
         name_recipient(link.recipient.name)
         note_recipient(link.recipient.name, link.recipient.id, "activation")
         note_rule("activation link")
-        if link.state == "used":
+        if link.state == "used" and not link.is_in_use:
             log.warning(
                 "the activation link of recipient '%s' was opened again after its use",
                 link.recipient.name,
@@ -125,7 +133,7 @@ class ActivationEndpoint:
         if self._made is None:
             from sluicegate.access.activation.links import ActivationLinks
 
-            self._made = ActivationLinks(self._store, self._settings)
+            self._made = ActivationLinks(self._store, self._settings, now=self._now)
         return self._made
 
     async def _refusal(self, request: Request, error: SluicegateError) -> Response:
@@ -143,13 +151,59 @@ class ActivationEndpoint:
         return Response(self._page_of(error), error.status, headers, media_type="text/html")
 
     def _page_of(self, error: SluicegateError) -> str:
-        from sluicegate.access.activation.links import LinkUsed
+        from sluicegate.access.activation.link import LinkUsed
         from sluicegate.access.activation.page import refusal_page, used_page
 
         title = _TITLES.get(error.status, "The profile is not available")
         if isinstance(error, LinkUsed):
             return used_page(title, error.message, self._public_url)
         return refusal_page(title, error.message)
+
+
+class _ProfileResponse(Response):
+    """A profile, after which its link works no more. If it can't leave, the link is given back.
+
+    Its record in the audit log is stored when it starts, and can fail.
+    """
+
+    def __init__(
+        self,
+        links: ActivationLinks,
+        issued: IssuedCredential,
+        profile: str,
+        headers: Mapping[str, str],
+    ) -> None:
+        super().__init__(profile, headers=headers, media_type=JSON)
+        self._links = links
+        self._issued = issued
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the profile."""
+        issued = self._issued
+        try:
+            await super().__call__(scope, receive, send)
+        except Exception:
+            try:
+                await self._links.take_back(issued)
+            except Unavailable as error:
+                _warn("works again in a minute, because its profile was not delivered", issued, error)
+            raise
+        try:
+            await self._links.delivered(issued)
+        except Unavailable as error:
+            _warn("can be used again, although its profile was delivered; rotate it", issued, error)
+
+
+def _warn(outcome: str, issued: IssuedCredential, error: Unavailable) -> None:
+    log.warning(
+        "the activation link of recipient '%s' %s: %s", issued.recipient, outcome, error.for_operators
+    )
+
+
+def _changes(issued: IssuedCredential) -> Iterator[str]:
+    if issued.replaces is not None:
+        yield f"- credential {issued.replaces} of recipient {issued.recipient}: it was not delivered"
+    yield f"+ credential {issued.id} of recipient {issued.recipient}"
 
 
 def _token(request: Request) -> str:

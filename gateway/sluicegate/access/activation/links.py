@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import Row, Update, delete, insert, select, update
 
-from sluicegate._util.clock import epoch_ms, iso_utc
+from sluicegate._util.clock import epoch_ms
+from sluicegate.access.activation.link import ASK, RULE, Link, LinkState, NewLink
 from sluicegate.access.recipients.credentials import Credentials, IssuedCredential
-from sluicegate.access.recipients.profile import ACTIVATION_PATH
 from sluicegate.access.recipients.rows import (
     check_lifetime,
     existing_recipient,
@@ -22,87 +22,22 @@ from sluicegate.access.recipients.rows import (
     withdraw_links,
 )
 from sluicegate.access.recipients.secrets import digest
-from sluicegate.api.errors import NotFound, SluicegateError
+from sluicegate.api.errors import NotFound
 from sluicegate.config.model import LONGEST_TOKEN
 from sluicegate.config.sections.recipients import RecipientSettings
 from sluicegate.database import Store
 from sluicegate.database.admin_tables import activation_links
 from sluicegate.database.async_engine import AsyncConnection
 from sluicegate.database.reads import RecipientRecord, load_recipient
-from sluicegate.database.tables import CredentialKind, recipients
-
-RULE: Final = "activation link"
-"""The rule of decisions about activation links."""
-LinkState = Literal["pending", "used", "expired", "withdrawn"]
+from sluicegate.database.tables import CredentialKind, recipients, tokens
 
 # Hexadecimal, because mail programs end a link before punctuation at its end.
 _TOKEN = re.compile(r"slga_[0-9a-f]{48}")
 _RANDOM_BYTES = 24
 # Used and expired links are stored for this time, so that the error is not "unknown".
 _KEPT_AFTER_END = 90 * 86_400 * 1000
-_ASK = "ask the provider for a new link"
-
-
-class LinkEnded(SluicegateError):
-    """The activation link was used, withdrawn or replaced, or has expired."""
-
-    status = 410
-    code = "ACTIVATION_LINK_ENDED"
-    rule = RULE
-
-
-class LinkUsed(LinkEnded):
-    """The profile was downloaded with this activation link."""
-
-
-@dataclass(frozen=True, slots=True)
-class NewLink:
-    """A new activation link. Its token is known only now, because the database stores a digest.
-
-    Attributes:
-        expires_at: Epoch milliseconds.
-    """
-
-    recipient: str
-    token: str = field(repr=False)
-    expires_at: int
-
-    def url(self, public_url: str) -> str:
-        """The link to send. The token is in the query string, which logs and spans leave out."""
-        return f"{public_url.rstrip('/')}{ACTIVATION_PATH}?token={self.token}"
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """An activation link that exists.
-
-    Attributes:
-        expires_at: Epoch milliseconds.
-        used_at: Epoch milliseconds, or `None`.
-    """
-
-    recipient: RecipientRecord
-    state: LinkState
-    expires_at: int
-    used_at: int | None
-
-    def check_pending(self) -> None:
-        """Check that the link can be used.
-
-        Raises:
-            LinkUsed: It was used. The message says when.
-            LinkEnded: It was withdrawn, or has expired.
-        """
-        if self.state == "used" and self.used_at is not None:
-            at = iso_utc(self.used_at)
-            raise LinkUsed(
-                f"the profile was downloaded with this link at {at}, and a link works only once; if "
-                "you did not download it, tell the provider now, who can revoke it"
-            )
-        if self.state == "expired":
-            raise LinkEnded(f"this link expired at {iso_utc(self.expires_at)}; {_ASK}")
-        if self.state == "withdrawn":
-            raise LinkEnded(f"the provider has withdrawn or replaced this link; {_ASK}")
+# Within this time, a profile leaves the gateway, or its process has ended, so that nobody has it.
+_DELIVERY = 60_000
 
 
 class ActivationLinks:
@@ -223,8 +158,13 @@ class ActivationLinks:
     async def use(self, token: str) -> IssuedCredential:
         """Issue the credential of a link. Of several concurrent calls, one succeeds.
 
+        Call `delivered` when the profile has left the gateway. Otherwise, the link can be used again
+        after `take_back`, or after a minute, because the process can end before it calls either. The
+        credential that nobody received is then revoked.
+
         Raises:
             NotFound: There is no such link.
+            LinkInUse: Another call has issued the credential just now.
             LinkEnded: It was used or withdrawn, or has expired.
         """
         presented = _digest(token)
@@ -233,13 +173,29 @@ class ActivationLinks:
             link = await self._link(connection, row)
             link.check_pending()
             now = self._now()
-            await connection.execute(
-                update(activation_links).where(activation_links.c.id == row.id).values(used_at=now)
-            )
+            if row.undelivered is not None:
+                await self._credentials.revoke_one(connection, row.recipient_id, row.undelivered)
             await self._credentials.end(connection, row.recipient_id, now + row.grace * 1000)
             holder = row.recipient_id, link.recipient.name
             lifetime = await self._lifetime(connection, row)
-            return await self._credentials.issue(connection, holder, row.kind, lifetime)
+            issued = await self._credentials.issue(connection, holder, row.kind, lifetime)
+            used = update(activation_links).where(activation_links.c.id == row.id)
+            await connection.execute(used.values(used_at=now, undelivered=issued.id))
+            return replace(issued, replaces=row.undelivered)
+
+    async def delivered(self, issued: IssuedCredential) -> None:
+        """Note that the profile with a credential has left the gateway: its link works no more."""
+        async with self._store.append() as connection:
+            await connection.execute(_link_of(issued).values(undelivered=None))
+
+    async def take_back(self, issued: IssuedCredential) -> None:
+        """Revoke a credential that nobody received, so that its link can be used again."""
+        async with self._store.write() as connection:
+            mine = select(tokens.c.recipient_id).where(tokens.c.id == issued.id)
+            recipient_id = (await connection.execute(mine)).scalar_one_or_none()
+            if recipient_id is not None:
+                await self._credentials.revoke_one(connection, recipient_id, issued.id)
+            await connection.execute(_link_of(issued).values(used_at=None, undelivered=None))
 
     async def _new(
         self,
@@ -271,20 +227,30 @@ class ActivationLinks:
         name = select(recipients.c.name).where(recipients.c.id == row.recipient_id)
         recipient = await load_recipient(connection, (await connection.execute(name)).scalar_one())
         assert recipient is not None  # noqa: S101 # rows refer to an existing recipient
-        return Link(recipient, self._state(row, recipient), row.expires_at, row.used_at)
+        state = self._state(row, recipient)
+        is_in_use = state == "used" and row.undelivered is not None
+        return Link(recipient, state, row.expires_at, row.used_at, is_in_use)
 
     def _state(self, row: Row[Any], recipient: RecipientRecord) -> LinkState:
-        if row.used_at is not None:
+        if row.used_at is not None and not self._is_given_back(row):
             return "used"
         if row.withdrawn_at is not None or recipient.revoked_at is not None:
             return "withdrawn"
         return "expired" if row.expires_at <= self._now() else "pending"
+
+    def _is_given_back(self, row: Row[Any]) -> bool:
+        """Whether a link was used, and its profile has not left the gateway in time."""
+        return row.undelivered is not None and self._now() >= row.used_at + _DELIVERY
 
     async def _lifetime(self, connection: AsyncConnection, row: Row[Any]) -> int:
         query = select(recipients.c.token_lifetime).where(recipients.c.id == row.recipient_id)
         of_recipient = (await connection.execute(query)).scalar_one()
         lifetime = row.token_lifetime or of_recipient or self._settings.token_lifetime
         return min(int(lifetime), LONGEST_TOKEN)
+
+
+def _link_of(issued: IssuedCredential) -> Update:
+    return update(activation_links).where(activation_links.c.undelivered == issued.id)
 
 
 def _digest(token: str) -> bytes:
@@ -303,5 +269,5 @@ async def _row(connection: AsyncConnection, presented: bytes) -> Row[Any]:
 
 
 def _unknown() -> NotFound:
-    missing = NotFound(f"there is no such activation link: copy all of it, or {_ASK}")
+    missing = NotFound(f"there is no such activation link: copy all of it, or {ASK}")
     return missing.decided_by(RULE)

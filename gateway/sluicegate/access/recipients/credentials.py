@@ -26,6 +26,7 @@ class IssuedCredential:
         expires_at: Epoch milliseconds.
         client_id: Client id of an OAuth client; `None` for a bearer token.
         id: Id of the credential.
+        replaces: Id of a credential that was revoked for it, because its profile was not delivered.
     """
 
     recipient: str
@@ -33,6 +34,7 @@ class IssuedCredential:
     expires_at: int
     client_id: str | None = None
     id: str = ""
+    replaces: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

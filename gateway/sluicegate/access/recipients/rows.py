@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import Row, insert, or_, select, update
 
 from sluicegate.api.errors import InvalidRequest, NotFound
 from sluicegate.config.model import LONGEST_TOKEN
@@ -85,11 +85,11 @@ async def set_revoked(connection: AsyncConnection, recipient_id: str, at: int | 
 
 
 async def withdraw_links(connection: AsyncConnection, recipient_id: str, now: int) -> None:
-    """Withdraw the activation links of a recipient that were not used yet."""
+    """Withdraw the activation links of a recipient that can still be used."""
     links = activation_links.c
     pending = (
         links.recipient_id == recipient_id,
-        links.used_at.is_(None),
+        or_(links.used_at.is_(None), links.undelivered.is_not(None)),
         links.withdrawn_at.is_(None),
     )
     await connection.execute(update(activation_links).where(*pending).values(withdrawn_at=now))

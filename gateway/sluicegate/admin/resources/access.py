@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from sluicegate._util.clock import epoch_ms, iso_utc
 from sluicegate._util.units import parse_duration
-from sluicegate.access.activation.links import Link
+from sluicegate.access.activation.link import Link
 from sluicegate.access.recipients.details import oidc_identities
 from sluicegate.access.recipients.ending import ending
 from sluicegate.access.recipients.service import RecipientSummary

@@ -6,7 +6,7 @@ import orjson
 from starlette.responses import Response
 
 from sluicegate._util.clock import iso_utc
-from sluicegate.access.activation.links import NewLink
+from sluicegate.access.activation.link import NewLink
 from sluicegate.access.recipients.credentials import IssuedCredential
 from sluicegate.access.recipients.profile import profile_text
 from sluicegate.admin.call import AdminCall, answered

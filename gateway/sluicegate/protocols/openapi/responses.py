@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable
 
-from sluicegate.access.activation.links import LinkEnded
+from sluicegate.access.activation.link import LinkEnded
 from sluicegate.api import errors
 from sluicegate.http.responses import JSON, NDJSON
 from sluicegate.protocols.delta_sharing.capabilities import HEADER

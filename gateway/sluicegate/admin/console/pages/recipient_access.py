@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from sluicegate.access.activation.links import NewLink
+from sluicegate.access.activation.link import NewLink
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.conditions import PreconditionFailed
 from sluicegate.admin.console.call import ConsoleCall

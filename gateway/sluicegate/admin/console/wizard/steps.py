@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from starlette.responses import Response
 
-from sluicegate.access.activation.links import NewLink
+from sluicegate.access.activation.link import NewLink
 from sluicegate.access.shares_file.diff import Difference, describe, render, shown_value
 from sluicegate.admin.assembly import AdminApi
 from sluicegate.admin.console.call import ConsoleCall
