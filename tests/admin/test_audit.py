@@ -10,7 +10,7 @@ from admin.conftest import Site
 from support.audit.records import ignore, numbered
 
 from sluicegate.audit.assembly import audit_log, chain_keys
-from sluicegate.audit.reading.database import read_head
+from sluicegate.audit.sinks.database.reading import read_head
 from sluicegate.config.audit.settings import AuditSettings
 
 _LATER = {"since": "2100-01-01T00:00:00Z"}  # without the records of these requests

@@ -32,14 +32,18 @@ def gap(count: int, since: int, until: int) -> LogEntry:
     return _entry(GAP, "failed", {"records": count, "since": since, "until": until})
 
 
-def deleted(count: int, through: str) -> LogEntry:
+def deleted(count: int, through: str, last_at: int | None, because: Mapping[str, int]) -> LogEntry:
     """Records were deleted because of their age, or of the number of files.
 
     Args:
         count: Number of records.
         through: Position of the last of them.
+        last_at: The largest of their times, epoch milliseconds, if it is known.
+        because: `before`, the time from which on records stay, epoch milliseconds; or `keep`, the
+            number of files.
     """
-    return _entry(DELETED, "allowed", {"records": count, "through": through})
+    issued = {"records": count, "through": through, "last_at": last_at, **because}
+    return _entry(DELETED, "allowed", issued)
 
 
 def repaired(file: str, offset: int, removed: bytes) -> LogEntry:

@@ -12,8 +12,8 @@ from support.audit.records import KEYS
 from support.audit.writer import start_writer
 
 from sluicegate.audit.blocks import unpack
-from sluicegate.audit.reading.database import blocks_from
 from sluicegate.audit.reading.query import stored_record
+from sluicegate.audit.sinks.database.reading import blocks_from
 from sluicegate.audit.verification.database import verify_database
 from sluicegate.audit.verification.files import verify_path
 from sluicegate.database import Store

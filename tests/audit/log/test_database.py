@@ -14,9 +14,9 @@ from sluicegate.audit.assembly import audit_log
 from sluicegate.audit.blocks import Packer, unpack
 from sluicegate.audit.chain import ChainKeys, Head
 from sluicegate.audit.own_records import BROKEN, DELETED
-from sluicegate.audit.reading.database import blocks_from, read_head
 from sluicegate.audit.reading.query import AuditQuery, StoredRecord, stored_record
 from sluicegate.audit.reading.search import search
+from sluicegate.audit.sinks.database.reading import blocks_from, read_head
 from sluicegate.audit.sinks.database.sink import DatabaseSink
 from sluicegate.audit.verification.database import verify_database
 from sluicegate.audit.verification.findings import ChainFinding
@@ -274,7 +274,12 @@ async def test_old_records_are_deleted_and_the_rest_is_verified(
         records = await _records(store)
         assert [each.seq for each in records] == list(range(5, 21))
         assert records[-1].record.action == DELETED
-        assert records[-1].record.issued == {"records": 4, "through": str(head.checkpoint)}
+        assert records[-1].record.issued == {
+            "records": 4,
+            "through": str(head.checkpoint),
+            "last_at": numbered(3).at,
+            "before": numbered(4).at,
+        }
         assert await _found(store) is None
         await sink.delete_before(numbered(4).at)  # nothing is left to delete
         assert len(await _records(store)) == 16
@@ -325,3 +330,20 @@ async def test_a_search_finds_the_newest_records_first(database_url: str, store:
 def test_an_empty_head_is_only_that_of_an_empty_log() -> None:
     assert not KEYS.accepts_head("database", Head(), b"")
     assert RING.signing == KEY
+
+
+async def test_records_with_a_wrong_clock_are_found_however_far_away_they_are(
+    database_url: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("ranges", "search"):
+        monkeypatch.setattr(f"sluicegate.audit.reading.{module}.MARGIN", 2)
+    async with opened(database_url) as log:
+        await write_all(log, [50, *range(8), 60, *range(8, 16), 3])
+    found = [each.record.request_id async for each in search(store, AuditQuery(since=numbered(50).at))]
+    assert found == ["r60", "r50"]
+    found = [each.record.request_id async for each in search(store, AuditQuery(until=numbered(5).at))]
+    assert found == ["r3", "r4", "r3", "r2", "r1", "r0"]
+    between = AuditQuery(since=numbered(14).at, until=numbered(55).at)
+    assert [each.record.request_id async for each in search(store, between)] == ["r15", "r14", "r50"]
+    assert [each async for each in search(store, AuditQuery(until=numbered(0).at))] == []
+    assert [each async for each in search(store, AuditQuery(since=numbered(61).at))] == []

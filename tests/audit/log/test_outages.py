@@ -19,9 +19,9 @@ from support.servers.postgres import running_postgres
 from sluicegate.api.errors import Unavailable
 from sluicegate.audit.blocks import unpack
 from sluicegate.audit.own_records import GAP, LogEntry
-from sluicegate.audit.reading.database import blocks_from
 from sluicegate.audit.reading.query import StoredRecord, stored_record
 from sluicegate.audit.records import AuditLog
+from sluicegate.audit.sinks.database.reading import blocks_from
 from sluicegate.audit.sinks.database.sqlite import SqliteTransactions
 from sluicegate.audit.verification.database import verify_database
 from sluicegate.audit.verification.files import verify_path

@@ -94,7 +94,7 @@ class AuditResource:
         return answered(answer)
 
     async def _head(self, call: AdminCall) -> Response:
-        from sluicegate.audit.reading.database import read_head
+        from sluicegate.audit.sinks.database.reading import read_head
 
         call.query()
         head = await read_head(self._store, chain_keys(self._settings.audit, self._keys))

@@ -13,9 +13,11 @@ from sluicegate._util.clock import iso_utc
 from sluicegate.audit.blocks import unpack
 from sluicegate.audit.chain import AFTER, START, ChainPosition, parse_line
 from sluicegate.audit.encoding import values_of
-from sluicegate.audit.reading.database import blocks_from, start_since
 from sluicegate.audit.reading.query import StoredRecord, stored_record
+from sluicegate.audit.reading.ranges import first_block_since
 from sluicegate.audit.records import AuditRecord
+from sluicegate.audit.sinks.database.reading import blocks_from
+from sluicegate.audit.times import span_of
 from sluicegate.database import Store
 
 _HEADER = ("seq", *AuditRecord.__slots__, "mac")
@@ -43,17 +45,20 @@ async def export_lines(
         Unavailable: The database does not respond.
         ValueError: A block is unreadable.
     """
-    first_seq, previous = 0, after
+    first_seq: int | None = None
+    previous = after
     if since is not None:
-        start = await start_since(store, since)
+        start = await first_block_since(store, since)
         if start is None:
             return
         first_seq, previous = start[0], start[1] or after
     has_started = False
     async for block in blocks_from(store, first_seq):
-        if until is not None and block.first_at >= until:
+        lines = unpack(block.records)
+        span = span_of(lines)
+        if until is not None and span is not None and span.first >= until:
             return
-        for line in unpack(block.records):
+        for line in lines:
             if not has_started and since is not None and stored_record(line).record.at < since:
                 parsed = parse_line(line)
                 previous = ChainPosition(parsed.seq, parsed.mac)

@@ -17,6 +17,8 @@ FindingKind = Literal[
     "head",
     "broken",
     "unreadable",
+    "label",
+    "deleted",
     "unexpected",
 ]
 
@@ -46,6 +48,7 @@ class VerifiedChain:
         head: The last record that was verified.
         finding: The first thing that is wrong, or `None`.
         matched: The expected positions that the chain contains.
+        notes: What is not wrong, but worth a look.
     """
 
     chain: str
@@ -54,3 +57,4 @@ class VerifiedChain:
     head: ChainPosition
     finding: ChainFinding | None
     matched: frozenset[ChainPosition] = frozenset()
+    notes: tuple[str, ...] = ()

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from sluicegate.audit.chain import START, ChainKeys, ChainPosition, Head, Line, parse_line
 from sluicegate.audit.encoding import decode
-from sluicegate.audit.own_records import BROKEN
+from sluicegate.audit.own_records import BROKEN, DELETED
+from sluicegate.audit.verification.deletions import DeletionCheck
 from sluicegate.audit.verification.findings import ChainFinding, VerifiedChain
 
-_BROKEN = re.compile(rb'"actor_kind":"gateway",.*"action":"%b"' % BROKEN.encode())
+_OWN = re.compile(rb'"actor_kind":"gateway",.*"action":"(%b|%b)"' % (BROKEN.encode(), DELETED.encode()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class ChainVerifier:
         keys: The keys of the chain.
         after: The line before the first one. Without it, the MAC of the first line is not verified.
         expected: Positions that earlier verifications returned.
+        retention: Seconds for which the configuration keeps records, if it is known.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class ChainVerifier:
         keys: ChainKeys,
         after: ChainPosition | None,
         expected: Collection[ChainPosition] = (),
+        retention: int | None = None,
     ) -> None:
         self._chain = chain
         self._keys = keys
@@ -48,6 +51,7 @@ class ChainVerifier:
         self._count = 0
         self._expected = {each.seq: each for each in expected}
         self._matched = {each for each in expected if each == after}
+        self._deletions = DeletionCheck(retention)
         self._break: ChainFinding | None = None
         self._finding: ChainFinding | None = None
         self._suspicion: _Suspicion | None = None
@@ -82,6 +86,11 @@ class ChainVerifier:
         else:
             self._check(line, self._last)
 
+    def mislabelled(self, seq: int, text: str) -> None:
+        """Note that what is stored next to a record, such as a column, differs from the record."""
+        if self._finding is None and self._suspicion is None:
+            self._finding = ChainFinding("label", seq, text)
+
     def unreadable(self, reason: str) -> None:
         """Note that the next lines can't be read."""
         if self._finding is None and self._suspicion is None:
@@ -97,13 +106,20 @@ class ChainVerifier:
         """
         if self._finding is None and self._suspicion is not None:
             self._finding = self._suspicion.finding
-        found = [each for each in (self._break, self._finding) if each is not None]
+        possible = (self._break, self._finding, self._deletions.finding)
+        found = [each for each in possible if each is not None]
         finding = min(found, key=lambda each: each.seq, default=None)
         if finding is None and has_head:
             finding = self._check_head(head)
         last = self._last or START
         return VerifiedChain(
-            self._chain, self._count, self._first, last, finding, frozenset(self._matched)
+            self._chain,
+            self._count,
+            self._first,
+            last,
+            finding,
+            frozenset(self._matched),
+            self._deletions.notes,
         )
 
     @property
@@ -139,9 +155,17 @@ class ChainVerifier:
         expected = self._expected.get(line.seq)
         if expected is not None and expected == self._last:
             self._matched.add(expected)
-        if self._break is None and _BROKEN.search(line.content):
-            reason = decode(line.content + b"}").rule
-            text = f"record {line.seq} says that the chain before it was not intact: {reason}"
+        own = _OWN.search(line.content)
+        if own is not None:
+            self._take_own(line, own[1] == BROKEN.encode())
+
+    def _take_own(self, line: Line, is_break: bool) -> None:
+        """Take a record of the gateway about the log itself."""
+        record = decode(line.content + b"}")
+        if not is_break:
+            self._deletions.take(line.seq, record)
+        elif self._break is None:
+            text = f"record {line.seq} says that the chain before it was not intact: {record.rule}"
             self._break = ChainFinding("broken", line.seq, text)
 
     def _decide(self, suspicion: _Suspicion, line: Line) -> None:

@@ -33,8 +33,8 @@ class FileSinkSettings(SettingsModel):
     keep: int = Field(
         default=100,
         ge=1,
-        description="Number of files that each process keeps. It deletes the oldest ones, even if "
-        "their records are younger than `retention`.",
+        description="Number of full files that each process keeps. It deletes the oldest files when "
+        "all together are larger, even if their records are younger than `retention`.",
     )
 
 

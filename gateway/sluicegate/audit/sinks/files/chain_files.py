@@ -5,22 +5,27 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from sluicegate.audit.chain import GENESIS, ChainKeys, ChainPosition, Head, parse_line
-from sluicegate.audit.encoding import decode
+from sluicegate.audit.chain import ChainKeys, Head
+from sluicegate.audit.expiry import ExpiredRecords
 from sluicegate.audit.own_records import LogEntry, deleted
 from sluicegate.audit.sinks.files.directory import (
     Segment,
-    last_line,
-    lines,
     segment_path,
     segments,
     sync_directory,
 )
+from sluicegate.audit.sinks.files.expiry import (
+    ExpiredFiles,
+    end_of_first,
+    excess,
+    expired_files,
+    started,
+)
 from sluicegate.audit.sinks.files.head_file import HeadFile
-from sluicegate.audit.sinks.files.recovery import recover
+from sluicegate.audit.sinks.files.recovery import recover, without_deleted
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +48,9 @@ class ChainFiles:
         self._slot = slot
         self._head_file = head_file
         self._keys = keys
-        self._segments = segments(directory, slot)
-        found = recover(head_file.read(), self._segments, keys, is_new=head_file.is_new)
+        stored = head_file.read()
+        self._segments = without_deleted(stored, segments(directory, slot))
+        found = recover(stored, self._segments, keys, is_new=head_file.is_new)
         for problem in found.problems:
             log.error("the audit log in %s was changed, or its key was lost: %s", directory, problem)
         self._head = found.head
@@ -52,11 +58,7 @@ class ChainFiles:
         self._descriptor: int | None = None
         self._size = 0
         self._is_damaged = False
-
-    @property
-    def count(self) -> int:
-        """Number of files with lines."""
-        return len(self._segments)
+        self._measured = 0
 
     def append(self, entries: Sequence[LogEntry], *, max_size: int) -> None:
         """Add records, all or none, and return when they are durable.
@@ -80,41 +82,52 @@ class ChainFiles:
         self._notes = []
         self._move(Head(last, self._head.checkpoint))
 
-    def delete_first(self, count: int, *, max_size: int) -> None:
-        """Delete the oldest files, but never the one that is written.
+    def delete_excess(self, keep: int, *, max_size: int) -> None:
+        """Delete the oldest files if all together are larger than `keep` full files.
 
         Raises:
             OSError: The record of the deletion can't be stored, or a file can't be deleted.
         """
-        removed, kept = self._segments[:count], self._segments[count:]
-        if not removed or not kept:
+        if len(self._segments) <= keep or len(self._segments) == self._measured:
+            return  # only a new file can make them too many
+        self._measured = len(self._segments)
+        try:
+            count = excess(self._segments, keep, max_size)
+            end = end_of_first(count, self._segments, self._keys, self._head.checkpoint)
+        except (OSError, ValueError) as error:
+            log.error(
+                "the oldest files of the audit log in %s are not deleted, because its files were "
+                "changed: %s; run sluicegate audit verify",
+                self._directory,
+                error,
+            )
             return
-        checkpoint = _end(removed[-1], kept[0])
-        records = checkpoint.seq - self._head.checkpoint.seq
-        self.append([deleted(records, str(checkpoint))], max_size=max_size)
-        self._move(Head(self._head.last, checkpoint))
-        self._head_file.sync()
-        for segment in removed:
-            segment.path.unlink(missing_ok=True)
-        self._segments = self._segments[count:]
-        sync_directory(self._directory)
+        if end is not None:
+            self._delete(count, end, {"keep": keep}, max_size)
+            self._measured = len(self._segments)
 
-    def written_before(self, oldest: int) -> int:
-        """Number of files at the start that were last written before a time, epoch milliseconds.
+    def expired(self, oldest: int) -> ExpiredFiles | None:
+        """The first files, as far as their records are all from before a time, epoch milliseconds.
 
-        The last file is not counted. If it is that old, a new one is started first.
+        It changes nothing, so that another thread can call it while this one writes.
 
         Raises:
-            OSError: A file can't be read or created.
+            OSError: A file can't be read.
         """
-        old = 0
-        for segment in self._segments:
-            if _modified(segment.path) >= oldest:
-                break
-            old += 1
-        if old == len(self._segments) and not self._start_another():
-            old = max(old - 1, 0)
-        return old
+        return expired_files([*self._segments], self._keys, self._head.checkpoint, oldest)
+
+    def delete_expired(self, expired: ExpiredFiles, oldest: int, *, max_size: int) -> None:
+        """Delete the files that `expired` returned.
+
+        Raises:
+            OSError: The record of the deletion can't be stored, or a file can't be deleted.
+        """
+        if self._segments[: len(expired.segments)] != expired.segments:
+            return  # there were more than `keep`
+        is_all = len(expired.segments) == len(self._segments)
+        if is_all and (self._head.last != expired.records.last or not self._start_another()):
+            return  # it has newer records by now
+        self._delete(len(expired.segments), expired.records, {"before": oldest}, max_size)
 
     def start_segment_after(self, age: int) -> None:
         """Start another file if the current one has existed for `age` seconds.
@@ -122,7 +135,8 @@ class ChainFiles:
         Raises:
             OSError: A file can't be read or created.
         """
-        if self._segments and time.time() - _started(self._segments[-1].path) > age:
+        first_at = started(self._segments[-1].path) if self._segments else None
+        if first_at is not None and time.time() - first_at / 1000 > age:
             self._start_another()
 
     def close(self) -> None:
@@ -134,6 +148,20 @@ class ChainFiles:
         finally:
             self._descriptor = None
             self._head_file.close()
+
+    def _delete(
+        self, count: int, records: ExpiredRecords, because: Mapping[str, int], max_size: int
+    ) -> None:
+        removed, checkpoint = self._segments[:count], records.last
+        number = checkpoint.seq - self._head.checkpoint.seq
+        note = deleted(number, str(checkpoint), records.last_at, because)
+        self.append([note], max_size=max_size)
+        self._move(Head(self._head.last, checkpoint))
+        self._head_file.sync()
+        for segment in removed:
+            segment.path.unlink(missing_ok=True)
+        self._segments = self._segments[count:]
+        sync_directory(self._directory)
 
     def _opened(self) -> int:
         """The last file. What a failed write left in it is removed."""
@@ -193,26 +221,3 @@ class ChainFiles:
         except OSError as error:
             # The records are durable. Without a newer head, only a removed end would not be found.
             log.warning("the head of the audit log can't be written: %s", error.strerror)
-
-
-def _end(segment: Segment, following: Segment) -> ChainPosition:
-    """The last line of a file, before another one."""
-    try:
-        line = parse_line(last_line(segment.path))
-    except ValueError:  # It was changed, which verification will report for the first line that stays.
-        return ChainPosition(following.first_seq - 1, GENESIS)
-    return ChainPosition(line.seq, line.mac)
-
-
-def _modified(path: Path) -> int:
-    return path.stat().st_mtime_ns // 1_000_000
-
-
-def _started(path: Path) -> float:
-    """When the first record of a file was made, in seconds since the epoch."""
-    for _, line in lines(path):
-        try:
-            return decode(line).at / 1000
-        except ValueError:
-            break
-    return path.stat().st_mtime

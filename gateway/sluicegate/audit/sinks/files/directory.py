@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sluicegate.audit.chain import parse_line
+
 _SEGMENT = re.compile(r"([0-9]{2,3})-([0-9]{12,19})\.ndjson")
 _HEAD = re.compile(r"([0-9]{2,3})\.head")
 _LARGEST_LINE = 128 * 1024
@@ -68,16 +70,30 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
             offset += len(line)
 
 
-def last_line(path: Path) -> bytes:
-    """The last line of a file, without its line break.
+def first_seq_of(path: Path) -> int | None:
+    """The number of the first line of a file; `None` without one.
+
+    Raises:
+        OSError: The file can't be read.
+    """
+    for _, line in lines(path):
+        try:
+            return parse_line(line.rstrip(b"\n")).seq
+        except ValueError:
+            break
+    return None
+
+
+def last_lines(path: Path) -> list[bytes]:
+    """The last two lines of a file, without line breaks; fewer if it has fewer, but at least one.
 
     Raises:
         OSError: The file can't be read.
     """
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
-        file.seek(max(size - _LARGEST_LINE, 0))
-        return file.read().rstrip(b"\n").rpartition(b"\n")[2]
+        file.seek(max(size - 2 * _LARGEST_LINE, 0))
+        return file.read().rstrip(b"\n").split(b"\n")[-2:]
 
 
 def is_complete(path: Path) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sluicegate.audit.chain import START, ChainKeys, ChainPosition, Head, parse_line
 from sluicegate.audit.own_records import LogEntry, broken, repaired
-from sluicegate.audit.sinks.files.directory import Segment, is_complete, lines
+from sluicegate.audit.sinks.files.directory import Segment, is_complete, last_lines, lines
 
 
 @dataclass(slots=True)
@@ -24,6 +24,37 @@ class Recovered:
     head: Head
     notes: list[LogEntry] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+
+
+def without_deleted(stored: Head | None, segments: Sequence[Segment]) -> list[Segment]:
+    """Remove files that the gateway has deleted from the chain, if it was stopped meanwhile.
+
+    Args:
+        stored: The head, or `None` if it is not authentic.
+        segments: The files, in order.
+
+    Returns:
+        The other files. A file with later records stays, whatever its name is.
+
+    Raises:
+        OSError: A file can't be read or removed.
+    """
+    kept = []
+    for segment in segments:
+        if stored is not None and _was_deleted(segment, stored.checkpoint.seq):
+            segment.path.unlink(missing_ok=True)
+        else:
+            kept.append(segment)
+    return kept
+
+
+def _was_deleted(segment: Segment, checkpoint: int) -> bool:
+    if segment.first_seq > checkpoint:
+        return False
+    try:
+        return parse_line(last_lines(segment.path)[-1]).seq <= checkpoint
+    except ValueError:
+        return False
 
 
 def recover(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from sluicegate.api.errors import ConfigurationError, Unavailable
 from sluicegate.audit.chain import ChainKeys
@@ -21,6 +22,7 @@ _TIMEOUT = 10.0
 _MOST_CHAINS = 1000
 # Only entire files are deleted, so that records are stored for up to a tenth longer than configured.
 _FILES_IN_RETENTION = 10
+_T = TypeVar("_T")
 
 
 class FileSink:
@@ -83,12 +85,18 @@ class FileSink:
         await self._run(partial(self._append, entries))
 
     async def delete_before(self, oldest: int) -> None:
-        """Delete files that were last written before `oldest`, epoch milliseconds.
+        """Delete files with only records from before `oldest`, epoch milliseconds.
 
         Raises:
             Unavailable: A file can't be deleted.
         """
-        await self._run(partial(self._delete_before, oldest))
+        await self._run(self._start_another_if_old)
+        # Files are read on another thread, because requests wait for the one that writes.
+        expired = await self._aside(partial(self._chain.expired, oldest))
+        if expired is not None:
+            deleting = partial(self._chain.delete_expired, expired, oldest, max_size=self._max_size)
+            await self._run(deleting)
+        await self._aside(partial(self._delete_from_unused, oldest))
 
     async def aclose(self) -> None:
         """Close the files."""
@@ -110,29 +118,39 @@ class FileSink:
             reason = error.strerror or type(error).__name__
         else:
             return
-        raise Unavailable(
+        raise self._unavailable(reason)
+
+    async def _aside(self, work: Callable[[], _T]) -> _T:
+        """Run work that no request waits for on another thread."""
+        try:
+            return await asyncio.to_thread(work)
+        except OSError as error:
+            raise self._unavailable(error.strerror or type(error).__name__) from error
+
+    def _unavailable(self, reason: str) -> Unavailable:
+        return Unavailable(
             "a file of the audit log can't be written; try again later",
             detail=f"{self._directory}: {reason}",
         )
 
     def _append(self, entries: Sequence[LogEntry]) -> None:
         self._chain.append(entries, max_size=self._max_size)
-        if self._chain.count > self._keep:
-            self._chain.delete_first(self._chain.count - self._keep, max_size=self._max_size)
+        self._chain.delete_excess(self._keep, max_size=self._max_size)
 
-    def _delete_before(self, oldest: int) -> None:
-        self._delete_from(self._chain, oldest)
+    def _start_another_if_old(self) -> None:
+        self._chain.start_segment_after(self._max_age)
+
+    def _delete_from_unused(self, oldest: int) -> None:
+        """Delete old files of processes that have ended."""
         for slot in slots(self._directory):
             unused = open_chain(self._directory, slot, self._keys)
             if unused is not None:
                 try:
-                    self._delete_from(unused, oldest)
+                    expired = unused.expired(oldest)
+                    if expired is not None:
+                        unused.delete_expired(expired, oldest, max_size=self._max_size)
                 finally:
                     unused.close()
-
-    def _delete_from(self, chain: ChainFiles, oldest: int) -> None:
-        chain.start_segment_after(self._max_age)
-        chain.delete_first(chain.written_before(oldest), max_size=self._max_size)
 
 
 def open_chain(directory: Path, slot: int, keys: ChainKeys) -> ChainFiles | None:

@@ -65,9 +65,9 @@ async def _export(
     settings: Settings, since: int | None, until: int | None, form: _Format, write: _Write
 ) -> tuple[str, int]:
     from sluicegate.audit.assembly import chain_keys
-    from sluicegate.audit.reading.database import read_head
     from sluicegate.audit.reading.export import csv_header, csv_line, export_lines
     from sluicegate.audit.reading.query import stored_record
+    from sluicegate.audit.sinks.database.reading import read_head
     from sluicegate.signing.load import load_keys
 
     count = 0

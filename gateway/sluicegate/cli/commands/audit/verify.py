@@ -95,8 +95,9 @@ def _verify(
     sinks = settings.audit.sinks
     if not paths and any(sink.type == "database" for sink in sinks):
         yield run_async(_verify_database(settings, keys, expected))
+    retention = settings.audit.retention
     for path in paths or [Path(sink.path) for sink in sinks if sink.type == "file"]:
-        yield from verify_path(path, keys, expected)
+        yield from verify_path(path, keys, expected, retention)
 
 
 async def _verify_database(
@@ -105,7 +106,7 @@ async def _verify_database(
     from sluicegate.audit.verification.database import verify_database
 
     async with open_store(settings) as store:
-        return await verify_database(store, keys, expected)
+        return await verify_database(store, keys, expected, settings.audit.retention)
 
 
 def _print(results: Sequence[VerifiedChain], findings: Sequence[ChainFinding]) -> None:
@@ -115,6 +116,8 @@ def _print(results: Sequence[VerifiedChain], findings: Sequence[ChainFinding]) -
             click.echo(f"{each.chain}: head {each.head}")
         else:
             click.echo(f"{each.chain}: no records")
+        for note in each.notes:
+            report("note", f"{each.chain}: {note}")
         if each.finding is not None:
             report("error", f"{each.chain}: {each.finding.kind}: {each.finding.message}")
     for finding in findings:
@@ -128,6 +131,7 @@ def _as_json(result: VerifiedChain) -> dict[str, Any]:
         "first": result.first,
         "head": str(result.head),
         "finding": result.finding and _finding_as_json(result.finding),
+        "notes": list(result.notes),
     }
 
 
