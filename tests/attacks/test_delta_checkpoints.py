@@ -14,7 +14,7 @@ import pytest
 from support.gateways.attacked import LOW_BYTES, Attacked
 from support.gateways.shared_lake import LakeTable
 from support.tables.deltalog import ADD, OTHERS, add, metadata, protocol
-from support.tables.parquet_footers import contradicted, nested_schema
+from support.tables.parquet_footers import contradicted, nested_schema, of_footer, wide_schema
 
 _MB = 1_000_000
 SMALL = 100 * _MB
@@ -137,6 +137,18 @@ def test_a_schema_that_overflows_the_stack_is_not_decoded(attacked: Attacked, le
     table, path = checkpointed(attacked)
     path.write_bytes(nested_schema(levels))
     assert f"{path.name} is damaged" in refusal(attacked, table, SMALL)
+
+
+def test_field_numbers_beyond_16_bits_end_a_footer(attacked: Attacked) -> None:
+    table, path = checkpointed(attacked)
+    path.write_bytes(of_footer(b"\xf1" * _MB))
+    assert f"{path.name} is damaged" in refusal(attacked, table, SMALL)
+
+
+def test_columns_of_few_bytes_are_counted_before_arrow_reads_them(limited: Attacked) -> None:
+    table, path = checkpointed(limited)
+    path.write_bytes(wide_schema(150_000))
+    assert f"{LOW_BYTES} bytes" in refusal(limited, table, SMALL)
 
 
 def test_size_statistics_that_contradict_the_schema_do_not_end_the_process(attacked: Attacked) -> None:

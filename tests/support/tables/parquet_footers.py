@@ -14,6 +14,17 @@ def nested_schema(levels: int) -> bytes:
     nodes = [_node(b"schema"), _node(b"add"), *(_node(b"x") for _ in range(levels)), _leaf(b"leaf")]
     schema = b"\x19\xfc" + _varint(len(nodes)) + b"".join(nodes)
     footer = b"\x15\x02" + schema + b"\x16\x00" + b"\x19\x0c" + b"\0"
+    return of_footer(footer)
+
+
+def wide_schema(columns: int) -> bytes:
+    """A file without rows that has very many columns, each of seven bytes."""
+    schema = b"\x19\xfc" + _varint(columns + 1) + _root(b"schema", columns) + _leaf(b"") * columns
+    return of_footer(b"\x15\x02" + schema + b"\x16\x00" + b"\x19\x0c" + b"\0")
+
+
+def of_footer(footer: bytes) -> bytes:
+    """A file that consists of a footer."""
     return b"PAR1" + footer + struct.pack("<I4s", len(footer), b"PAR1")
 
 
@@ -41,6 +52,11 @@ def _one_less(levels: re.Match[bytes]) -> bytes:
 def _node(name: bytes) -> bytes:
     """A `SchemaElement` with one child: repetition type, name, number of children."""
     return b"\x35\x02" + b"\x18" + _varint(len(name)) + name + b"\x15\x02" + b"\0"
+
+
+def _root(name: bytes, children: int) -> bytes:
+    """A `SchemaElement` with children: name, number of children."""
+    return b"\x48" + _varint(len(name)) + name + b"\x15" + _varint(2 * children) + b"\0"
 
 
 def _leaf(name: bytes) -> bytes:

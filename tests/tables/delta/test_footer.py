@@ -78,3 +78,31 @@ def test_a_field_that_comes_twice_is_refused() -> None:
     reader = ThriftReader(memoryview(b"\x15\x02\x05\x02\x04\x00"))
     with pytest.raises(ValueError, match="twice"):
         reader.skip(STRUCT)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [b"\xf1" * 3000, b"\x01\xfe\xff\x03\x11", b"\x01\x01"],
+    ids=["steps", "one more", "negative"],
+)
+def test_field_numbers_have_16_bits(header: bytes) -> None:
+    with pytest.raises(ValueError, match="number"):
+        ThriftReader(memoryview(header)).skip(STRUCT)
+
+
+@pytest.mark.parametrize(
+    "elements",
+    [b"\xfc\xd0\x86\x03" + b"\0" * 50_000, b"\xf9\xd0\x86\x03" + b"\x0c" * 50_000],
+    ids=["structs", "lists"],
+)
+def test_parsing_ends_soon_after_its_time(elements: bytes) -> None:
+    """However values are nested, the time is checked every few thousand bytes."""
+
+    def pause() -> None:
+        if reader.position:
+            raise TimeoutError
+
+    reader = ThriftReader(memoryview(b"\x1c" * 3 + b"\x19" + elements), 0, pause)
+    with pytest.raises(TimeoutError):
+        reader.skip(STRUCT)
+    assert reader.position < 10_000

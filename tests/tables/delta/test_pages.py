@@ -24,5 +24,5 @@ def test_the_longest_text_of_a_dictionary(texts: list[str], longest: int, codec:
     pq.write_table(pa.table({"path": texts}), sink, compression=codec)
     source = ParquetBytes.of(memoryview(sink.getvalue()))
     (chunk,) = source.footer("a checkpoint", Budget()).chunks(0, [0])
-    cost = chunk_cost(source.part(chunk.start, chunk.end), chunk.codec, "BYTE_ARRAY")
+    cost = chunk_cost(source.part(chunk.start, chunk.end), chunk.codec, "BYTE_ARRAY", lambda: None)
     assert (cost.longest, cost.values) == (longest, len(texts))

@@ -55,7 +55,7 @@ def _may_hold(chunk: ColumnChunk, text: bytes) -> bool:
     return chunk.bounds is None or chunk.bounds[0] <= text <= chunk.bounds[1]
 
 
-def check_parquet_footer(data: bytes, what: str, budget: Budget) -> None:
+def check_parquet_footer(data: bytes, what: str, budget: Budget) -> int:
     """Reject a footer that is unsafe for Arrow, which limits neither memory nor stack for it.
 
     Args:
@@ -63,11 +63,14 @@ def check_parquet_footer(data: bytes, what: str, budget: Budget) -> None:
         what: Description of the file for users.
         budget: Counts the memory of the decoded footer.
 
+    Returns:
+        The bytes that were counted, to subtract after the decoded footer is dropped.
+
     Raises:
         TableTooLarge: It exceeds the budget.
         ValueError: It is damaged or nested too deeply. `IndexError` is also possible.
     """
-    ParquetBytes.of(memoryview(data)).footer(what, budget)
+    return ParquetBytes.of(memoryview(data)).footer(what, budget).decoded_bytes
 
 
 def _check_types(found: pa.Schema, wanted: pa.Schema) -> None:

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sluicegate._util.ranged_file import RangedFile
-from sluicegate.tables.parquet.footer import TAIL_BYTES, Footer, footer_size
+from sluicegate.tables.parquet.footer import OBJECTS, TAIL_BYTES, Footer, footer_size
 from sluicegate.tables.parquet.pages import ChunkCost, chunk_cost
 from sluicegate.tables.snapshot import CHUNK_ROWS
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from sluicegate.api.budget import Budget
 
 _BATCH_BYTES = 64 * 1024 * 1024  # maximum memory of one batch if texts of a dictionary repeat
-_FOOTER_OBJECTS = 20  # memory of objects per byte of a footer, in the worst case
 _GAP_BYTES = 1024 * 1024  # maximum gap between two column chunks that one request fetches
 
 
@@ -60,8 +59,10 @@ class ParquetBytes:
         """
         end = self.size - TAIL_BYTES
         size = footer_size(bytes(self.part(max(0, end), self.size)))
-        budget.take(what, bytes=_FOOTER_OBJECTS * size)
-        return Footer(self.part(max(0, end - size), end), lambda: budget.take(what))
+        budget.take(what, bytes=OBJECTS * size)
+        footer = Footer(self.part(max(0, end - size), end), lambda: budget.take(what))
+        budget.take(what, bytes=footer.decoded_bytes - OBJECTS * size)
+        return footer
 
     def part(self, start: int, end: int) -> memoryview:
         """A range of bytes of the file, as far as it exists."""
@@ -125,7 +126,9 @@ def decoded(
             raise ValueError("a column chunk has no position in the file")
         source.hold([(chunk.start, chunk.end) for chunk in chunks])
         costs = [
-            chunk_cost(source.part(chunk.start, chunk.end), chunk.codec, kind)
+            chunk_cost(
+                source.part(chunk.start, chunk.end), chunk.codec, kind, lambda: budget.take(what)
+            )
             for chunk, kind in zip(chunks, types, strict=True)
         ]
         longest = sum(c.longest for c, many in zip(costs, repeated, strict=True) if not many)

@@ -25,6 +25,10 @@ _CODEC, _VALUES, _SIZE, _DATA_AT, _DICTIONARY_AT, _STATISTICS = 4, 5, 7, 9, 11, 
 _IN_CHUNK = {_CODEC: I32, _VALUES: I64, _SIZE: I64, _DATA_AT: I64, _DICTIONARY_AT: I64}
 _NULLS, _MOST, _LEAST = 3, 5, 6  # in Statistics
 _MOST_LEVELS = 100
+OBJECTS = 20  # memory of objects per byte of a footer, apart from elements of lists
+# The most memory of Arrow for an element of a list, which can be a single byte of a footer: a node of
+# the schema (its column, and its Arrow type; the node itself is a struct), a struct, and another value.
+_NODE_OBJECTS, _STRUCT_OBJECTS, _OTHER_OBJECTS = 1800, 800, 50
 
 
 def footer_size(tail: bytes) -> int:
@@ -67,6 +71,9 @@ class Footer:
         data: A serialized `FileMetaData`.
         pause: Called periodically. Can raise an exception to stop parsing.
 
+    Attributes:
+        decoded_bytes: The most memory that Arrow uses for it.
+
     Raises:
         ValueError: It is nested too deeply, or not a footer.
         IndexError: It is truncated.
@@ -76,15 +83,18 @@ class Footer:
         self._data, self._pause = data, pause
         self._groups = array("I")  # their positions in the footer, which can contain millions
         self._is_ordered = False
-        reader = self._reader(0)
+        reader, nodes = self._reader(0), 0
         for number, kind in reader.fields():
             if number == _SCHEMA:
-                _check_depth(_children(reader) for _ in range(_structs(reader, kind)))
+                nodes = _structs(reader, kind)
+                _check_depth(_children(reader) for _ in range(nodes))
             elif number == _ROW_GROUPS:
                 self._find_groups(reader, _structs(reader, kind))
             else:
                 self._is_ordered |= number == _COLUMN_ORDERS
                 reader.skip(kind)
+        elements = _STRUCT_OBJECTS * reader.structs + _OTHER_OBJECTS * reader.others
+        self.decoded_bytes = OBJECTS * len(data) + _NODE_OBJECTS * nodes + elements
 
     def chunks(self, group: int, columns: Collection[int]) -> list[ColumnChunk]:
         """Some columns of a row group, by their numbers, in ascending order.
@@ -94,19 +104,18 @@ class Footer:
             IndexError: The group does not exist, or the footer is truncated.
         """
         reader = self._reader(self._groups[group])
+        wanted = frozenset(columns)
         chunks: list[ColumnChunk] = []
         for number, kind in reader.fields():
             if number != _COLUMNS:
                 reader.skip(kind)
                 continue
             for column in range(_structs(reader, kind)):
-                if column % 1024 == 0:
-                    self._pause()
-                if column in columns:
+                if column in wanted:
                     chunks.append(self._chunk(reader))
                 else:
                     reader.skip(STRUCT)
-        if len(chunks) != len(columns):
+        if len(chunks) != len(wanted):
             raise ValueError("a row group lacks columns")
         return chunks
 
@@ -114,9 +123,7 @@ class Footer:
         return ThriftReader(self._data, position, self._pause)
 
     def _find_groups(self, reader: ThriftReader, size: int) -> None:
-        for number in range(size):
-            if number % 1024 == 0:
-                self._pause()
+        for _ in range(size):
             self._groups.append(reader.position)
             reader.skip(STRUCT)
 

@@ -9,6 +9,7 @@ Source: Parquet format, `parquet.thrift` and "Encodings".
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -42,27 +43,34 @@ class ChunkCost:
     longest: int = 0
 
 
-def chunk_cost(pages: memoryview, codec: int, physical_type: str) -> ChunkCost:
+def chunk_cost(
+    pages: memoryview, codec: int, physical_type: str, pause: Callable[[], None]
+) -> ChunkCost:
     """Compute the cost from the headers of a column chunk's pages.
 
     Args:
         pages: Bytes of the pages.
         codec: Codec of the pages, a number of `CompressionCodec`.
         physical_type: The column's type in the schema, which the decoder uses.
+        pause: Called periodically. Can raise an exception to stop.
 
     Raises:
-        ValueError: The pages are damaged.
+        ValueError: The pages are damaged, or several contain a dictionary.
         IndexError: The pages are truncated.
     """
-    total = values = longest = position = 0
+    total = values = longest = position = dictionaries = 0
+    reader = ThriftReader(pages, 0, pause)
     while position < len(pages):
-        reader = ThriftReader(pages, position)
+        reader.position = position
         uncompressed, compressed, page = _page_header(reader)
         start, position = reader.position, reader.position + compressed
         if min(uncompressed, compressed, page.count) < 0 or position > len(pages):
             raise ValueError("a page header is damaged")
         total += uncompressed
         if page.is_dictionary:
+            dictionaries += 1
+            if dictionaries > 1:
+                raise ValueError("a column chunk has several dictionaries")
             longest = max(longest, _longest(pages[start:position], uncompressed, codec, physical_type))
         else:
             values += page.count

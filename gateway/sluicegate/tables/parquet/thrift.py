@@ -11,6 +11,8 @@ _TRUE, _FALSE, _BYTE, I16, I32, I64, _DOUBLE, BINARY, LIST, _SET, _MAP, STRUCT =
 _MOST_NESTED = 16
 _VARINT_BITS = 70
 _BITS = {I16: 16, I32: 32, I64: 64}
+_LAST_NUMBER = 0x7FFF  # of a field
+_PAUSE_BYTES = 4096  # between two pauses, at most, apart from one struct
 
 
 class ThriftReader:
@@ -20,6 +22,11 @@ class ThriftReader:
         data: Serialized structs.
         position: Start of the first struct.
         pause: Called periodically. Can raise an exception to stop reading.
+
+    Attributes:
+        position: Start of the next value.
+        structs: Number of structs in all lists so far.
+        others: Number of other elements of lists so far.
     """
 
     def __init__(
@@ -28,20 +35,26 @@ class ThriftReader:
         self._data = data
         self._pause = pause
         self.position = position
+        self._pause_at = position
+        self.structs = self.others = 0
 
     def fields(self) -> Iterator[tuple[int, int]]:
         """Numbers and types of a struct's fields. The caller reads or skips each value.
 
         Raises:
-            ValueError: A field occurs twice. Other readers would use the first one or both.
+            ValueError: A field occurs twice, of which other readers would use the first one or both, or
+                its number does not have 16 bits.
             IndexError: The data is truncated.
         """
+        if self.position >= self._pause_at:
+            self._rest()
         number = seen = 0
         while header := self._byte():
             delta, kind = header >> 4, header & 0xF
             number = number + delta if delta else self.integer(I16)
-            if number < 0 or seen >> number & 1:
-                raise ValueError("a field occurs twice or has no number")
+            # Each field costs as much as the largest number has bits.
+            if not 0 <= number <= _LAST_NUMBER or seen >> number & 1:
+                raise ValueError("a field occurs twice, or its number is invalid")
             seen |= 1 << number
             yield number, kind
 
@@ -70,8 +83,14 @@ class ThriftReader:
     def list_header(self) -> tuple[int, int]:
         """Number and type of a list's elements."""
         header = self._byte()
-        size = header >> 4
-        return (self._unsigned() if size == 15 else size), header & 0xF
+        size, kind = header >> 4, header & 0xF
+        if size == 15:
+            size = self._unsigned()
+        if kind == STRUCT:
+            self.structs += size
+        else:
+            self.others += size
+        return size, kind
 
     def skip(self, kind: int, depth: int = 0) -> None:
         """Skip a field's value. The value of a boolean field is contained in its type.
@@ -101,10 +120,14 @@ class ThriftReader:
         if kind in (_TRUE, _FALSE):
             self._advance(size)
             return
-        for number in range(size):
-            if depth < 2 and number % 1024 == 0:
-                self._pause()
+        for _ in range(size):
+            if self.position >= self._pause_at:
+                self._rest()
             self.skip(kind, depth + 1)
+
+    def _rest(self) -> None:
+        self._pause_at = self.position + _PAUSE_BYTES
+        self._pause()
 
     def _byte(self) -> int:
         value = self._data[self.position]

@@ -80,9 +80,11 @@ def _have_ids(footers: Sequence[bytes], budget: Budget) -> bool:
 
 def _has_ids(footer: bytes, budget: Budget) -> bool:
     with in_file(_WHAT):
-        check_parquet_footer(footer, _WHAT, budget)
+        counted = check_parquet_footer(footer, _WHAT, budget)
         schema = pq.read_metadata(BytesIO(_MAGIC + footer)).schema.to_arrow_schema()
-    return all(_is_numbered(field) for field in schema)
+    numbered = all(_is_numbered(field) for field in schema)
+    budget.take(_WHAT, bytes=-counted)
+    return numbered
 
 
 def _is_numbered(field: pa.Field) -> bool:
