@@ -8,7 +8,7 @@ from functools import partial
 
 import anyio.to_thread
 
-from sluicegate.api import CatalogTable, UnsupportedOperation
+from sluicegate.api import Budget, CatalogTable, UnsupportedOperation
 from sluicegate.formats import DescribedVersion, FileChunk, FileSet, Snapshot, TableMetadata
 from sluicegate_iceberg.format.broken import in_file
 from sluicegate_iceberg.format.deletes.delete_files import (
@@ -128,7 +128,13 @@ class Loader:
         numbered = await self._numbered(shape, kept, previous.numbered if previous else frozenset())
         deletes = await self._deletes(manifests, kept.values(), previous.deletes if previous else {})
         chunks = await anyio.to_thread.run_sync(
-            partial(_applied, [each.files for each in kept.values()], deletes.values(), version)
+            partial(
+                _applied,
+                [each.files for each in kept.values()],
+                deletes.values(),
+                version,
+                self._objects.budget,
+            )
         )
         files = FileSet.of(chunks)
         return Snapshot(
@@ -289,10 +295,10 @@ def _way_of_reading(shape: Shape, required: Mapping[int, str]) -> tuple[object, 
 
 
 def _applied(
-    files: Sequence[DataFiles], deletes: Collection[Deleted], version: Version
+    files: Sequence[DataFiles], deletes: Collection[Deleted], version: Version, budget: Budget
 ) -> list[FileChunk]:
     manifest_list = version.snapshot.manifest_list if version.snapshot else None
     if not deletes or manifest_list is None:  # without a list, there are no delete manifests
         return [each.chunk for each in files]
-    rows = DeletedRows(deletes, manifest_list)
+    rows = DeletedRows(deletes, manifest_list, budget)
     return [rows.apply(each) for each in files]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -33,6 +35,9 @@ _COMPACT = (
 )
 _LONGEST_VECTOR = 2**31 - 1  # bytes (Delta protocol, "Deletion Vector Descriptor Schema")
 _PATH_ID = 2147483546  # field id of the column `file_path` in position delete files
+_VECTORS = "the deletion vectors of its files"
+_COPIES = 2  # of a vector while the column is made
+_FILE_BYTES = 400  # memory of a delete file without its location and bounds
 _VECTOR_COLUMN = PLAIN_SCHEMA.get_field_index("deletion_vector")
 
 
@@ -101,8 +106,13 @@ def delete_files(
             than Parquet and Puffin.
         TableUnreadable: The manifest is broken, or too large.
     """
+    found = []
     with in_file(manifest.called):
-        return list(deletes_among(entries_of(manifest, data, budget), oldest))
+        for file in deletes_among(entries_of(manifest, data, budget), oldest):
+            found.append(file)
+            texts = (file.location, file.vector_of or "", file.first, file.last or b"")
+            budget.take(manifest.called, bytes=_FILE_BYTES + sum(map(sys.getsizeof, texts)))
+    return found
 
 
 def deletes_among(entries: Iterable[Entry], oldest: int | None) -> Iterator[DeleteFile]:
@@ -165,10 +175,11 @@ class DeletedRows:
     Args:
         deletes: All delete files of a snapshot.
         manifest_list: Location of the snapshot's manifest list.
+        budget: Counts vectors, because very many entries of a manifest can name the same data file.
     """
 
-    def __init__(self, deletes: Iterable[Deleted], manifest_list: str) -> None:
-        self._manifest_list = manifest_list
+    def __init__(self, deletes: Iterable[Deleted], manifest_list: str, budget: Budget) -> None:
+        self._manifest_list, self._budget = manifest_list, budget
         self._vectors: dict[str, tuple[DeleteFile, bytes]] = {}
         self._positions: dict[str, list[tuple[int, pa.ListScalar]]] = defaultdict(list)
         for each in deletes:
@@ -184,11 +195,13 @@ class DeletedRows:
     def apply(self, files: DataFiles) -> FileChunk:
         """Add vectors of deleted rows to the files of a manifest."""
         touched = pc.indices_nonzero(pc.is_in(files.locations, self._touched)).to_pylist()
+        vector = cache(self._vector)
         found = {}
         for row in touched:
-            location, number = files.locations[row].as_py(), files.sequence_numbers[row].as_py()
-            if (vector := self._vector(location, number)) is not None:
-                found[row] = vector
+            made = vector(files.locations[row].as_py(), files.sequence_numbers[row].as_py())
+            if made is not None:
+                found[row] = made
+                self._budget.take(_VECTORS, bytes=_COPIES * len(made["pathOrInlineDv"]))
         if not found:
             return files.chunk
         column = pa.array([found.get(row) for row in range(len(files))], DELETION_VECTOR)

@@ -1,13 +1,14 @@
 """Reads Avro object container files (Avro specification, "Object Container Files") within a budget.
 
 fastavro decompresses entire blocks and trusts the schema. This module decodes one row at a time, from
-a window that moves through the block.
+a window that moves through the block. A window that could become many objects is counted as such.
 """
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from typing import Any
 
 import fastavro
@@ -22,6 +23,7 @@ from sluicegate_iceberg.format.inflating import (
     inflated,
 )
 from sluicegate_iceberg.format.json_cost import take_json
+from sluicegate_iceberg.format.manifests.avro_schema import RowSchema
 
 _MAGIC = b"Obj\1"
 _SYNC = 16  # bytes of the marker after the header and after each block
@@ -30,6 +32,8 @@ _MOST_HEADERS = 1000
 # memory.
 _LONGEST_ROW = 4 << 20
 _AT_ONCE = 1000  # rows between updates of the budget
+_OBJECTS = 24 << 20  # bytes of a row's objects that are not counted
+_LARGEST_WINDOW = 256 << 10  # bytes, unless a row is longer
 _LONGEST_NUMBER = 10  # bytes
 
 
@@ -67,8 +71,8 @@ class AvroFile:
         take_json(text, self._what, self._budget)
         return orjson.loads(text)
 
-    def rows(self, schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield rows. Each one is decoded on demand.
+    def rows(self, schema: RowSchema) -> Iterator[dict[str, Any]]:
+        """Yield rows. Each one is decoded on demand. Its objects are counted until the next one.
 
         Args:
             schema: A schema of `avro_schema`.
@@ -77,43 +81,34 @@ class AvroFile:
             TableTooLarge: The rows exceed the budget.
             ValueError: The file is broken. Decoding can also raise other errors.
         """
-        parsed = fastavro.parse_schema(dict(schema))
+        parsed = fastavro.parse_schema(dict(schema.schema))
         decompress = self._codec()
+        window = _Window(schema.expansion, self._what, self._budget)
         while self._at < len(self._data):
             count, size = self._number(), self._number()
             if count < 0:
                 raise ValueError("a block has a negative number of rows")
-            yield from self._decoded(count, decompress(self._take(size)), parsed)
+            window.begin(decompress(self._take(size)))
+            yield from self._decoded(count, window, parsed)
             if self._take(_SYNC) != self._sync:
                 raise ValueError("a block does not end at its declared size")
 
-    def _decoded(self, count: int, pieces: Iterator[bytes], schema: Any) -> Iterator[dict[str, Any]]:
-        window, start, counted = io.BytesIO(), 0, 0
-        for row in range(count):
-            while True:
-                try:
-                    value: Any = fastavro.schemaless_reader(window, schema, None)
-                    break
-                except (EOFError, ValueError, IndexError):  # the rest of the row might follow
-                    window, start = self._moved(window, start, pieces), 0
-            start = window.tell()
-            if row - counted >= _AT_ONCE:
-                self._budget.take(self._what, rows=row - counted)
-                counted = row
-            yield value
+    def _decoded(self, count: int, window: _Window, schema: Any) -> Iterator[dict[str, Any]]:
+        counted = 0
+        with closing(window):
+            for row in range(count):
+                while True:
+                    try:
+                        value: Any = fastavro.schemaless_reader(window.data, schema, None)
+                        break
+                    except (EOFError, ValueError, IndexError):  # the rest of the row might follow
+                        window.extend()
+                window.start = window.data.tell()
+                if row - counted >= _AT_ONCE:
+                    self._budget.take(self._what, rows=row - counted)
+                    counted = row
+                yield value
         self._budget.take(self._what, rows=count - counted)
-
-    def _moved(self, window: io.BytesIO, start: int, pieces: Iterator[bytes]) -> io.BytesIO:
-        """Return the window, moved to a row and extended by one piece."""
-        rest = window.getvalue()[start:]
-        if len(rest) > _LONGEST_ROW:
-            raise TableTooLarge(
-                f"{self._what} of the table has an entry of more than {_LONGEST_ROW} bytes"
-            )
-        piece = next(pieces, None)
-        if piece is None:
-            raise ValueError("a row is invalid, or extends beyond its block")
-        return io.BytesIO(rest + piece)
 
     def _codec(self) -> Callable[[memoryview], Iterator[bytes]]:
         name = self.headers.get("avro.codec", b"null").decode()
@@ -161,3 +156,68 @@ class AvroFile:
             raise ValueError("the file is truncated")
         self._at += size
         return part
+
+
+class _Window:
+    """The part of a block that is decoded. Counts the objects that its rows could become.
+
+    Args:
+        expansion: The most memory that a byte can take.
+        what: Description of the file for error messages.
+        budget: Counts the objects, if there can be many.
+
+    Attributes:
+        data: The bytes, at the start of a row or in it.
+        start: Where the row starts.
+    """
+
+    def __init__(self, expansion: int, what: str, budget: Budget) -> None:
+        self.data, self.start = io.BytesIO(), 0
+        self._pieces: Iterator[bytes] = iter(())
+        self._rest = memoryview(b"")
+        self._expansion, self._what, self._budget = expansion, what, budget
+        self._size = min(_LARGEST_WINDOW, _OBJECTS // expansion // 2)
+        self._reserved = 0
+
+    def begin(self, pieces: Iterator[bytes]) -> None:
+        """Start a block, which consists of these pieces."""
+        self.data, self.start = io.BytesIO(), 0
+        self._pieces, self._rest = pieces, memoryview(b"")
+
+    def extend(self) -> None:
+        """Move to the start of the row, and add more bytes: as many as before if the row is long.
+
+        Raises:
+            TableTooLarge: The row is too long, or its objects exceed the budget.
+            ValueError: The block has ended.
+        """
+        row = self.data.getvalue()[self.start :]
+        if len(row) > _LONGEST_ROW:
+            raise TableTooLarge(
+                f"{self._what} of the table has an entry of more than {_LONGEST_ROW} bytes"
+            )
+        more = b"".join(self._next(max(self._size, len(row))))
+        if not more:
+            raise ValueError("a row is invalid, or extends beyond its block")
+        self._reserve((len(row) + len(more)) * self._expansion - _OBJECTS)
+        self.data, self.start = io.BytesIO(row + more), 0
+
+    def close(self) -> None:
+        """Drop the objects."""
+        self._reserve(0)
+
+    def _next(self, size: int) -> Iterator[memoryview]:
+        while size > 0:
+            if not self._rest:
+                self._rest = memoryview(next(self._pieces, b""))
+            if not self._rest:
+                return
+            part, self._rest = self._rest[:size], self._rest[size:]
+            size -= len(part)
+            yield part
+
+    def _reserve(self, size: int) -> None:
+        more = max(size, 0) - self._reserved
+        if more:
+            self._budget.take(self._what, bytes=more)
+            self._reserved += more

@@ -2,6 +2,9 @@
 
 An array of a million nulls takes three bytes, and a type can contain itself. In both cases, the size
 of the file sets no limit. Iceberg's writers write neither (Iceberg specification, "Avro").
+
+Fields without a byte in the file are left out, because an element of an array can have thousands of
+them. From the other types follows how much memory each byte of a row can take at the most.
 """
 
 from __future__ import annotations
@@ -14,6 +17,11 @@ _MOST_TYPES = 10_000  # each counted as often as it occurs; a manifest's schema 
 _DEEPEST = 12
 _SIZED = frozenset(("boolean", "int", "long", "float", "double", "bytes", "string"))
 _LONGEST_FIXED = 1 << 16  # bytes
+# Memory of a place in a list and in a dictionary, of a dictionary, and of each member of a larger one,
+# in bytes. The shortest values of other types are shared; each byte more takes at most
+# `_LEAST_EXPANSION`.
+_PLACE, _KEY, _DICTIONARY, _MEMBER = 16, 110, 200, 46
+_LEAST_EXPANSION = 40
 _INTEGER, _TEXT, _BYTES = frozenset(("int", "long")), frozenset(("string",)), frozenset(("bytes",))
 
 # Fields that are read, and their permitted types. Maps are arrays of keys and values.
@@ -51,8 +59,20 @@ _ENTRY: Mapping[str, Any] = {
 }
 
 
-def manifest_list_schema(written: Any) -> dict[str, Any]:
-    """Return the schema of a manifest list, reduced to the parts that decoding needs.
+@dataclass(frozen=True, slots=True)
+class RowSchema:
+    """The schema of rows, reduced to the parts that decoding needs.
+
+    Attributes:
+        expansion: The most memory that elements of its arrays take, for each byte of a row.
+    """
+
+    schema: Mapping[str, Any]
+    expansion: int
+
+
+def manifest_list_schema(written: Any) -> RowSchema:
+    """Return the schema of a manifest list.
 
     Raises:
         ValueError: Iceberg's writers can't have written it.
@@ -60,18 +80,19 @@ def manifest_list_schema(written: Any) -> dict[str, Any]:
     return _checked(written, _MANIFEST)
 
 
-def manifest_schema(written: Any) -> dict[str, Any]:
+def manifest_schema(written: Any) -> RowSchema:
     """Return the schema of a manifest; see `manifest_list_schema`."""
     return _checked(written, _ENTRY)
 
 
-def _checked(written: Any, wanted: Mapping[str, Any]) -> dict[str, Any]:
-    kind = _Plain().type(written, _DEEPEST, nested=False)
+def _checked(written: Any, wanted: Mapping[str, Any]) -> RowSchema:
+    plain = _Plain()
+    kind = plain.type(written, _DEEPEST, nested=False)
     schema = kind.schema
     if not isinstance(schema, dict) or schema["type"] != "record" or kind.empty:
         raise ValueError("the rows of the Avro file are not records")
     _check_fields(schema, wanted)
-    return schema
+    return RowSchema(schema, plain.expansion)
 
 
 def _check_fields(record: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
@@ -95,11 +116,24 @@ def _check_field(name: str, type_: Any, kinds: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A type, the minimum size of its values, and the number of types it consists of."""
+    """A type.
+
+    Attributes:
+        least: The minimum size of its values in a file, in bytes.
+        memory: The maximum memory of values of this size, in bytes. Longer values take no more for each
+            byte.
+        types: Number of types that it consists of.
+    """
 
     schema: Any
-    empty: bool
+    least: int
+    memory: int
     types: int
+
+    @property
+    def empty(self) -> bool:
+        """Return whether values can take no bytes. Each such type has only one value."""
+        return not self.least
 
 
 @dataclass
@@ -111,6 +145,7 @@ class _Plain:
     """
 
     named: dict[str, _Kind | None] = field(default_factory=dict)
+    expansion: int = _LEAST_EXPANSION
 
     def type(self, written: Any, deepest: int, *, nested: bool) -> _Kind:
         """Return one type. Types in arrays and maps (`nested`) can't contain further ones."""
@@ -133,32 +168,33 @@ class _Plain:
 
     def _of_name(self, name: str) -> _Kind:
         if name == "null":
-            return _Kind(name, True, 1)
+            return _Kind(name, 0, 0, 1)
         if name in _SIZED:
-            return _Kind(name, False, 1)
+            return _Kind(name, 1, 0, 1)
         short = name.rpartition(".")[2]
         known = self.named.get(short)
         if known is None:  # unknown, or a recursive reference
             raise ValueError("the Avro file's schema refers to a type before its definition")
-        return _Kind(short, known.empty, known.types)
+        return _Kind(short, known.least, known.memory, known.types)
 
     def _union(self, written: list[Any], deepest: int, *, nested: bool) -> _Kind:
         kinds = [self.type(each, deepest - 1, nested=nested) for each in written]
-        return _Kind([each.schema for each in kinds], False, _sum(kinds))
+        memory = max((-(-each.memory // (1 + each.least)) for each in kinds), default=0)
+        return _Kind([each.schema for each in kinds], 1, memory, _sum(kinds))
 
     def _record(self, written: Mapping[str, Any], deepest: int, *, nested: bool) -> _Kind:
         name, fields = self._define(written), written["fields"]
         kinds = [self.type(each["type"], deepest - 1, nested=nested) for each in fields]
+        kept = [(each, kind) for each, kind in zip(fields, kinds, strict=True) if not kind.empty]
         schema = {
             "type": "record",
             "name": name,
-            "fields": [
-                {"name": str(each["name"]), "type": kind.schema}
-                for each, kind in zip(fields, kinds, strict=True)
-            ],
+            "fields": [{"name": str(each["name"]), "type": kind.schema} for each, kind in kept],
         }
+        least = sum(kind.least for kind in kinds)
+        memory = max(_DICTIONARY, _MEMBER * len(kept)) + sum(kind.memory for _, kind in kept)
         # A name refers to the earlier definition; the definition itself occurs once.
-        found = self.named[name] = _Kind(schema, all(each.empty for each in kinds), _sum(kinds))
+        found = self.named[name] = _Kind(schema, least, memory, _sum(kinds))
         return found
 
     def _many(self, written: Mapping[str, Any], kind: str, deepest: int, *, nested: bool) -> _Kind:
@@ -168,7 +204,9 @@ class _Plain:
         items = self.type(written[key], deepest - 1, nested=True)
         if items.empty:
             raise ValueError("the Avro file's schema has an array whose elements take no bytes")
-        return _Kind({"type": kind, key: items.schema}, False, _sum([items]))
+        place, least = (_PLACE, items.least) if kind == "array" else (_KEY, 1 + items.least)
+        self.expansion = max(self.expansion, -(-(place + items.memory) // least))
+        return _Kind({"type": kind, key: items.schema}, 1, _DICTIONARY, _sum([items]))
 
     def _leaf(self, written: Mapping[str, Any], kind: str) -> _Kind:
         name = self._define(written)
@@ -179,7 +217,7 @@ class _Plain:
             schema["size"] = int(written["size"])
             if not 1 <= schema["size"] <= _LONGEST_FIXED:
                 raise ValueError("the Avro file's schema has a type with an invalid size")
-        found = self.named[name] = _Kind(schema, False, 1)
+        found = self.named[name] = _Kind(schema, 1, 0, 1)
         return found
 
     def _define(self, written: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from sluicegate.api import TableUnreadable
 from sluicegate_iceberg.format.metadata.schema import Field, Primitive
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -50,7 +51,13 @@ def metrics_of(columns: Iterable[Field], name: Callable[[Field], str]) -> tuple[
     Args:
         columns: The declared columns.
         name: Returns a column's name in statistics.
+
+    Raises:
+        TableUnreadable: Columns have the same id, so that one metric would be that of all of them.
     """
+    columns = tuple(columns)
+    if len({field.id for field in columns}) < len(columns):
+        raise TableUnreadable("several columns of the Iceberg table have the same id")
     return tuple(
         Metric(
             field.id,

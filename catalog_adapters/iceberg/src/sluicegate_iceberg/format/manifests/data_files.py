@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +18,7 @@ from sluicegate_iceberg.format.metadata.required import check_columns
 from sluicegate_iceberg.format.objects import TableObjects
 
 _AT_ONCE = 5000  # entries
+_TEXTS = 4 << 20  # characters of the entries that are converted at once, apart from the last one
 _COLUMNS = "the files of a manifest"
 _PART_SCHEMA = pa.schema(
     [
@@ -65,7 +67,7 @@ def data_files(
     timestamps: Mapping[int, int],
     required: Mapping[int, str],
 ) -> DataFiles:
-    """Return columns of a manifest's entries. Few entries are in memory at the same time.
+    """Return columns of a manifest's entries. Only one entry is in memory, because entries are large.
 
     Args:
         entries: All entries of one manifest.
@@ -80,9 +82,9 @@ def data_files(
         ValueError: An entry contains an invalid value.
     """
     parts = []
-    remaining = iter(entries)
-    while some := list(islice(remaining, _AT_ONCE)):
-        parts.append(_part(some, objects, metrics, timestamps, required))
+    rows = (_row(entry, metrics, timestamps, required) for entry in entries)
+    while some := list(_some(rows)):
+        parts.append(_part(some, objects))
         objects.budget.take(_COLUMNS, bytes=parts[-1].nbytes)
     whole = pa.Table.from_batches(parts, schema=_PART_SCHEMA)
     columns = [_column(whole, field.name, field.type) for field in FILE_SCHEMA]
@@ -93,29 +95,44 @@ def data_files(
     )
 
 
-def _part(
-    entries: Sequence[Entry],
-    objects: TableObjects,
-    metrics: Sequence[Metric],
-    timestamps: Mapping[int, int],
-    required: Mapping[int, str],
-) -> pa.RecordBatch:
-    files = [entry.file for entry in entries]
-    for file in files:
-        _check(file.get("file_format"), encrypted=file.get("key_metadata") is not None)
-        _check_count(file["record_count"])
-        _check_count(file["file_size_in_bytes"])
-        if required:
-            check_columns(file, required)
-    locations = [file["file_path"] for file in files]
+_Row = tuple[str, int, int, str, int]
+
+
+def _row(
+    entry: Entry, metrics: Sequence[Metric], timestamps: Mapping[int, int], required: Mapping[int, str]
+) -> _Row:
+    """Return location, size, time, statistics and sequence number of a file."""
+    file: Mapping[str, Any] = entry.file
+    _check(file.get("file_format"), encrypted=file.get("key_metadata") is not None)
+    _check_count(file["record_count"])
+    _check_count(file["file_size_in_bytes"])
+    if required:
+        check_columns(file, required)
+    # If a file's snapshot has expired, its time is unknown.
+    time = timestamps.get(entry.snapshot_id or 0, 0)
+    stats = stats_text(file, metrics)
+    return file["file_path"], file["file_size_in_bytes"], time, stats, entry.sequence_number
+
+
+def _some(rows: Iterator[_Row]) -> Iterator[_Row]:
+    """Yield as many rows as are converted at once."""
+    texts = 0
+    for row in islice(rows, _AT_ONCE):
+        yield row
+        texts += len(row[0]) + len(row[3])
+        if texts > _TEXTS:
+            return
+
+
+def _part(rows: Sequence[_Row], objects: TableObjects) -> pa.RecordBatch:
+    locations, sizes, times, stats, numbers = zip(*rows, strict=True)
     columns = [
         objects.paths(locations),
-        pa.array([file["file_size_in_bytes"] for file in files], pa.int64()),
-        # If a file's snapshot has expired, its time is unknown.
-        pa.array([timestamps.get(entry.snapshot_id or 0, 0) for entry in entries], pa.int64()),
-        pa.array([stats_text(file, metrics) for file in files], pa.string()),
+        pa.array(sizes, pa.int64()),
+        pa.array(times, pa.int64()),
+        pa.array(stats, pa.string()),
         pa.array(locations, pa.string()),
-        pa.array([entry.sequence_number for entry in entries], pa.int64()),
+        pa.array(numbers, pa.int64()),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=_PART_SCHEMA)
 

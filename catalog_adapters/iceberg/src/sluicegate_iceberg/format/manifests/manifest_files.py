@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from sluicegate_iceberg.format.objects import TableObjects
 
 DATA, DELETES = 0, 1
 _DELETED = 2
+_MANIFEST_BYTES = 200  # memory of a manifest without its path
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +68,23 @@ async def manifests_of(objects: TableObjects, snapshot: IcebergSnapshot | None) 
 async def listed_manifests(objects: TableObjects, location: str) -> tuple[Manifest, ...]:
     """Return the manifests in a manifest list. Raises the same errors as `manifests_of`."""
     data = await objects.read(location)
-    return await objects.decode(_listed, location, data, objects.budget)
+    return await objects.decode(manifests_in, location, data, objects.budget)
 
 
-def _listed(location: str, data: bytes, budget: Budget) -> tuple[Manifest, ...]:
+def manifests_in(location: str, data: bytes, budget: Budget) -> tuple[Manifest, ...]:
+    """Return the manifests in the content of a manifest list.
+
+    Raises:
+        TableUnreadable: It is broken, or too large.
+    """
     what = named("manifest list", location)
     with in_file(what):
         file = AvroFile(data, what, budget)
-        return tuple(map(_manifest, file.rows(manifest_list_schema(file.json("avro.schema")))))
+        found = []
+        for row in file.rows(manifest_list_schema(file.json("avro.schema"))):
+            found.append(_manifest(row))
+            budget.take(what, bytes=_MANIFEST_BYTES + sys.getsizeof(found[-1].path))
+        return tuple(found)
 
 
 def schema_of(manifest: Manifest, data: bytes, budget: Budget) -> str:
