@@ -7,7 +7,7 @@ so tags have no effect and aliases are never expanded.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -105,7 +105,9 @@ def _text(fields: Mapping[str, Node], name: str, longest: int = MOST_BYTES) -> s
 
 def _tools(node: Node | None) -> str | None:
     if isinstance(node, SequenceNode):
-        return " ".join(_scalar(each, "an item of its allowed-tools") for each in node.value)
+        items = [_scalar(each, "an item of its allowed-tools") for each in node.value]
+        _check_total(items, "its allowed-tools")
+        return " ".join(items)
     return None if node is None else _scalar(node, "its allowed-tools")
 
 
@@ -115,7 +117,15 @@ def _metadata(node: Node | None) -> dict[str, str]:
     if not isinstance(node, MappingNode):
         raise ValueError("its metadata is not a mapping")
     members = _members(node, "its metadata")
-    return {name: _scalar(value, "a value of its metadata") for name, value in members.items()}
+    values = {name: _scalar(value, "a value of its metadata") for name, value in members.items()}
+    _check_total(values.values(), "its metadata")
+    return values
+
+
+def _check_total(texts: Collection[str], what: str) -> None:
+    """Refuse texts that aliases repeat so often that they are longer than the file."""
+    if sum(map(len, texts)) > MOST_BYTES:
+        raise ValueError(f"{what} is longer than {MOST_BYTES} characters")
 
 
 def _scalar(node: Node, what: str) -> str:

@@ -98,6 +98,8 @@ def test_a_description_has_up_to_1024_characters(length: int) -> None:
         ("? " * 5000 + "\n", "not valid YAML"),
         ("[" * 5000 + "\n", "too many brackets"),
         ("{" * 5000 + "\n", "too many brackets"),
+        (f"{MINIMAL}allowed-tools: [&a {'x' * 9000}, *a]\n", "allowed-tools is longer"),
+        (f"{MINIMAL}metadata: {{a: &a {'x' * 9000}, b: *a}}\n", "metadata is longer"),
     ],
     ids=lambda value: value[:40],
 )
