@@ -90,7 +90,7 @@ def _send(client: httpx.Client, request: httpx.Request, watch: Watch) -> None:
         watch.failures.append(f"{named}: {answer.status_code} {answer.text[:300]}")
 
 
-def memory(pid: int, name: str) -> int:
+def memory(pid: int | str, name: str) -> int:
     """A figure of the process's memory, bytes."""
     for line in Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith(f"{name}:"):

@@ -44,12 +44,12 @@ class Attacked:
 
     @contextmanager
     def watched(self) -> Iterator[Watch]:
-        """Let the bystander query its table and `/livez` until the block ends."""
+        """Let the bystander query its table and `/readyz` until the block ends."""
         gateway = self.lake.gateway
         bystander = self.lake.client(RIVAL)
         requests = (
             bystander.build_request("POST", f"{self.quiet.path()}/query", json={}),
-            bystander.build_request("GET", f"{gateway.address}/livez"),
+            bystander.build_request("GET", f"{gateway.address}/readyz"),
         )
         with watched(gateway.process.pid, bystander, requests) as watch:
             yield watch

@@ -53,7 +53,7 @@ class AttackedIceberg:
     def watched(self) -> Iterator[Watch]:
         requests = (
             self._bystander.build_request("POST", f"{self._quiet}/query", json={}),
-            self._bystander.build_request("GET", f"{self._lake.gateway.address}/livez"),
+            self._bystander.build_request("GET", f"{self._lake.gateway.address}/readyz"),
         )
         with watched(self._lake.gateway.process.pid, self._bystander, requests) as watch:
             yield watch
