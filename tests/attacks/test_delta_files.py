@@ -233,8 +233,8 @@ def test_a_link_to_another_tables_file_is_refused_at_the_query(attacked: Attacke
     for answer in (again, httpx.get(url)):
         assert answer.status_code == 403
         assert answer.json()["message"] == (
-            "the table's directory contains a symbolic link to a location outside of it, which is "
-            "not served; ask the table's owner to remove the link"
+            "the location contains a symbolic link, which local storage does not follow; ask the "
+            "table's owner to replace the link with the file or directory itself"
         )
 
 

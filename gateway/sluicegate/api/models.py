@@ -266,6 +266,9 @@ class CatalogTable:
 class ObjectDirectory:
     """A location opened for reading: an obstore store, and the key prefix of the location in it.
 
+    Read with the methods of the store, such as `store.get_async(key)`. Functions of obstore that take a
+    store, such as `obstore.get_async(store, key)`, don't find local files.
+
     Directories share stores (one connection pool per bucket), so the key of an object is
     `prefix + "/" + name` (see `key`).
 

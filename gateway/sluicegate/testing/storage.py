@@ -14,10 +14,10 @@ import time
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import ClassVar, Literal
 from uuid import uuid4
 
-import obstore
 import pytest
 import pytest_asyncio
 from obstore.exceptions import NotFoundError
@@ -28,10 +28,20 @@ from sluicegate.testing.checks.failures import Call, Calls
 from sluicegate.testing.secrets import keep_url_secret
 from sluicegate.testing.vending import PRINCIPAL, VendingBehaviour, outside_of
 
-__all__ = ["AWKWARD_NAMES", "PRINCIPAL", "Get", "Method", "Put", "Send", "StorageBehaviour"]
+__all__ = [
+    "AWKWARD_NAMES",
+    "PRINCIPAL",
+    "Get",
+    "Method",
+    "Put",
+    "Send",
+    "StorageBehaviour",
+    "Symlink",
+]
 
 Put = Callable[[str, bytes], Awaitable[None]]
 Get = Callable[[str], Awaitable[bytes]]
+Symlink = Callable[[str, Path], Awaitable[None]]
 Method = Literal["GET", "HEAD"]
 Send = Callable[[Method, str, Mapping[str, str]], Awaitable[bytes]]
 
@@ -64,10 +74,13 @@ class StorageBehaviour(VendingBehaviour, InstanceBehaviour):
         awkward_names: Object names that signing and reading must support. Remove only names that the
             store itself does not support.
         can_presign: Set it to `False` if the storage has no URLs for objects, only credentials.
+        has_symlinks: Set it to `True` if objects can be symbolic links, because the storage reads a
+            file system. Provide the fixture `symlink`.
     """
 
     awkward_names: ClassVar[Sequence[str]] = AWKWARD_NAMES
     can_presign: ClassVar[bool] = True
+    has_symlinks: ClassVar[bool] = False
 
     @pytest.fixture
     def storage(self) -> Storage:
@@ -91,6 +104,13 @@ class StorageBehaviour(VendingBehaviour, InstanceBehaviour):
         The default is a plain HTTP request. If `get` is overridden, the default reads the URL with it.
         """
         return _http_send if get is _http_get else _sender(get)
+
+    @pytest.fixture
+    def symlink(self) -> Symlink:
+        """Puts a symbolic link to a path of this machine at a location, in place of what is there."""
+        if not self.has_symlinks:
+            pytest.skip("this storage declares has_symlinks = False")
+        raise NotImplementedError("provide a fixture 'symlink': async (location, target) -> None")
 
     @pytest_asyncio.fixture
     async def subject(self, storage: Storage) -> AsyncIterator[Storage]:
@@ -222,10 +242,10 @@ class StorageBehaviour(VendingBehaviour, InstanceBehaviour):
         await put(f"{subject.prefix}table/_delta_log/0.json", b"zero")
         await put(f"{subject.prefix}table/part.parquet", b"part")
         directory = await subject.open(f"{subject.prefix}table")
-        found = await obstore.list(directory.store, directory.key("")).collect_async()
+        found = await directory.store.list(directory.key("")).collect_async()
         expected = {directory.key("_delta_log/0.json"), directory.key("part.parquet")}
         assert {entry["path"] for entry in found} == expected
-        answer = await obstore.get_async(directory.store, directory.key("_delta_log/0.json"))
+        answer = await directory.store.get_async(directory.key("_delta_log/0.json"))
         assert bytes(await answer.bytes_async()) == b"zero"
 
     async def test_a_trailing_slash_opens_the_same_directory(self, subject: Storage) -> None:
@@ -235,21 +255,48 @@ class StorageBehaviour(VendingBehaviour, InstanceBehaviour):
 
     async def test_a_missing_directory_is_empty(self, subject: Storage) -> None:
         directory = await subject.open(f"{subject.prefix}no/such/table")
-        assert await obstore.list(directory.store, directory.key("")).collect_async() == []
+        assert await directory.store.list(directory.key("")).collect_async() == []
         with pytest.raises((FileNotFoundError, NotFoundError)):
-            await obstore.get_async(directory.store, directory.key("_delta_log/0.json"))
+            await directory.store.get_async(directory.key("_delta_log/0.json"))
 
     async def test_a_location_outside_is_not_opened(self, subject: Storage) -> None:
         for outside in outside_of(subject.prefix):
             with pytest.raises(PermissionDenied):
                 await subject.open(outside)
 
+    @pytest.mark.parametrize("name", ["", "_delta_log", "_delta_log/0.json"])
+    async def test_nothing_is_read_through_a_symbolic_link(
+        self,
+        subject: Storage,
+        put: Put,
+        symlink: Symlink,
+        tmp_path_factory: pytest.TempPathFactory,
+        name: str,
+    ) -> None:
+        """The link replaces a file or directory after the table was opened, as in a race."""
+        outside = tmp_path_factory.mktemp("outside")
+        (outside / "_delta_log").mkdir()
+        (outside / "_delta_log" / "0.json").write_bytes(b"secret")
+        await put(f"{subject.prefix}table/_delta_log/0.json", b"zero")
+        directory = await subject.open(f"{subject.prefix}table")
+        await symlink(f"{subject.prefix}table/{name}".rstrip("/"), outside / name)
+        store, key = directory.store, directory.key("_delta_log/0.json")
+        reads: list[Callable[[], Awaitable[object]]] = [
+            partial(store.get_async, key),
+            partial(store.head_async, key),
+            partial(store.get_range_async, key, start=0, end=6),
+            partial(subject.open, f"{subject.prefix}table/_delta_log/0.json"),
+        ]
+        if not name.endswith("0.json"):
+            reads.append(store.list(directory.key("_delta_log")).collect_async)
+        for read in reads:
+            with pytest.raises(PermissionDenied):
+                await read()
+
     async def test_many_use_it_at_once(self, subject: Storage, put: Put) -> None:
         await put(f"{subject.prefix}shared/file", b"content")
         opened = await asyncio.gather(*(subject.open(f"{subject.prefix}shared") for _ in range(32)))
-        answers = await asyncio.gather(
-            *(obstore.get_async(each.store, each.key("file")) for each in opened)
-        )
+        answers = await asyncio.gather(*(each.store.get_async(each.key("file")) for each in opened))
         assert {bytes(await answer.bytes_async()) for answer in answers} == {b"content"}
 
 

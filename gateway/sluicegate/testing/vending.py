@@ -11,7 +11,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import ClassVar
 
-import obstore
 import pytest
 from obstore.exceptions import BaseError
 
@@ -91,9 +90,9 @@ class VendingBehaviour:
         await put(f"{location}/file", b"content")
         opened = await subject.open(location, await _vended(vendor, location))
         store, key = opened.store, opened.key
-        await _refuses("writes a new file", lambda: obstore.put_async(store, key("new"), b"mine"))
-        await _refuses("overwrites a file", lambda: obstore.put_async(store, key("file"), b"mine"))
-        await _refuses("deletes a file", lambda: obstore.delete_async(store, key("file")))
+        await _refuses("writes a new file", lambda: store.put_async(key("new"), b"mine"))
+        await _refuses("overwrites a file", lambda: store.put_async(key("file"), b"mine"))
+        await _refuses("deletes a file", lambda: store.delete_async(key("file")))
         assert await _read(opened) == b"content"
 
     async def test_the_store_refuses_credentials_that_have_ended(
@@ -181,13 +180,13 @@ async def _beyond(
 
 
 async def _read(directory: ObjectDirectory) -> bytes:
-    answer = await obstore.get_async(directory.store, directory.key("file"))
+    answer = await directory.store.get_async(directory.key("file"))
     return bytes(await answer.bytes_async())
 
 
 async def _listed(directory: ObjectDirectory) -> None:
     """List a directory. An empty listing reveals no names and counts as rejected."""
-    if not await obstore.list(directory.store, directory.key("")).collect_async():
+    if not await directory.store.list(directory.key("")).collect_async():
         raise PermissionError
 
 

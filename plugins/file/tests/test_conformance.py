@@ -7,13 +7,14 @@ import pytest
 
 from sluicegate.api import Storage
 from sluicegate.testing.fakes import FakeContext, FakeLinks
-from sluicegate.testing.storage import Get, Put, StorageBehaviour
+from sluicegate.testing.storage import Get, Put, StorageBehaviour, Symlink
 from sluicegate_file.config import FileConfig
 from sluicegate_file.storage import FileStorage
 
 
 class TestFile(StorageBehaviour):
     can_fail = False  # missing files are detected when the opened directory is read
+    has_symlinks = True
 
     @pytest.fixture
     def storage(self, tmp_path: Path) -> Storage:
@@ -34,3 +35,12 @@ class TestFile(StorageBehaviour):
             return await anyio.Path(tmp_path, FakeLinks("").location_of(url)).read_bytes()
 
         return get
+
+    @pytest.fixture
+    def symlink(self) -> Symlink:
+        async def symlink(location: str, target: Path) -> None:
+            path = anyio.Path(location.removeprefix("file://"))
+            await path.rename(path.with_name("replaced"))
+            await path.symlink_to(target)
+
+        return symlink

@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import obstore
 import pytest
 
 from sluicegate.api import (
@@ -36,12 +35,12 @@ AWKWARD_NAMES = [
 
 
 async def keys(directory: ObjectDirectory) -> list[str]:
-    listed = await obstore.list(directory.store, directory.prefix or None).collect_async()
+    listed = await directory.store.list(directory.prefix or None).collect_async()
     return sorted(entry["path"] for entry in listed)
 
 
 async def read(directory: ObjectDirectory, name: str = "") -> bytes:
-    result = await obstore.get_async(directory.store, directory.key(name))
+    result = await directory.store.get_async(directory.key(name))
     return (await result.bytes_async()).to_bytes()
 
 

@@ -112,12 +112,6 @@ def test_where_no_file_is_there_is_no_link(root: Path, day: Path, path: str) -> 
     assert Symlinks(str(root)).among([path, *MANY]) == []
 
 
-async def test_a_link_within_the_table_is_signed(storage: Storage, day: Path) -> None:
-    (day / "1.parquet").symlink_to("0.parquet")
-    signed = await storage.presign([storage.prefix + path for path in FEW], 60)
-    assert len(signed.urls) == 2
-
-
 async def test_a_directory_that_cannot_be_listed_is_judged_by_the_files_signed(
     storage: Storage, day: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,7 +122,7 @@ async def test_a_directory_that_cannot_be_listed_is_judged_by_the_files_signed(
     signed = await storage.presign([storage.prefix + path for path in MANY], 60)
     assert len(signed.urls) == len(MANY)
     (day / "1.parquet").symlink_to("../../other.parquet")
-    with pytest.raises(PermissionDenied, match="a location outside of it"):
+    with pytest.raises(PermissionDenied, match="contains a symbolic link"):
         await storage.presign([storage.prefix + path for path in MANY], 60)
 
 

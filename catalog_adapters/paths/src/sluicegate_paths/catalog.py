@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import anyio
-import obstore
 from obstore.exceptions import BaseError
 
 from sluicegate.api import (
@@ -195,5 +194,5 @@ def _first(found: Iterable[NamedFolders | None]) -> NamedFolders | None:
 
 async def _subfolders(directory: ObjectDirectory) -> list[str]:
     """Return names of the folders directly in a directory, sorted."""
-    listed = await obstore.list_with_delimiter_async(directory.store, directory.prefix or None)
+    listed = await directory.store.list_with_delimiter_async(directory.prefix or None)
     return sorted(prefix.rstrip("/").rpartition("/")[2] for prefix in listed["common_prefixes"])

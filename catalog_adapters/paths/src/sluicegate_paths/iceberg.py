@@ -14,8 +14,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import obstore
-
 from sluicegate.api import ObjectDirectory, TableUnreadable
 
 _FOLDER = "metadata"
@@ -74,7 +72,7 @@ async def _listed(directory: ObjectDirectory, offset: str | None = None) -> dict
     folder = directory.key(_FOLDER)
     after = f"{folder}/{offset}" if offset else None
     tags: dict[str, str] = {}
-    async for batch in obstore.list(directory.store, folder, offset=after, chunk_size=1000):
+    async for batch in directory.store.list(folder, offset=after, chunk_size=1000):
         for item in batch:
             name = item["path"].removeprefix(f"{folder}/")
             if name == _HINT or _FILE.fullmatch(name):
@@ -84,7 +82,7 @@ async def _listed(directory: ObjectDirectory, offset: str | None = None) -> dict
 
 async def _hinted(directory: ObjectDirectory, names: Iterable[str]) -> str | None:
     """Return the file that the version hint names; some writers store the full name."""
-    answer = await obstore.get_async(directory.store, directory.key(f"{_FOLDER}/{_HINT}"))
+    answer = await directory.store.get_async(directory.key(f"{_FOLDER}/{_HINT}"))
     hint = bytes(await answer.bytes_async()).decode(errors="replace").strip()
     named = (match for name in names if (match := _FILE.fullmatch(name)))
     return next((match[0] for match in named if match["stem"] == hint), None)

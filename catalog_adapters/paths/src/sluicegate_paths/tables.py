@@ -6,8 +6,6 @@ import time
 import uuid
 from collections.abc import Callable
 
-import obstore
-
 from sluicegate.api import CatalogTable, ObjectDirectory, TableUnreadable
 from sluicegate_paths.iceberg import MetadataFile, newest_metadata
 
@@ -36,7 +34,7 @@ def pinned_table(location: str, metadata: str) -> CatalogTable:
 
 async def is_delta(directory: ObjectDirectory) -> bool:
     """Return whether a directory contains a Delta log."""
-    async for _ in obstore.list(directory.store, directory.key("_delta_log"), chunk_size=1):
+    async for _ in directory.store.list(directory.key("_delta_log"), chunk_size=1):
         return True
     return False
 

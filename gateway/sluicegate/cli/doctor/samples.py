@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import obstore
-
 from sluicegate.api import ObjectDirectory
 
 _MOST_BATCHES = 10
@@ -34,7 +32,7 @@ async def find_sample(directory: ObjectDirectory) -> Sample | None:
     Raises:
         Exception: What the store's library raises if the directory cannot be listed.
     """
-    batches = obstore.list(directory.store, directory.prefix or None, chunk_size=_BATCH)
+    batches = directory.store.list(directory.prefix or None, chunk_size=_BATCH)
     seen = 0
     async for batch in batches:
         for item in batch:
@@ -53,4 +51,4 @@ async def read_byte(directory: ObjectDirectory, key: str) -> None:
     Raises:
         Exception: What the store's library raises if the object cannot be read.
     """
-    await obstore.get_range_async(directory.store, key, start=0, length=1)
+    await directory.store.get_range_async(key, start=0, length=1)

@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 
-import obstore
 from obstore.exceptions import BaseError, PreconditionError
 from obstore.store import ObjectStore
 from starlette.responses import Response, StreamingResponse
@@ -30,7 +29,7 @@ async def respond(store: ObjectStore, key: str, method: str, headers: Mapping[st
         StorageError: The store cannot be read.
     """
     with span("content.head"), as_domain_errors():
-        meta = await obstore.head_async(store, key)
+        meta = await store.head_async(key)
     validators = Validators(meta["e_tag"], meta["last_modified"])
     found = select_bytes(meta["size"], validators, method, headers)
     if isinstance(found, Response):
@@ -55,7 +54,7 @@ async def _chunks(
     """
     for offset in offsets:
         part = (offset, min(offset + offsets.step, end))
-        result = await obstore.get_async(store, key, options={"range": part, "if_match": etag})
+        result = await store.get_async(key, options={"range": part, "if_match": etag})
         yield (await result.bytes_async()).to_bytes()
 
 

@@ -9,7 +9,6 @@ from collections.abc import Hashable
 from typing import Any
 
 import anyio
-import obstore
 import orjson
 
 from sluicegate._util.lru import LRU
@@ -60,7 +59,7 @@ class MetadataFiles:
         name = canonical(location).removeprefix(f"{root}/")
         try:
             with span("store.get"), store_errors(name, "metadata"):
-                found = await obstore.get_async(table.directory.store, table.directory.key(name))
+                found = await table.directory.store.get_async(table.directory.key(name))
                 if found.meta["size"] > _LARGEST_BYTES:
                     raise _unreadable(location, f"{found.meta['size']} bytes")
                 content = bytes(await found.bytes_async())

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio.from_thread
-import obstore
 
 from sluicegate._util.clock import ms_of
 
@@ -50,7 +49,7 @@ class BlockingStore:
         """
         if self.on_loop:
             return anyio.from_thread.run(self._get, key, most)
-        result = obstore.get(self.store, key)
+        result = self.store.get(key)
         if result.meta["size"] > most:
             raise TooLarge
         return bytes(result.bytes())
@@ -58,31 +57,31 @@ class BlockingStore:
     def put(self, key: str, content: bytes) -> None:
         """Write or replace an object."""
         if self.on_loop:
-            anyio.from_thread.run(obstore.put_async, self.store, key, content)
+            anyio.from_thread.run(self.store.put_async, key, content)
         else:
-            obstore.put(self.store, key, content)
+            self.store.put(key, content)
 
     def objects(self, prefix: str) -> list[StoredObject]:
         """All objects below a prefix."""
         if self.on_loop:
             return anyio.from_thread.run(self._objects, prefix)
-        return [_stored(item) for page in obstore.list(self.store, prefix or None) for item in page]
+        return [_stored(item) for page in self.store.list(prefix or None) for item in page]
 
     def delete(self, keys: Sequence[str]) -> None:
         """Delete objects."""
         if self.on_loop:
-            anyio.from_thread.run(obstore.delete_async, self.store, keys)
+            anyio.from_thread.run(self.store.delete_async, keys)
         else:
-            obstore.delete(self.store, keys)
+            self.store.delete(keys)
 
     async def _get(self, key: str, most: int) -> bytes:
-        result = await obstore.get_async(self.store, key)
+        result = await self.store.get_async(key)
         if result.meta["size"] > most:
             raise TooLarge
         return bytes(await result.bytes_async())
 
     async def _objects(self, prefix: str) -> list[StoredObject]:
-        pages = obstore.list(self.store, prefix or None)
+        pages = self.store.list(prefix or None)
         return [_stored(item) async for page in pages for item in page]
 
 

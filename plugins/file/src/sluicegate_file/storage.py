@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Sequence
+from contextlib import suppress
 
 import anyio.to_thread
-from obstore.store import LocalStore
 
 from sluicegate.api import (
     ObjectDirectory,
@@ -16,8 +17,11 @@ from sluicegate.api import (
     TemporaryCredentials,
     UnsupportedOperation,
 )
+from sluicegate_file.beneath import Beneath, link_refused
 from sluicegate_file.config import SCHEME, FileConfig
-from sluicegate_file.root import Root, is_addressable
+from sluicegate_file.names import has_control_characters, is_unfinished_upload
+from sluicegate_file.root import Root
+from sluicegate_file.store import BeneathStore
 from sluicegate_file.symlinks import Symlinks
 
 
@@ -33,7 +37,8 @@ class FileStorage(Storage):
         self._context = context
         self._root = Root.at(config.prefix.removeprefix(SCHEME))
         self._symlinks = Symlinks(self._root.path)
-        self._store = LocalStore(self._root.path)
+        self._files = Beneath(self._root.path)
+        self._store = BeneathStore(self._files)
 
     @property
     def prefix(self) -> str:
@@ -49,37 +54,47 @@ class FileStorage(Storage):
         """Return links that the gateway itself serves. Each is checked again when it is opened.
 
         Raises:
-            PermissionDenied: A location, or a symbolic link on its path, leaves the root or its
-                table.
+            PermissionDenied: A location is outside the root, or contains a symbolic link.
             UnsupportedOperation: The store can't address the name.
         """
         if not all(location.startswith(self._prefix) for location in locations):
             raise PermissionDenied(
                 "a file of the table is outside the directory that the storage serves"
             )
-        if not all(map(is_addressable, locations)):
+        if any(map(is_unfinished_upload, locations)):
             raise UnsupportedOperation(
                 "the table has a file whose name ends with '#' and digits, which local storage "
                 "cannot read; ask the table's owner to rewrite the file with another name"
             )
         start = len(self._prefix)
         paths = [location[start:] for location in locations]
-        await anyio.to_thread.run_sync(self._check_symlinks, paths)
+        links = await anyio.to_thread.run_sync(self._symlinks.among, paths)
+        if links:
+            raise link_refused(links[0])
         return self._context.links.sign(paths, expires_in)
 
     async def open(
         self, location: str, credentials: TemporaryCredentials | None = None
     ) -> ObjectDirectory:
-        """Open a directory or a file. The key prefix is the target of all symbolic links.
+        """Open a directory or a file. The store checks each file again when it opens it.
 
         Raises:
-            PermissionDenied: The location, or a link on its path or in its Delta log, leaves the
-                root.
+            PermissionDenied: The location leaves the root, contains a symbolic link, or leads to
+                something other than a file or directory.
             UnsupportedOperation: The store can't address the name.
         """
-        key = await anyio.to_thread.run_sync(self._root.key_of, location.removeprefix(SCHEME))
+        key = self._root.key_of(location.removeprefix(SCHEME))
+        await anyio.to_thread.run_sync(self._check, key)
         return ObjectDirectory(self._store, key)
 
-    def _check_symlinks(self, paths: Sequence[str]) -> None:
-        for path in self._symlinks.among(paths):
-            self._root.key_of(f"{self._root.name}/{path}")
+    def _check(self, key: str) -> None:
+        """Report now what reading would refuse. What can't be examined is reported when it's read."""
+        is_file = False
+        with suppress(OSError, ValueError):
+            is_file = stat.S_ISREG(self._files.mode(key))
+        if has_control_characters(key) or (is_file and is_unfinished_upload(key)):
+            raise UnsupportedOperation(
+                "local storage cannot read a file whose name contains control characters, or ends "
+                "with '#' and digits: rename the file",
+                detail=key,
+            )

@@ -121,7 +121,7 @@ async def test_a_missing_file_is_unreadable_until_it_is_there(iceberg: IcebergIn
 async def test_a_store_that_refuses_is_temporary_and_private(
     iceberg: IcebergInMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def refuse(*_: Any) -> Any:
+    async def refuse(*_: Any, **__: Any) -> Any:
         raise PermissionDeniedError("the key AKIA may not")
 
     monkeypatch.setattr(obstore, "get_async", refuse)

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
 
 import anyio
-import obstore
 import pyarrow as pa
 from obstore.exceptions import BaseError
 
@@ -96,7 +95,7 @@ class TableObjects:
         key = self._key(literal_location(location))
         with self._fetching(key):
             options: GetOptions = {"range": (0, most)}
-            result = await obstore.get_async(self._directory.store, key, options=options)
+            result = await self._directory.store.get_async(key, options=options)
             start, end = result.range
             await self._expect(named("file", location), end - start)
             return bytes(await result.bytes_async())
@@ -125,7 +124,7 @@ class TableObjects:
         if part is not None:
             await self._expect(what, part[1])
             return await self._fetch_part(key, what, part)
-        result = await obstore.get_async(store, key)
+        result = await store.get_async(key)
         size = result.meta["size"]
         await self._expect(what, size)
         content = bytearray()
@@ -140,10 +139,10 @@ class TableObjects:
         if not length:
             return b""
         try:
-            return bytes(await obstore.get_range_async(store, key, start=start, length=length))
+            return bytes(await store.get_range_async(key, start=start, length=length))
         except BaseError:
             # Stores differ in how they treat ranges beyond the end.
-            if (await obstore.head_async(store, key))["size"] < start + length:
+            if (await store.head_async(key))["size"] < start + length:
                 raise TableUnreadable(
                     f"{what} of the Iceberg table is shorter than its metadata says", detail=key
                 ) from None

@@ -10,7 +10,6 @@ from typing import Final
 from weakref import WeakValueDictionary
 
 import anyio
-import obstore
 from obstore.exceptions import BaseError
 
 from sluicegate._util.lru import LRU
@@ -131,11 +130,11 @@ async def _beginning(directory: ObjectDirectory) -> bytes | None:
     key = directory.key(_FILE)
     try:
         with span("store.head"):
-            size = (await obstore.head_async(directory.store, key))["size"]
+            size = (await directory.store.head_async(key))["size"]
         if size == 0:
             return b""
         end = min(size, MOST_BYTES)
         with span("store.get"):
-            return bytes(await obstore.get_range_async(directory.store, key, start=0, end=end))
+            return bytes(await directory.store.get_range_async(key, start=0, end=end))
     except FileNotFoundError:
         return None

@@ -9,7 +9,6 @@ from functools import partial
 
 import anyio
 import anyio.to_thread
-import obstore
 
 from sluicegate.api import ConfigurationError, ObjectDirectory, UnsupportedOperation
 from sluicegate.api.errors import NotFound, ObjectMissing, StorageError, TableUnreadable
@@ -98,9 +97,7 @@ class VectorSources:
         start = vectors[wanted[0]].offset
         end = max(vectors[index].offset + vectors[index].size for index in wanted)
         with span("store.get"), _vector_errors(location):
-            read = await obstore.get_range_async(
-                directory.store, directory.key(name), start=start, end=end
-            )
+            read = await directory.store.get_range_async(directory.key(name), start=start, end=end)
         content = memoryview(read)
         return {index: _cut(vectors[index], content, vectors[index].offset - start) for index in wanted}
 

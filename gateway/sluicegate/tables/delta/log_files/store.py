@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import anyio
 import anyio.from_thread
-import obstore
 from obstore.store import AzureStore, GCSStore, MemoryStore, S3Store
 
 from sluicegate._util.clock import ms_of
@@ -61,7 +60,7 @@ class LogStore:
         offset = None if since is None else self._key(version_prefix(since))
         found: list[LogFile] = []
         with span("store.list"), suppress(ObjectMissing), store_errors(self._prefix):
-            pages = obstore.list(self._store, self._prefix, offset=offset, chunk_size=_LIST_CHUNK)
+            pages = self._store.list(self._prefix, offset=offset, chunk_size=_LIST_CHUNK)
             async for page in pages:
                 cost = _ENTRY_BYTES * len(page)
                 self.budget.take("the list of the Delta log's files", bytes=cost, rows=len(page))
@@ -85,13 +84,13 @@ class LogStore:
         """
         with span("store.get"), store_errors(name):
             options: GetOptions | None = None if limit is None else {"range": (0, limit)}
-            result = await obstore.get_async(self._store, self._key(name), options=options)
+            result = await self._store.get_async(self._key(name), options=options)
             return await self._fetched(name, result)
 
     async def read_small(self, name: str, most: int) -> memoryview | None:
         """An entire object, or `None` if it is larger than `most` bytes; raises as `read` does."""
         with span("store.get"), store_errors(name):
-            result = await obstore.get_async(self._store, self._key(name))
+            result = await self._store.get_async(self._key(name))
             return None if result.meta["size"] > most else await self._fetched(name, result)
 
     async def _fetched(self, name: str, result: GetResult) -> memoryview:
@@ -103,7 +102,7 @@ class LogStore:
     async def size(self, name: str) -> int:
         """The size of an object in bytes; raises as `read` does."""
         with span("store.head"), store_errors(name):
-            return int((await obstore.head_async(self._store, self._key(name)))["size"])
+            return int((await self._store.head_async(self._key(name)))["size"])
 
     def open(self, name: str, size: int, *, on_loop: bool = True) -> _RangedObject:
         """An object as a blocking, seekable file.
@@ -145,10 +144,10 @@ class _RangedObject(RangedFile):
 
     def _get_range(self, start: int, end: int) -> Buffer:
         if not self._on_loop:
-            return obstore.get_range(self._store, self._key, start=start, end=end)
+            return self._store.get_range(self._key, start=start, end=end)
 
         async def get_range() -> Buffer:
-            return await obstore.get_range_async(self._store, self._key, start=start, end=end)
+            return await self._store.get_range_async(self._key, start=start, end=end)
 
         return anyio.from_thread.run(get_range)
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio.to_thread
-import obstore
 import orjson
 import pyarrow as pa
 
@@ -172,7 +171,7 @@ class _DataFiles:
     async def _fetched(self, path: str, what: str) -> bytes:
         try:
             with span("store.get"), store_errors(path, "data"):
-                found = await obstore.get_async(self._directory.store, self._directory.key(path))
+                found = await self._directory.store.get_async(self._directory.key(path))
                 size = found.meta["size"]
                 if size > _LARGEST_FILE:
                     raise TableUnreadable(
