@@ -70,7 +70,7 @@ def test_plugins_fails_for_an_enabled_one_that_is_broken_or_missing(
     assert run(["plugins", "--json"]) == 1
     found = reports(capsys)
     assert "cannot be imported" in found["broken"]["problem"]
-    assert "pip install sluicegate-absent" in found["absent"]["problem"]
+    assert "'absent' is enabled but not installed" in found["absent"]["problem"]
     assert found["absent"]["distribution"] is None
 
 

@@ -45,8 +45,7 @@ REPORTED = """\
 7:3: the key 'port' occurs twice
 8:3: server: unknown key 'hots'; did you mean 'host'?
 9:30: sharing.presigned_url_ttl: expected a duration like 90d, 24h, 15m or 30s
-11:16: plugin 'unityy' is enabled but not installed: pip install sluicegate-unityy; did you mean \
-'unity'?
+11:16: plugin 'unityy' is enabled but not installed; did you mean 'unity'?
 12:37: catalogs.lake.schemas.eu: must be a location (s3://bucket/table) or an absolute path \
 (/srv/table)
 14:3: storage.0: 'type' is missing

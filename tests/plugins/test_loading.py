@@ -3,16 +3,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
+from support.process.docs import ROOT
 from support.process.installed import CATALOG, STORAGE, Site
 
 from sluicegate.api import ConfigurationError, Event
 from sluicegate.config import Settings
 from sluicegate.plugins import Registry, installed_plugins
+from sluicegate.plugins.loading.installed import GROUP, OWN_PLUGINS, find_plugin
 
 EVENT = Event("query", 1)
 HEAD = "from sluicegate.api import *\nfrom sluicegate.api import hookimpl\n"
@@ -38,11 +41,36 @@ def test_finding_plugins_imports_none(site: Site) -> None:
     assert (found["loud"].distribution, found["loud"].version) == ("sluicegate-loud", "1.0")
 
 
-def test_a_missing_plugin_is_refused_with_how_to_install_it(site: Site) -> None:
-    site.install("unity", CATALOG)
-    message = refusal("unityy")
-    assert "'unityy' is enabled but not installed: pip install sluicegate-unityy" in message
-    assert "did you mean 'unity'?" in message
+@pytest.mark.parametrize(("name", "folder"), OWN_PLUGINS.items())
+def test_an_own_plugin_that_is_missing_is_refused_with_how_to_install_it(
+    name: str, folder: str
+) -> None:
+    remedy = f"in a clone of the gateway's repository, run pip install ./{folder}"
+    with pytest.raises(ConfigurationError, match=f"'{name}' is enabled but not installed: {remedy}"):
+        find_plugin(name, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "close"),
+    [("path", "paths"), ("unityy", "unity"), ("onne", "one"), ("acme-stores", None)],
+)
+def test_no_command_installs_a_name_that_anybody_can_register(
+    site: Site, name: str, close: str | None
+) -> None:
+    site.install("one", CATALOG)
+    message = refusal(name)
+    assert f"plugin '{name}' is enabled but not installed; " in message
+    assert "install " not in message
+    assert close is None or message.endswith(f"did you mean '{close}'?")
+
+
+def test_own_plugins_are_those_of_the_repository() -> None:
+    found = {
+        tomllib.loads(path.read_text())["project"]["name"]: path.parent.relative_to(ROOT).as_posix()
+        for folder in ("plugins", "catalog_adapters")
+        for path in (ROOT / folder).glob("*/pyproject.toml")
+    }
+    assert found == {f"{GROUP}-{name}": folder for name, folder in OWN_PLUGINS.items()}
 
 
 def test_all_missing_plugins_are_told_at_once_where_they_are_named(site: Site) -> None:

@@ -15,8 +15,8 @@ from sluicegate.plugins.loading.api_version import declared_version
 
 GATEWAY = f"sluicegate {sluicegate.__version__}"
 MAJOR, MINOR = map(int, API_VERSION.split("."))
-UPGRADE_GATEWAY = "pip install --upgrade sluicegate, or install an older version of sluicegate-one"
-UPGRADE_PLUGIN = "pip install --upgrade sluicegate-one, or install an older version of sluicegate"
+UPGRADE_GATEWAY = "upgrade sluicegate, or install an older version of sluicegate-one"
+UPGRADE_PLUGIN = "upgrade sluicegate-one, or install an older version of sluicegate"
 
 
 def refusal() -> str:
@@ -96,7 +96,7 @@ def test_an_import_that_the_api_does_not_have_is_refused_with_what_to_install(si
     site.install("one", "from sluicegate.api import Future")
     message = refusal()
     assert "cannot import name 'Future'" in message
-    assert message.endswith("pip install --upgrade sluicegate sluicegate-one")
+    assert message.endswith("upgrade sluicegate and sluicegate-one to versions that belong together")
 
 
 @pytest.mark.parametrize("module", ["no_such_module", "json.no_such_module", "plugin_broken", "sys"])

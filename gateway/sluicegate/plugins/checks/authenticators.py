@@ -25,8 +25,7 @@ def check_authenticator(name: str, kind: str, authenticator: Authenticator) -> N
     except TypeError:
         raise ConfigurationError(
             f"'{name}' (type {kind}): authenticate{signature} must take one AuthenticationRequest, as "
-            f"the plugin API 1.0 defines it: upgrade the plugin (pip install --upgrade "
-            f"sluicegate-{kind})"
+            "the plugin API 1.0 defines it: upgrade the plugin"
         ) from None
     if authenticator.challenge is None:
         return

@@ -68,13 +68,13 @@ def check_version(plugin: InstalledPlugin, declared: object) -> None:
     if wanted > offered:
         raise ConfigurationError(
             f"plugin {plugin} needs the plugin API {declared}, and this gateway (sluicegate "
-            f"{__version__}) offers {API_VERSION}: pip install --upgrade sluicegate, or install an "
+            f"{__version__}) offers {API_VERSION}: upgrade sluicegate, or install an "
             f"older version of {plugin.distribution}"
         )
     if wanted[0] < offered[0]:
         raise ConfigurationError(
             f"plugin {plugin} is written for the plugin API {wanted[0]}.{wanted[1]}, and this gateway "
-            f"(sluicegate {__version__}) offers {API_VERSION}: pip install --upgrade "
+            f"(sluicegate {__version__}) offers {API_VERSION}: upgrade "
             f"{plugin.distribution}, or install an older version of sluicegate"
         )
 
@@ -86,7 +86,7 @@ def import_hint(plugin: InstalledPlugin, error: BaseException) -> str:
         return ""
     return (
         f"; it imports a name that the plugin API {API_VERSION} of this gateway does not have: "
-        f"pip install --upgrade sluicegate {plugin.distribution}"
+        f"upgrade sluicegate and {plugin.distribution} to versions that belong together"
     )
 
 

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
+from typing import Final
 
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.config.yaml import nearest
 
 GROUP = "sluicegate"
+# The gateway names no other distribution in a command: anybody can register a name on an index.
+OWN_PLUGINS: Final[Mapping[str, str]] = {
+    "azure": "plugins/azure",
+    "cedar": "plugins/cedar",
+    "file": "plugins/file",
+    "gcs": "plugins/gcs",
+    "iceberg": "catalog_adapters/iceberg",
+    "mtls": "plugins/mtls",
+    "opa": "plugins/opa",
+    "paths": "catalog_adapters/paths",
+    "r2": "plugins/r2",
+    "s3": "plugins/s3",
+    "spark": "plugins/spark",
+    "unity": "catalog_adapters/unity",
+}
+"""Folders of the gateway's own plugins in its repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +65,18 @@ def find_plugin(name: str, installed: Iterable[InstalledPlugin]) -> InstalledPlu
     known = tuple(installed)
     matches = [plugin for plugin in known if plugin.name == name]
     if not matches:
-        raise ConfigurationError(
-            f"plugin '{name}' is enabled but not installed: pip install {GROUP}-{name}"
-            + nearest(name, sorted({plugin.name for plugin in known}))
-        )
+        raise ConfigurationError(f"plugin '{name}' is enabled but not installed{_remedy(name, known)}")
     if len(matches) > 1:
         owners = " and ".join(f"{plugin.distribution} {plugin.version}" for plugin in matches)
         raise ConfigurationError(f"plugin '{name}' is provided by both {owners}: uninstall one of them")
     return matches[0]
+
+
+def _remedy(name: str, installed: Iterable[InstalledPlugin]) -> str:
+    folder = OWN_PLUGINS.get(name)
+    if folder is not None:
+        return f": in a clone of the gateway's repository, run pip install ./{folder}"
+    return nearest(name, sorted({plugin.name for plugin in installed} | OWN_PLUGINS.keys()))
 
 
 def _describe(entry_point: EntryPoint) -> InstalledPlugin:
