@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import socket
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +25,7 @@ _log = logging.getLogger(__name__)
 _ANY_HOST = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  (what is replaced)
 _CONNECT_SECONDS = 1.0
 _LONGEST = 1000
+_ADDRESS = re.compile(rb"https?://[!-~]+")
 
 
 def served_at(settings: Settings, host: str, port: int) -> Settings:
@@ -37,6 +40,10 @@ def announced(settings: Settings, host: str, port: int) -> Iterator[None]:
     """Store the address for commands until the block ends, unless `public_url` is configured."""
     path = None if _configured(settings) else _file(settings)
     if path is None:
+        yield
+        return
+    if not _is_address(path):
+        _log.warning("%s is not a file of the gateway, and stays as it is: set public_url", path)
         yield
         return
     content = _url(settings, host, port).encode()
@@ -89,6 +96,20 @@ def _file(settings: Settings) -> Path | None:
     """The file of the address. With PostgreSQL there is none: replicas share no folder or address."""
     database = DatabaseUrl.parse(settings.database.get_secret_value())
     return Path(database.target).with_suffix(".address") if database.dialect == "sqlite" else None
+
+
+def _is_address(path: Path) -> bool:
+    """Whether there is no file, or one that contains an address. Others might be valuable."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return False
+        with path.open("rb") as file:
+            text = file.read(_LONGEST + 1)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return len(text) <= _LONGEST and _ADDRESS.fullmatch(text) is not None
 
 
 def _running(settings: Settings) -> str | None:

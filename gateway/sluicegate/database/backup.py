@@ -27,6 +27,9 @@ def back_up(database: Path, copy: Path) -> None:
     draft = copy.with_name(f".{copy.name}.{os.getpid()}")
     try:
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise ConfigurationError(f"{draft} cannot be created: {error.strerror}") from error
+    try:
         _copy(database, draft)
         copy.hardlink_to(draft)
     except FileExistsError:

@@ -16,7 +16,7 @@ from sluicegate.database.connect import create_engine, read_beside_writes, reaso
 from sluicegate.database.locks import while_locked
 from sluicegate.database.loop_timeout import loop_timeout
 from sluicegate.database.migrate import ensure_schema
-from sluicegate.database.private_files import keep_private
+from sluicegate.database.private_files import create_private, keep_private
 from sluicegate.database.refusals import StatementRefused, is_refusal
 from sluicegate.database.tables import revision
 from sluicegate.database.urls import DatabaseUrl
@@ -63,7 +63,7 @@ class Store:
         """
         database = DatabaseUrl.parse(url)
         if database.dialect == "sqlite":
-            keep_private(database.target)
+            create_private(database.target)
         store = cls(database)
         try:
             await while_locked(store._make_ready)
@@ -71,6 +71,8 @@ class Store:
             await store.aclose()
             why = error.message if isinstance(error, ConfigurationError) else reason(error)
             raise ConfigurationError(f"the database {database.shown} cannot be used: {why}") from None
+        if database.dialect == "sqlite":
+            keep_private(database.target)
         return store
 
     async def _make_ready(self) -> None:
