@@ -39,6 +39,7 @@ BODIES = (
     *(b"ffffffffffffffff\r\n", b"2\r\n{}\r\n0\r\nX: y\r\n\r\n", b"GET /healthz HTTP/1.1\r\n\r\n"),
     *(b"2;ext=" + b"x" * 9_000 + b"\r\n{}\r\n0\r\n\r\n", b"{" * 9_000),
 )
+HOSTS = (b"\r\nHost: x", b"\r\nHost: x", b"\r\nHost: x", b"")  # without one, nothing else is examined
 ENDS = (b"\r\n\r\n", b"\r\n\r\n", b"\n\n", b"\r\n", b"\r", b"")
 
 
@@ -54,9 +55,10 @@ def test_broken_requests_are_refused_and_the_gateway_goes_on(
     answered = []
     authorized = f"Authorization: Bearer {token}".encode()
     headers = st.lists(st.sampled_from((*HEADERS, authorized)), max_size=4).map(b"\r\n".join)
-    formed = st.tuples(
-        st.sampled_from(LINES), headers, st.sampled_from(ENDS), st.sampled_from(BODIES)
-    ).map(lambda parts: (parts[0] + b"\r\n" + parts[1] + parts[2], parts[3]))
+    lines = st.tuples(st.sampled_from(LINES), st.sampled_from(HOSTS)).map(b"".join)
+    formed = st.tuples(lines, headers, st.sampled_from(ENDS), st.sampled_from(BODIES)).map(
+        lambda parts: (parts[0] + b"\r\n" + parts[1] + parts[2], parts[3])
+    )
     noise = st.tuples(st.binary(max_size=200), st.binary(max_size=20))
 
     @settings(

@@ -84,15 +84,20 @@ async def test_a_line_says_how_it_ended(
 
 
 @pytest.mark.parametrize("given", ["a", "0af7651916cd43dd8448eb211c80319c", "!~" * 64])
-async def test_a_well_formed_request_id_is_taken(client: httpx.AsyncClient, given: str) -> None:
+async def test_a_well_formed_request_id_is_logged_next_to_the_gateways(
+    client: httpx.AsyncClient, log_lines: LogLines, given: str
+) -> None:
     response = await client.get("/shares/sales", headers={"x-request-id": given})
-    assert response.headers["x-request-id"] == given
-    assert response.json() == {"request": given}
+    own = response.headers["x-request-id"]
+    assert response.json() == {"request": own}
+    assert len(own) == 32
+    (line,) = access(log_lines())
+    assert (line["request_id"], line["client_request_id"]) == (own, given)
 
 
 @pytest.mark.parametrize("given", [None, "", "x" * 129, "two words", "ü".encode("latin-1"), b"a\tb"])
-async def test_any_other_request_id_is_replaced(
-    client: httpx.AsyncClient, given: str | bytes | None
+async def test_any_other_request_id_is_ignored(
+    client: httpx.AsyncClient, log_lines: LogLines, given: str | bytes | None
 ) -> None:
     headers = (
         {}
@@ -104,15 +109,15 @@ async def test_any_other_request_id_is_replaced(
     }
     assert len(ids) == 3
     assert all(len(made) == 32 and int(made, 16) for made in ids)
+    assert not any("client_request_id" in line for line in log_lines())
 
 
 async def test_all_lines_of_a_request_have_its_id(
     client: httpx.AsyncClient, log_lines: LogLines
 ) -> None:
-    ids = [f"request-{number}" for number in range(20)]
-    await asyncio.gather(*(client.get("/shares/s", headers={"x-request-id": name}) for name in ids))
+    responses = await asyncio.gather(*(client.get("/shares/s") for _ in range(20)))
     lines = log_lines()
-    for name in ids:
+    for name in (response.headers["x-request-id"] for response in responses):
         mine = [line["message"] for line in lines if line.get("request_id") == name]
         assert mine == ["resolving", "GET /shares/s 200"]
 
@@ -125,7 +130,7 @@ async def test_an_unexpected_exception_is_found_by_the_request_id(
     assert response.status_code == 500
     lines = log_lines()
     [unexpected] = [line for line in lines if "exception" in line]
-    assert unexpected["request_id"] == "request-9"
+    assert unexpected["client_request_id"] == "request-9"
     assert unexpected["exception"]["type"] == "RuntimeError"
     assert SECRET not in str(lines)
 

@@ -6,6 +6,7 @@ It also responds with JSON to malformed requests, and passes the client's certif
 from __future__ import annotations
 
 import asyncio
+import re
 from enum import Enum, auto
 from typing import Any
 
@@ -22,6 +23,10 @@ from sluicegate.http.refusals import HeadTooLarge, RequestTooSlow, closing_respo
 # Memory overhead of a header apart from its bytes (RFC 9113, section 6.5.2, counts the same).
 _HEADER_OVERHEAD = 32
 _MAX_PIPELINED = 16
+# `uri-host [":" port]` (RFC 9110, section 7.2); empty if the target has no authority.
+_HOST = re.compile(
+    rb"(?:\[[0-9A-Za-z:._~!$&'()*+,;=-]+\]|(?:[0-9A-Za-z._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::[0-9]*)?"
+)
 # Seconds: for a refused client to read the error, and to end a body after the response.
 _LINGER = 2.0
 _DRAIN = 5.0
@@ -143,6 +148,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Pass the request to the application: its headers are complete."""
+        self._check_host()
         if len(self.pipeline) >= _MAX_PIPELINED:
             raise _Refused
         self._enter(_BODY)
@@ -297,6 +303,19 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._events += 1
         self._phase = phase
         self._since = self._now
+
+    def _check_host(self) -> None:
+        """Refuse requests that proxies and the gateway could attribute to different hosts."""
+        hosts = [value for name, value in self.headers if name == b"host"]
+        if len(hosts) == 1:
+            if _HOST.fullmatch(hosts[0]):
+                return
+            self._refusal = MalformedRequest("the request's Host header is not valid")
+        elif hosts or self.parser.get_http_version() != "1.0":
+            self._refusal = MalformedRequest("the request must have exactly one Host header")
+        else:
+            return
+        raise _Refused
 
     def _refuse_head(self) -> None:
         self._refusal = self._head_too_large()

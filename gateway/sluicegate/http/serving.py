@@ -32,6 +32,8 @@ from sluicegate.telemetry.metrics import gauge, instruments
 
 log = logging.getLogger(__name__)
 
+# A year, for browsers (RFC 6797). Proxies that end TLS must send it themselves.
+_HSTS = ("strict-transport-security", "max-age=31536000")
 _BACKLOG = 2048  # connections that the kernel queues while the event loop is busy
 # Seconds for which idle connections of a replaced process stay open, so that a request that is on its
 # way still gets a response. After that response, they are closed.
@@ -142,6 +144,7 @@ async def serve_app(
         proxy_headers=bool(forwarded_allow_ips),
         forwarded_allow_ips=list(forwarded_allow_ips),
         server_header=False,
+        headers=[] if tls is None else [_HSTS],
         timeout_graceful_shutdown=shutdown_grace_period,
     )
     config.load()

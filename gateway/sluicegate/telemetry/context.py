@@ -9,9 +9,15 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class RequestInfo:
-    """Shared by all tasks and threads of one request, so that all of them log the same context."""
+    """Shared by all tasks and threads of one request, so that all of them log the same context.
+
+    Attributes:
+        id: Created by the gateway, so that a client can't give two requests the same id.
+        client_id: The client's own id of the request, for logs only.
+    """
 
     id: str
+    client_id: str | None = None
     recipient: str | None = None
     headers: Callable[[], list[tuple[bytes, bytes]]] | None = None
     error: Exception | None = None

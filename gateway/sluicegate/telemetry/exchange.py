@@ -39,7 +39,7 @@ class Exchange:
         self._send = send
         self._has_body = scope["method"] != "HEAD"
         self.scope = scope
-        self.request = RequestInfo(_request_id(scope))
+        self.request = RequestInfo(_new_id(), _client_id(scope))
         self.status: int | None = None
         self.sent = 0
         self.complete = False
@@ -104,12 +104,14 @@ class Exchange:
         self.seconds = perf_counter() - self._started
 
 
-def _request_id(scope: Scope) -> str:
-    """Return the client's id if it is valid (1 to 128 visible ASCII characters), else a new one."""
-    for name, value in scope["headers"]:
-        if name == b"x-request-id":
-            if _WELL_FORMED_ID.fullmatch(value):
-                return str(value, "ascii")
-            break
+def _new_id() -> str:
     # An id is no secret. The system's random numbers take ten times as long.
     return f"{random.getrandbits(128):032x}"
+
+
+def _client_id(scope: Scope) -> str | None:
+    """Return the client's id if it is valid: 1 to 128 visible ASCII characters."""
+    for name, value in scope["headers"]:
+        if name == b"x-request-id":
+            return str(value, "ascii") if _WELL_FORMED_ID.fullmatch(value) else None
+    return None

@@ -115,6 +115,8 @@ def opening(seconds: float, level: str, logger: str, message: str) -> dict[str, 
     request = current_request()
     if request is not None:
         fields["request_id"] = request.id
+        if request.client_id is not None:
+            fields["client_request_id"] = request.client_id
     trace = current_trace()
     if trace is not None:
         fields["trace_id"], fields["span_id"] = trace

@@ -20,9 +20,9 @@ _access = logging.getLogger("sluicegate.access_log")
 class RequestTelemetry:
     """Wraps the entire application, so that it observes the responses of all other layers.
 
-    A valid `x-request-id` of the client (1 to 128 visible ASCII characters) becomes the request's id;
-    otherwise a new id is generated. The response and all log lines contain it. The line of the access
-    log is written when the last byte was passed to the server, or when the client disconnects.
+    Each request gets a new id, which the response and all log lines contain. A valid `x-request-id` of
+    the client (1 to 128 visible ASCII characters) is logged as `client_request_id`. The line of the
+    access log is written when the last byte was passed to the server, or when the client disconnects.
     """
 
     def __init__(self, app: ASGIApp) -> None:
