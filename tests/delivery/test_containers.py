@@ -23,7 +23,7 @@ CHART = ROOT / "deploy" / "helm" / "sluicegate"
 NOT_IN_THE_IMAGE = {"plugins/spark"}
 OPTIONS = (
     *("gateway.autoscaling.enabled", "delegation.enabled", "worker.enabled"),
-    *("ingress.enabled", "networkPolicy.enabled", "metrics.enabled"),
+    *("ingress.enabled", "metrics.enabled"),
 )
 
 
@@ -142,6 +142,10 @@ def test_the_chart_renders_pods_that_need_no_privileges(enabled: tuple[str, ...]
         for container in pod["containers"]:
             assert container["securityContext"]["readOnlyRootFilesystem"]
             assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
+def test_pods_accept_connections_only_to_their_services_by_default() -> None:
+    assert read(CHART / "values.yaml")["networkPolicy"]["enabled"] is True
 
 
 @skip_without("helm", also_in_ci=True)
