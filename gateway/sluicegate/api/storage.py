@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 from sluicegate.api.models import ObjectDirectory, ObjectRequest, Presigned
 from sluicegate.api.vending import TemporaryCredentials
@@ -13,7 +14,14 @@ class Storage(ABC):
     """Presigns and opens locations below one prefix. Each entry of `storage:` has one instance.
 
     A storage that can vend credentials also derives from `CredentialVendor`.
+
+    Attributes:
+        binds_method: Whether the store rejects requests with another method than that of
+            `presign_request`, whichever credentials sign. With `False`, the gateway counts a URL for
+            `HEAD` as one that reads the object, against the limits of recipients.
     """
+
+    binds_method: ClassVar[bool] = False
 
     @property
     @abstractmethod

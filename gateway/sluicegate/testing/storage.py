@@ -102,6 +102,7 @@ class StorageBehaviour(VendingBehaviour, InstanceBehaviour):
         """Sends a request to a presigned URL, and returns the body of the response.
 
         The default is a plain HTTP request. If `get` is overridden, the default reads the URL with it.
+        It raises `urllib.error.HTTPError` if the store rejects the request.
         """
         return _http_send if get is _http_get else _sender(get)
 
@@ -197,6 +198,18 @@ class StorageBehaviour(VendingBehaviour, InstanceBehaviour):
         assert await send(method, presigned.urls[0], headers) == (
             b"content" if method == "GET" else b""
         )
+
+    async def test_urls_for_head_read_nothing_if_the_storage_binds_the_method(
+        self, presigning: Storage, put: Put, send: Send
+    ) -> None:
+        if not presigning.binds_method:
+            pytest.skip("this storage declares binds_method = False, and the gateway counts its URLs")
+        location = f"{presigning.prefix}bound/part.parquet"
+        await put(location, b"content")
+        presigned = await presigning.presign_request(ObjectRequest("HEAD"), [location], 600)
+        keep_url_secret(*presigned.urls)
+        with pytest.raises(OSError, match=r"HTTP Error 4\d\d"):
+            await send("GET", presigned.urls[0], {})
 
     async def test_a_label_does_not_change_what_urls_read(
         self, presigning: Storage, put: Put, get: Get

@@ -34,6 +34,7 @@ RECIPIENTS: dict[str, dict[str, Any]] = {
     "small": {"files_per_day": FILES - 1},
     "changes": {"files_per_day": FILES},
     "ranges": {"files_per_day": FILES - 1},
+    "sizes": {"files_per_day": FILES - 1},
 }
 
 
@@ -150,8 +151,12 @@ def test_change_feeds_count(lake: LimitedLake) -> None:
     assert f"it got {FILES} today" in refused(client.get(feed))
 
 
-def test_files_of_iceberg_clients_count_when_they_are_signed(lake: LimitedLake) -> None:
-    client = lake.clients["ranges"]
+@pytest.mark.parametrize(("name", "method"), [("ranges", "GET"), ("sizes", "HEAD")])
+def test_files_of_iceberg_clients_count_when_they_are_signed(
+    lake: LimitedLake, name: str, method: str
+) -> None:
+    """Links of the plugin `file` accept both methods, whichever was signed."""
+    client = lake.clients[name]
     config = client.get(ICEBERG_TABLE).json()["config"]
     plan = client.post(f"{ICEBERG_TABLE}/plan", json={})
     paths = [task["data-file"]["file-path"] for task in plan.json()["file-scan-tasks"]]
@@ -159,9 +164,12 @@ def test_files_of_iceberg_clients_count_when_they_are_signed(lake: LimitedLake) 
 
     def sign(path: str) -> httpx.Response:
         uri = config["s3.endpoint"] + path.removeprefix("s3:/")
-        body = {"method": "GET", "uri": uri, "region": "us-east-1", "headers": {}, "provider": "s3"}
+        body = {"method": method, "uri": uri, "region": "us-east-1", "headers": {}, "provider": "s3"}
         return client.post(f"{ICEBERG_TABLE}/sign", json=body)
 
+    link = urlsplit(sign(paths[0]).json()["uri"])
+    read = httpx.get(f"{lake.gateway.address}{link.path}?{link.query}")
+    assert (read.status_code, len(read.content) > 0) == (200, True)
     assert [sign(path).status_code for path in (paths[0], *paths)] == [200] * FILES + [429]
     assert '"files";r=0;' in sign(paths[0]).headers["ratelimit"]
 

@@ -99,6 +99,15 @@ class TestSorts(TestSigned):
     kind = Sorts
 
 
+class ClaimsToBind(Signed):
+    binds_method = True
+
+
+class TestClaimsToBind(TestSigned):
+    caught_by = "test_urls_for_head_read_nothing_if_the_storage_binds_the_method"
+    kind = ClaimsToBind
+
+
 class LivesLong(Signed):
     async def presign(
         self,

@@ -121,6 +121,17 @@ class Signer:
             self._reach.check(table.source, locations)
             return await self._presign_scattered(table, request, locations, vended)
 
+    def binds_method(self, table: OpenTable, path: str) -> bool:
+        """Whether the URL of a path reads nothing if it was signed for `HEAD`.
+
+        Raises:
+            UnsupportedOperation: No configured storage covers the path.
+        """
+        if "://" not in path and ".." not in path:
+            return table.storage.binds_method
+        root = self._instances.canonical(table.source.location)
+        return self._storage(join_location(root, path))[1].binds_method
+
     def presign_derived(self, table: OpenTable, files: Sequence[DerivedFile]) -> Presigned:
         """URLs of the gateway for files that the table's format generates when they are fetched."""
         count("sluicegate.files.signed", len(files))

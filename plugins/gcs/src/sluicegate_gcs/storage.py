@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from sluicegate.api import (
     CredentialVendor,
@@ -36,6 +37,8 @@ from sluicegate_gcs.vending import TokenNarrower
 
 class GCSStorage(Storage, CredentialVendor):
     """Signs, opens and vends locations below one prefix of one bucket."""
+
+    binds_method: ClassVar[bool] = True
 
     def __init__(self, config: GCSConfig, clock: Callable[[], float] = time.time) -> None:
         self._config = config

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 from sluicegate.api import (
     CredentialVendor,
@@ -39,6 +40,8 @@ class R2Storage(Storage, CredentialVendor):
         vending: How temporary credentials are created, if at all.
         clock: Returns seconds since the epoch.
     """
+
+    binds_method: ClassVar[bool] = True
 
     def __init__(
         self,

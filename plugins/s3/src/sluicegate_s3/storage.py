@@ -41,6 +41,8 @@ class S3Storage(Storage, CredentialVendor):
         bindings: The ways to create credentials that a configuration can name.
     """
 
+    binds_method: ClassVar[bool] = True
+
     bindings: ClassVar[tuple[type[Binding], ...]] = (RoleBinding, SessionBinding, FullBinding)
 
     def __init__(
