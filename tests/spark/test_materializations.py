@@ -18,6 +18,7 @@ from support.servers.task_engine import SharedSpark
 
 from sluicegate.api import TaskFailed
 from sluicegate_spark.copies.config import CopyConfig
+from sluicegate_spark.materialization.query import check_plan
 from sluicegate_spark.materialization.shared_rows import shared_rows
 
 pytestmark = pytest.mark.slow
@@ -161,6 +162,12 @@ def test_a_missing_source_is_an_error_of_the_task(copies: Copies) -> None:
         ("SELECT * FROM IDENTIFIER('other')", "is not allowed"),
         ("SELECT TRANSFORM(id) USING 'cat' FROM people", "is not allowed"),
         ("SELECT * FROM people VERSION AS OF 0", "is not allowed"),
+        (
+            "SELECT id, row_number() OVER w FROM people WINDOW w AS "
+            "(ORDER BY java_method('java.lang.System', 'getenv', 'PATH'))",
+            "'WithWindowDefinition' is not allowed",
+        ),
+        ("SELECT * FROM people WITH (versionAsOf = 0)", "options of a table are not allowed"),
         ("INSERT INTO people SELECT * FROM people", "is not allowed"),
         ("CREATE VIEW v AS SELECT 1", "is not allowed"),
         ("DROP TABLE people", "is not allowed"),
@@ -177,6 +184,82 @@ def test_a_query_reads_only_its_sources(
     with pytest.raises(TaskFailed, match=expected) as failed:
         queried(copies, query).refresh(NAME)
     assert failed.value.error_code == "INVALID_PAYLOAD"
+
+
+PLACES = """
+    SELECT {0} FROM people
+    SELECT DISTINCT id, -{0} FROM people
+    SELECT id FROM people WHERE {0} = 'x'
+    SELECT count(*) FROM people GROUP BY {0}
+    SELECT id, count(*) FROM people GROUP BY GROUPING SETS ((id, {0}))
+    SELECT id FROM people GROUP BY id HAVING max({0}) = 'x'
+    SELECT count(*) FILTER (WHERE {0} = 'x') FROM people
+    SELECT id FROM people ORDER BY {0} DESC NULLS LAST
+    SELECT id FROM people SORT BY {0}
+    SELECT id FROM people LIMIT length({0})
+    SELECT id FROM people LIMIT 1 OFFSET length({0})
+    SELECT a.id FROM people a JOIN people b ON {0} = 'x'
+    SELECT a.id FROM people a LEFT SEMI JOIN people b ON {0} = 'x'
+    SELECT sum(id) OVER (PARTITION BY {0}) FROM people
+    SELECT sum(id) OVER (ORDER BY {0}) FROM people
+    SELECT sum(id) OVER (ORDER BY id ROWS BETWEEN length({0}) PRECEDING AND CURRENT ROW) FROM people
+    SELECT sum(id) OVER w FROM people WINDOW w AS (PARTITION BY {0})
+    SELECT sum(id) OVER w FROM people WINDOW w AS (ORDER BY {0})
+    SELECT sum(id) OVER w FROM people WINDOW v AS (ORDER BY {0}), w AS (ORDER BY id)
+    SELECT CASE WHEN {0} = 'x' THEN 1 ELSE 2 END FROM people
+    SELECT CASE {0} WHEN 'x' THEN 1 END FROM people
+    SELECT id IN (1, length({0})) FROM people
+    SELECT id IN (SELECT id FROM people WHERE {0} = 'x') FROM people
+    SELECT CAST({0} AS INT) FROM people
+    SELECT {0} LIKE 'x' ESCAPE '!' FROM people
+    SELECT `full name` LIKE ANY ('x', {0}) FROM people
+    SELECT id BETWEEN length({0}) AND 3 FROM people
+    SELECT upper({0}) FROM people
+    SELECT `full name`[{0}] FROM people
+    SELECT named_struct('x', {0}) FROM people
+    SELECT substring({0} FROM 1 FOR 2) FROM people
+    SELECT trim(BOTH {0} FROM `full name`) FROM people
+    SELECT transform(`full name`, x -> {0}) FROM people
+    SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY {0}) FROM people
+    SELECT * FROM (VALUES ({0})) AS t(x)
+    SELECT * FROM people, LATERAL (SELECT {0})
+    SELECT * FROM people PIVOT (max({0}) FOR id IN (1, 2))
+    SELECT * FROM people TABLESAMPLE (length({0}) ROWS)
+    SELECT id FROM people UNION ALL SELECT {0}
+    WITH x AS (SELECT {0} AS y) SELECT y FROM x
+    WITH x AS (SELECT id FROM people WINDOW w AS (ORDER BY {0})) SELECT id FROM x
+    SELECT id FROM (SELECT id, {0} AS y FROM people) WHERE y = 'x'
+    SELECT EXISTS (SELECT 1 FROM people WHERE {0} = 'x') FROM people
+    SELECT /*+ REPARTITION(3) */ {0} FROM people
+    FROM people |> WHERE {0} = 'x'
+    FROM people |> EXTEND {0} AS y
+"""
+HIDDEN = (
+    "java_method('java.lang.System', 'getenv', 'PATH')",
+    "(SELECT max(name) FROM other)",
+    "(SELECT max(name) FROM people WINDOW w AS (ORDER BY current_user()))",
+)
+
+
+def test_no_place_of_a_query_hides_what_it_reads(shared_spark: SharedSpark) -> None:
+    if shared_spark.is_connect:
+        pytest.skip("there are no queries")
+    from pyspark.errors import ParseException
+
+    jvm: Any = shared_spark.session()._jsparkSession
+    parser = jvm.sessionState().sqlParser()
+    checked = 0
+    for place in PLACES.strip().splitlines():
+        for hidden in HIDDEN:
+            try:
+                plan = parser.parsePlan(place.format(hidden))
+            except ParseException:
+                continue
+            checked += 1
+            with pytest.raises(TaskFailed) as failed:
+                check_plan(plan, frozenset({"people"}))
+            assert failed.value.error_code == "INVALID_PAYLOAD", place
+    assert checked > 100
 
 
 def test_a_query_can_use_much_of_sql(shared_spark: SharedSpark, copies: Copies) -> None:

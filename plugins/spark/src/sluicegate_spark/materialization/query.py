@@ -6,14 +6,12 @@ copy must depend on its sources alone.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
-
-import orjson
 
 from sluicegate_spark.cluster.cores import is_connect
 from sluicegate_spark.materialization.failures import unfit
+from sluicegate_spark.materialization.plan_walk import elements, plan_nodes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,7 +38,6 @@ _PLANS: Final = frozenset(
         "UnresolvedRelation",
         "UnresolvedSubqueryColumnAliases",
         "Window",
-        "WithWindowDefinition",
         "GroupingSets",
         "Qualify",
     }
@@ -129,7 +126,7 @@ _WITHOUT_PARENTHESES: Final = frozenset(
         "user",
     )
 )
-_CATALYST: Final = "org.apache.spark.sql.catalyst."
+_WITH: Final = "org.apache.spark.sql.catalyst.plans.logical.UnresolvedWith"
 _FILES: Final = "spark.sql.runSQLOnFiles"
 
 
@@ -153,7 +150,7 @@ def query_rows(spark: SparkSession, query: str, sources: Mapping[str, DataFrame]
         plan = jvm.sessionState().sqlParser().parsePlan(query)
     except ParseException as error:
         raise unfit("Spark can't parse its query") from error
-    check_plan(orjson.loads(plan.toJSON()), frozenset(map(str.lower, sources)))
+    check_plan(plan, frozenset(map(str.lower, sources)))
     for name, frame in sources.items():
         frame.createOrReplaceTempView(name)
     # Also names such as parquet.`/path` are no tables now.
@@ -168,44 +165,35 @@ def check_plan(plan: Any, sources: frozenset[str]) -> None:
     """Ensure that a plan, which Spark parsed but not resolved, reads only the sources.
 
     Args:
-        plan: The JSON of the plan.
+        plan: The plan, in Java.
         sources: Their names in lower case.
 
     Raises:
         TaskFailed: The plan contains something else.
     """
     named = sources
-    root = plan[0]
-    if _is(root, "UnresolvedWith"):
+    if plan.getClass().getName() == _WITH:
         # A common table can name only earlier ones. Spark looks for others among its own tables.
-        for each in root["cteRelations"]:
-            _check_part(each["_2"], named)
-            named |= {str(each["_1"]).lower()}
-        plan = plan[1:]
+        for each in elements(plan.cteRelations()):
+            _check_part(each._2(), named)
+            named |= {str(each._1()).lower()}
+        plan = plan.child()
     _check_part(plan, named)
 
 
 def _check_part(part: Any, named: frozenset[str]) -> None:
-    for node in _nodes(part):
-        kind = node["class"]
-        short = kind.rpartition(".")[2].removesuffix("$")
-        if not kind.startswith(_CATALYST) or short not in _PLANS | _EXPRESSIONS:
-            raise unfit(f"'{short}' is not allowed in its query")
-        if short == "UnresolvedRelation":
-            parts = _parts(node["multipartIdentifier"])
+    for name, node in plan_nodes(part, _PLANS | _EXPRESSIONS):
+        if name == "UnresolvedRelation":
+            parts = _parts(node.multipartIdentifier())
             if len(parts) != 1 or parts[0].lower() not in named:
                 known = ", ".join(sorted(named))
                 raise unfit(f"'{'.'.join(parts)}' is not one of the sources of its query: {known}")
-        if short == "UnresolvedAttribute" and _names_session(_parts(node["nameParts"])):
-            raise unfit(f"'{node['nameParts']}' is not a column; put its table before its name")
-        if short == "UnresolvedFunction":
-            parts = _parts(node["nameParts"])
+        if name == "UnresolvedAttribute" and _names_session(parts := _parts(node.nameParts())):
+            raise unfit(f"'{parts[0]}' is not a column; put its table before its name")
+        if name == "UnresolvedFunction":
+            parts = _parts(node.nameParts())
             if len(parts) != 1 or parts[0].lower() not in FUNCTIONS:
                 raise unfit(f"the function '{'.'.join(parts)}' is not allowed in its query")
-
-
-def _is(node: Any, name: str) -> bool:
-    return isinstance(node, dict) and str(node.get("class")) == f"{_CATALYST}plans.logical.{name}"
 
 
 def _names_session(parts: list[str]) -> bool:
@@ -213,17 +201,5 @@ def _names_session(parts: list[str]) -> bool:
     return len(parts) == 1 and parts[0].lower() in _WITHOUT_PARENTHESES
 
 
-def _nodes(part: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(part, dict):
-        if "class" in part:
-            yield part
-        for value in part.values():
-            yield from _nodes(value)
-    elif isinstance(part, list):
-        for each in part:
-            yield from _nodes(each)
-
-
-def _parts(text: Any) -> list[str]:
-    """Return the parts of a name, which the JSON contains as `[a, b]`."""
-    return re.split(", ", str(text).removeprefix("[").removesuffix("]"))
+def _parts(names: Any) -> list[str]:
+    return [str(each) for each in elements(names)]
