@@ -186,6 +186,17 @@ def test_a_query_reads_only_its_sources(
     assert failed.value.error_code == "INVALID_PAYLOAD"
 
 
+def test_an_error_of_a_row_names_the_column_and_never_the_value(
+    copies: Copies, caplog: pytest.LogCaptureFixture
+) -> None:
+    copy = configured(copies, columns={"ssn": {"expression": "CAST(country AS INT)"}})
+    with pytest.raises(TaskFailed) as failed:
+        copy.refresh(NAME)
+    shown = f"{failed.value.message} {failed.value.detail} {caplog.text}"
+    assert ("CAST_INVALID_INPUT (SQLSTATE 22018)" in shown, "country" in shown) == (True, True), shown
+    assert ("'DE'" in shown, "'FR'" in shown) == (False, False), shown
+
+
 PLACES = """
     SELECT {0} FROM people
     SELECT DISTINCT id, -{0} FROM people

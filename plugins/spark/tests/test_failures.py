@@ -1,10 +1,22 @@
 from __future__ import annotations
 
+import traceback
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
 import pytest
 from py4j.protocol import Py4JError
-from pyspark.errors import AnalysisException, IllegalArgumentException, PySparkRuntimeError
+from pyspark.errors import (
+    AnalysisException,
+    IllegalArgumentException,
+    NumberFormatException,
+    PySparkRuntimeError,
+    PythonException,
+)
 
-from sluicegate_spark.failures import failed_on_spark
+from sluicegate.api import TableUnreadable, TaskFailed
+from sluicegate_spark.failures import errors_without_values, failed_on_spark, reason_of
 
 VALIDATION = (
     "An error occurred while calling o57.sql.\n"
@@ -65,6 +77,82 @@ def test_a_failure_tells_no_secret_and_no_signature() -> None:
     failure = failed_on_spark(AnalysisException(said), {"a-secret"})
     assert failure is not None
     assert failure.message.endswith("GET https://store/key?… with … was refused")
+
+
+class OfARow(NumberFormatException):
+    """An error as Spark raises it, whose conditions Python does not know."""
+
+    __module__ = "pyspark.errors"
+    condition, state = "CAST_INVALID_INPUT", "22018"
+
+    def getCondition(self) -> str:  # noqa: N802 # as in PySpark
+        return self.condition
+
+    def getSqlState(self) -> str:  # noqa: N802 # as in PySpark
+        return self.state
+
+    def getQueryContext(self) -> list[Any]:  # noqa: N802 # as in PySpark
+        return [SimpleNamespace(fragment=lambda: "CAST(`v` AS INT) = 'SECRET'")]
+
+
+class Mismatch(OfARow):
+    __module__ = "pyspark.errors"
+    condition, state = "DELTA_REPLACE_WHERE_MISMATCH", "44000"
+
+
+Mismatch.__name__ = "AnalysisException"
+
+
+@pytest.mark.parametrize(
+    ("error", "detail"),
+    [
+        (
+            OfARow("[CAST_INVALID_INPUT] The value 'SECRET' cannot be cast. SQLSTATE: 22018"),
+            "CAST_INVALID_INPUT (SQLSTATE 22018) in CAST(`v` AS INT) = '…'",
+        ),
+        (
+            Mismatch("[DELTA_REPLACE_WHERE_MISMATCH] Invalid data: country=SECRET"),
+            "DELTA_REPLACE_WHERE_MISMATCH (SQLSTATE 44000) in CAST(`v` AS INT) = '…'",
+        ),
+        (Py4JError("An error occurred while calling o1.x.\n: a.B: SECRET"), "a.B"),
+        (Py4JError("SECRET"), "Py4JError"),
+        (PythonException("An exception was thrown.\nValueError: SECRET"), "PythonException"),
+    ],
+)
+def test_a_failure_contains_no_value(error: Exception, detail: str) -> None:
+    failure = failed_on_spark(error)
+    assert failure is not None
+    assert failure.detail == detail
+    assert "SECRET" not in failure.message
+
+
+def test_unexpected_errors_lose_their_texts_and_keep_their_stack() -> None:
+    with pytest.raises(TaskFailed) as raised, errors_without_values():
+        raise ValueError("SECRET")
+    failed = raised.value
+    assert (failed.error_code, failed.retryable, failed.detail) == (
+        "INTERNAL_ERROR",
+        True,
+        "ValueError",
+    )
+    assert "SECRET" not in "".join(traceback.format_exception(failed)).replace('("SECRET")', "")
+    with pytest.raises(TableUnreadable, match="ours"), errors_without_values():
+        raise TableUnreadable("ours")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (pa.ArrowInvalid("SECRET"), "ArrowInvalid"),
+        (ValueError("SECRET"), "ValueError"),
+        (
+            PermissionError("denied: s3://lake/x?X-Amz-Signature=a"),
+            "PermissionError: denied: s3://lake/x?…",
+        ),
+    ],
+)
+def test_reasons_are_texts_of_stores_only(error: Exception, reason: str) -> None:
+    assert reason_of(error) == reason
 
 
 def test_a_spark_that_does_not_start_leads_to_javas_own_words() -> None:

@@ -18,6 +18,7 @@ from sluicegate_iceberg.rest.responses import GenericTable
 from sluicegate_spark.config import SparkConfig
 from sluicegate_spark.copies.config import MATERIALIZED
 from sluicegate_spark.engine import Engine
+from sluicegate_spark.failures import errors_without_values
 from sluicegate_spark.granted_locations import check_catalog
 from sluicegate_spark.materialization import REFRESH_MATERIALIZATION
 from sluicegate_spark.operations import OF_DELTA_TABLES, OPERATIONS
@@ -64,6 +65,10 @@ class SparkExecutor(TaskExecutor):
             TaskFailed: No credentials are available (`CREDENTIAL_VENDING_FAILED`), the payload is
                 incomplete (`INVALID_PAYLOAD`), or the table is not granted (`NOT_GRANTED`).
         """
+        with errors_without_values():
+            return await self._acquired(task)
+
+    async def _acquired(self, task: DelegatedTask) -> TableAccess | None:
         if task.operation in (COLLECT_USAGE, BUILD_SNAPSHOT_INDEX):
             return None  # their directories and credentials are those of the configuration
         if task.operation == REFRESH_MATERIALIZATION:
@@ -84,6 +89,12 @@ class SparkExecutor(TaskExecutor):
 
     async def run(self, task: DelegatedTask, resources: TableAccess | None, run: TaskRun) -> TaskResult:
         """Run the task's operation; see `TaskExecutor.run`."""
+        with errors_without_values():
+            return await self._run(task, resources, run)
+
+    async def _run(
+        self, task: DelegatedTask, resources: TableAccess | None, run: TaskRun
+    ) -> TaskResult:
         if task.operation == COLLECT_USAGE:
             # Imported with the first such task, because it imports Arrow.
             from sluicegate_spark.usage.operation import collect

@@ -6,9 +6,21 @@ An error is final only if the statement is invalid: the same statement would fai
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Any
 
-from sluicegate.api import TaskFailed, without_queries
+from obstore.exceptions import BaseError
+
+from sluicegate.api import SluicegateError, TaskFailed, without_queries
+from sluicegate_spark.error_texts import (
+    condition_text,
+    has_error,
+    is_about_statement,
+    masked,
+    masked_sql,
+    without_values,
+)
 
 _LENGTH = 500
 _REASON_LENGTH = 300
@@ -24,6 +36,9 @@ _JAVA = re.compile(r"^: ([\w.$]+)", re.MULTILINE)
 _VALIDATION = "org.apache.iceberg.exceptions.ValidationException"
 _STATE_UNKNOWN = "org.apache.iceberg.exceptions.CommitStateUnknownException"
 _COMMIT = "org.apache.iceberg.SnapshotProducer"
+# gRPC's states of a server that can't be reached.
+_UNREACHABLE = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "UNAUTHENTICATED")
+_NAME_ONLY = re.compile(r'details = "[\w/.$]+"')
 
 
 def failed_on_spark(error: Exception, secrets: Collection[str] = ()) -> TaskFailed | None:
@@ -36,7 +51,7 @@ def failed_on_spark(error: Exception, secrets: Collection[str] = ()) -> TaskFail
     kind = type(error)
     if not kind.__module__.startswith(_ENGINE) and not isinstance(error, ConnectionError):
         return None
-    cause = _first_line(error, secrets)
+    cause = _cause(error, secrets)
     if _is_wrong(error):
         return TaskFailed(
             f"Spark rejected the task's statement: {cause}", error_code="ENGINE_FAILED", detail=cause
@@ -49,13 +64,31 @@ def failed_on_spark(error: Exception, secrets: Collection[str] = ()) -> TaskFail
             retryable=True,
             detail=cause,
         )
-    failed = f"Spark failed while running the task ({kind.__name__})"
+    about = f": {cause}" if _condition_of(error)[0] is not None else ""
+    failed = f"Spark failed while running the task ({kind.__name__}{about})"
     return TaskFailed(
         _NOT_STARTED if _DID_NOT_START in cause else failed,
         error_code="ENGINE_FAILED",
         retryable=True,
         detail=cause,
     )
+
+
+@contextmanager
+def errors_without_values() -> Iterator[None]:
+    """Replace unexpected errors, for example of Arrow: the worker would log texts with values."""
+    try:
+        yield
+    except SluicegateError:
+        raise
+    except Exception as error:
+        failed = TaskFailed(
+            "an unexpected error stopped the task",
+            error_code="INTERNAL_ERROR",
+            retryable=True,
+            detail=type(error).__name__,
+        )
+        raise failed.with_traceback(error.__traceback__) from None
 
 
 def _is_wrong(error: Exception) -> bool:
@@ -67,8 +100,65 @@ def _is_wrong(error: Exception) -> bool:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the type and first line of an error, without URL queries: these can be signatures."""
-    return f"{type(error).__name__}: {_first_line(error)}"[:_REASON_LENGTH]
+    """Return the type and, of an error of a store, the first line of an error.
+
+    Queries of URLs can be signatures, and texts of other errors can contain values of data.
+    """
+    name = type(error).__name__
+    if not isinstance(error, (BaseError, OSError)):
+        return name
+    return f"{name}: {_first_line(error)}"[:_REASON_LENGTH]
+
+
+def _cause(error: Exception, secrets: Collection[str]) -> str:
+    """Return what failed, without values of data."""
+    line = _first_line(error, secrets)
+    if isinstance(error, ConnectionError):
+        return line
+    condition, state = _condition_of(error)
+    if condition is not None:
+        if is_about_statement(condition, state):
+            return line if _is_wrong(error) else masked(line)
+        return condition_text(condition, state) + _place_of(error)
+    if _is_wrong(error) or _is_of_connection(error, line):
+        return line
+    if has_error(line):
+        return without_values(line)
+    return type(error).__name__
+
+
+def _condition_of(error: Exception) -> tuple[str | None, str | None]:
+    """Return the error condition of Spark, and its state of the SQL standard."""
+    try:
+        found = getattr(error, "getCondition", _nothing)(), getattr(error, "getSqlState", _nothing)()
+    except Exception:  # the JVM may be gone
+        return None, None
+    condition, state = (each if isinstance(each, str) else None for each in found)
+    return condition, state
+
+
+def _place_of(error: Exception) -> str:
+    """Return the part of the statement that failed, which names its columns, without constants."""
+    try:
+        contexts: list[Any] = getattr(error, "getQueryContext", list)()
+        texts = [masked_sql(str(each.fragment())) for each in contexts[:1]]
+    except Exception:  # some contexts have no fragment
+        return ""
+    return "".join(f" in {text}" for text in texts if text)
+
+
+def _is_of_connection(error: Exception, line: str) -> bool:
+    """Return whether the text is of py4j's or gRPC's own connection, or only the name of a class."""
+    name, text = type(error).__name__, str(error)
+    return (
+        name == "Py4JNetworkError"
+        or any(f"StatusCode.{code}" in text for code in _UNREACHABLE)
+        or _NAME_ONLY.fullmatch(line) is not None
+    )
+
+
+def _nothing() -> None:
+    pass
 
 
 def _first_line(error: Exception, secrets: Collection[str] = ()) -> str:

@@ -143,7 +143,7 @@ def test_anything_else_is_refused(plan: Java) -> None:
 def test_whatever_holds_it_is_looked_into(hidden: Java, holder: str) -> None:
     within_map = Java(_MAP, Java("scala.Tuple2", "w", Java(holder, 1, hidden)))
     for plan in (project(Java(holder, hidden)), project(within_map)):
-        with pytest.raises(TaskFailed, match="not allowed|not one of"):
+        with pytest.raises(TaskFailed, match=r"not allowed|not one of"):
             check_plan(plan, frozenset({"orders"}))
 
 

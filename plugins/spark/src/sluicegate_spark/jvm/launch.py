@@ -12,6 +12,7 @@ import shlex
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -70,10 +71,13 @@ def launch(
             start_new_session=True,
         )
         os.close(printing)
-        output = log_output(open(printed, "rb", buffering=0), hide)  # noqa: PTH123, SIM115 (a pipe)
+        running = threading.Event()
+        stream = open(printed, "rb", buffering=0)  # noqa: PTH123, SIM115 (a pipe)
+        output = log_output(stream, hide, running)
         try:
             port, secret = _awaited(process, info)
             gateway = _joined(port, secret)
+            running.set()
         except BaseException:
             _end(process)
             output.join(_LOGGED)

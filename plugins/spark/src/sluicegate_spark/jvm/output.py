@@ -1,4 +1,4 @@
-"""Logs the output of Spark's processes. Spark itself doesn't redact secrets in it."""
+"""Logs the output of Spark's processes, without secrets and values of data, which Spark shows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
+
+from sluicegate_spark.error_texts import continued, has_error, without_values
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +72,9 @@ class KnownSecrets:
         return text
 
 
-def log_output(stream: Readable, hide: Callable[[str], str]) -> threading.Thread:
+def log_output(
+    stream: Readable, hide: Callable[[str], str], running: threading.Event | None = None
+) -> threading.Thread:
     """Log the lines of a stream until it ends.
 
     If the log is slow, lines are dropped and their number is logged.
@@ -78,6 +82,8 @@ def log_output(stream: Readable, hide: Callable[[str], str]) -> threading.Thread
     Args:
         stream: The stream, which is closed at its end.
         hide: Removes known secrets from a line.
+        running: Set when Spark can run tasks. Until then, errors contain no values of data, and their
+            texts are logged; by default, never.
 
     Returns:
         A thread that ends when everything is logged.
@@ -86,7 +92,7 @@ def log_output(stream: Readable, hide: Callable[[str], str]) -> threading.Thread
     lost = _Lost()
     threading.Thread(target=_read, args=(stream, waiting, lost), name="spark-read", daemon=True).start()
     logging_thread = threading.Thread(
-        target=_log, args=(waiting, lost, hide), name="spark-log", daemon=True
+        target=_log, args=(waiting, lost, hide, running), name="spark-log", daemon=True
     )
     logging_thread.start()
     return logging_thread
@@ -132,13 +138,24 @@ def _read(stream: Readable, waiting: queue.Queue[bytes | None], lost: _Lost) -> 
     waiting.put(_ENDED)
 
 
-def _log(waiting: queue.Queue[bytes | None], lost: _Lost, hide: Callable[[str], str]) -> None:
-    level = logging.INFO
+def _log(
+    waiting: queue.Queue[bytes | None],
+    lost: _Lost,
+    hide: Callable[[str], str],
+    running: threading.Event | None,
+) -> None:
+    level, in_error = logging.INFO, False
     while (line := waiting.get()) is not _ENDED:
         text = hide(line.decode(errors="replace").rstrip())
         if head := _HEAD.match(text):
             level = _LEVELS.get(head[1], logging.INFO)
             text = text[head.end() :]
+            in_error = False
+        # Errors of rows contain the rows' values, also in the lines that follow.
+        if running is None or running.is_set():
+            shown = continued(text) if in_error else without_values(text)
+            in_error = in_error or has_error(text)
+            text = shown or ""
         if text:
             log.log(level, "%s", text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
         if count := lost.take():

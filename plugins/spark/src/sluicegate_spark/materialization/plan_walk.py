@@ -1,4 +1,4 @@
-"""Visits all that a plan of Spark consists of, as its parser made it, and refuses what it doesn't know."""
+"""Visits all objects of a plan that Spark parsed, and refuses those that it doesn't know."""
 
 from __future__ import annotations
 

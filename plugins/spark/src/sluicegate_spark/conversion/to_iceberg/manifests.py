@@ -109,7 +109,7 @@ def records(data: bytes, schema: Mapping[str, Any] | None = None) -> Iterator[di
                 yield row
     except _DAMAGES as error:
         raise TableUnreadable(
-            "a metadata file of the Iceberg table is damaged", detail=f"{type(error).__name__}: {error}"
+            "a metadata file of the Iceberg table is damaged", detail=type(error).__name__
         ) from None
 
 

@@ -72,8 +72,8 @@ def partition_value(text: str | None, type_: str, column: str) -> Any:
     except (KeyError, ValueError, ArithmeticError) as error:
         raise TableUnreadable(
             f"a value of the partition column '{column}' is not of type {type_}",
-            detail=ascii(text[:100]),
-        ) from error
+            detail=type(error).__name__,
+        ) from None
 
 
 def stored_value(value: Any, type_: str) -> Any:
