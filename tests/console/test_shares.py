@@ -150,7 +150,7 @@ async def test_other_assets_have_a_page(site: Site) -> None:
 
 
 async def test_a_share_is_granted_on_its_page(site: Site) -> None:
-    browser = await site.logged_in("admin", "returns")
+    browser = await site.logged_in("admin")
     await browser.open("/console/shares/returns")
     page = await browser.submit("Grant the share", recipient="acme")
     assert "Done: The share was granted to 'acme'." in page.text
@@ -159,13 +159,26 @@ async def test_a_share_is_granted_on_its_page(site: Site) -> None:
     assert page.status == 404
 
 
+async def test_an_administrator_of_some_shares_grants_them_to_recipients_that_it_knows(
+    site: Site,
+) -> None:
+    browser = await site.logged_in("admin", "returns", "sales")
+    await browser.open("/console/shares/sales")
+    page = await browser.submit("Grant the share", recipient="both")
+    assert "Done: The share was granted to 'both'." in page.text
+    for name in ("nobody", "unknown"):
+        await browser.open("/console/shares/returns")
+        page = await browser.submit("Grant the share", recipient=name)
+        assert (page.status, f"recipient '{name}'" in page.text) == (403, True)
+
+
 async def test_an_administrator_of_some_shares_learns_only_names_of_other_recipients(
     site: Site,
 ) -> None:
     await _issue(site, "both")
     browser = await site.logged_in("admin", "sales")
     page = await browser.open(ORDERS)
-    assert "both allowed url" in page.text
+    assert "both not shown" in page.text
     assert "https://share.example/console/recipients/both" not in page.links
     assert "bearer token valid until" not in page.text
     page = await browser.open(f"{ORDERS}?recipient=both")

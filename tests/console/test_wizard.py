@@ -58,7 +58,7 @@ def shelf(site: Site, monkeypatch: pytest.MonkeyPatch) -> Shelf:
 
 async def stored(site: Site) -> StoredShares:
     assert site.gateway.admin is not None
-    return await site.gateway.admin.editor.stored()
+    return await site.gateway.admin.editor.stored(await site.owner())
 
 
 async def exported(site: Site) -> dict[str, Any]:

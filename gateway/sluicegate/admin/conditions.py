@@ -77,6 +77,10 @@ class Conditions:
         return self.none_match is not None and _matches(self.none_match, current)
 
 
+NO_CONDITIONS = Conditions()
+"""No preconditions."""
+
+
 def _matches(tags: tuple[str, ...], current: Any | None) -> bool:
     return current is not None and ("*" in tags or entity_tag(current) in tags)
 

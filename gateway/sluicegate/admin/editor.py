@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sluicegate._util.clock import epoch_ms
-from sluicegate.access.shares_file.apply import compare_with_stored, write_changes
-from sluicegate.access.shares_file.diff import Difference, compare, describe, render
-from sluicegate.access.shares_file.entries import (
-    Entries,
-    Entry,
-    declared_entries,
-    stored_entries,
+from sluicegate.access.shares_file.apply import (
+    compare_with_stored,
+    ending_access,
+    write_changes,
 )
+from sluicegate.access.shares_file.diff import Change as EntryChange
+from sluicegate.access.shares_file.diff import Difference, compare, describe, render
+from sluicegate.access.shares_file.entries import Entries, declared_entries, stored_entries
 from sluicegate.access.shares_file.export import StoredShares
 from sluicegate.access.shares_file.read import SharesFile, check_shares_file
 from sluicegate.admin.call import refused_input
-from sluicegate.admin.conditions import Conditions, entity_tag
+from sluicegate.admin.conditions import NO_CONDITIONS, Conditions, entity_tag
 from sluicegate.admin.identity import Admin
-from sluicegate.admin.places import Content, SharedResource
-from sluicegate.api.errors import InvalidRequest, NotFound
+from sluicegate.admin.permissions import (
+    check_changes,
+    check_grants,
+    check_names,
+    visible_entries,
+)
+from sluicegate.admin.places import Content, GrantPlace, RecipientPlace, SharedResource
+from sluicegate.api.errors import NotFound
 from sluicegate.audit.trail import note_changes
 from sluicegate.config.yaml import JsonDocument, nearest
 from sluicegate.database import Store
 from sluicegate.database.async_engine import AsyncConnection
+from sluicegate.database.names import name_key
 
 Change = Callable[[Content | None], Content | None]
 
@@ -77,10 +84,10 @@ class Editor:
         self._catalogs = catalogs
         self._now = now
 
-    async def stored(self) -> StoredShares:
-        """Read everything."""
+    async def stored(self, admin: Admin) -> StoredShares:
+        """Read everything that an administrator can see."""
         async with self._store.read() as connection:
-            return StoredShares(await stored_entries(connection))
+            return StoredShares(visible_entries(admin, await stored_entries(connection)))
 
     async def read(self, admin: Admin, place: SharedResource) -> Content:
         """Read a resource.
@@ -89,13 +96,31 @@ class Editor:
             PermissionDenied: The administrator does not manage it.
             NotFound: It does not exist. The message suggests a name to administrators of all shares.
         """
-        stored = await self.stored()
-        place.check_admin(admin, stored)
+        stored = await self.stored(admin)
+        place.check_admin(admin)
         content = place.read(stored)
         if content is None:
-            known = place.siblings(stored) if admin.shares is None else ()
-            raise NotFound(f"{place.missing}{nearest(place.names[-1], known)}")
+            error = place.error_if_missing(admin)
+            if admin.shares is not None:
+                raise error
+            raise NotFound(f"{error.message}{nearest(place.names[-1], place.siblings(stored))}")
         return content
+
+    async def read_grant(self, admin: Admin, place: GrantPlace) -> Content:
+        """Read a grant.
+
+        Raises:
+            PermissionDenied: The administrator does not manage the share.
+            NotFound: It does not exist.
+        """
+        admin.check_share(place.share)
+        async with self._store.read() as connection:
+            visible = visible_entries(admin, await stored_entries(connection))
+        StoredShares(visible).find(place.share)
+        found = place.read(visible)
+        if found is None:
+            raise place.error_if_missing()
+        return found
 
     async def change(
         self, admin: Admin, place: SharedResource, conditions: Conditions, change: Change
@@ -123,28 +148,89 @@ class Editor:
         self, admin: Admin, place: SharedResource, conditions: Conditions, change: Change
     ) -> Edited:
         async with self._store.write() as connection:
+            place.check_admin(admin)
             entries = await stored_entries(connection)
-            stored = StoredShares(entries)
-            place.check_admin(admin, stored)
+            visible = visible_entries(admin, entries)
+            stored = StoredShares(visible)
             before = place.read(stored)
             conditions.check_write(before)
             content = change(before)
             document = JsonDocument(place.write(stored, content))
             with refused_input():
                 file = check_shares_file(document, self._catalogs)
-                _check_grants(admin, entries, declared_entries(file.declaration))
-                await compare_with_stored(connection, file)  # finds unknown shares
-            removed = place.replaces(entries, removed=content is None)
-            kept = {key: entry for key, entry in entries.items() if key not in removed}
-            after = kept | declared_entries(file.declaration)
-            difference = compare(entries, after, prune=True)
-            check_changes(admin, entries, after, [each.entry for each in difference.changes])
+                declared = declared_entries(file.declaration)
+                check_grants(admin, visible, declared)
+                compare_with_stored(entries, file, visible=visible)  # finds unknown shares
+            removed = place.replaces(visible, removed=content is None)
+            kept = {key: entry for key, entry in visible.items() if key not in removed}
+            after = kept | declared
+            difference = compare(visible, after, prune=True)
+            check_changes(admin, visible, after, [each.entry for each in difference.changes])
+            check_names(admin, entries, visible, declared)
+            difference = await self._with_ending(connection, entries, visible, difference)
             if not difference.changes:
                 await connection.rollback()
                 return Edited(False, before, difference)
             await write_changes(connection, entries, difference, self._now())
-            changed = place.read(StoredShares(await stored_entries(connection)))
+            changed = place.read(StoredShares(visible_entries(admin, await stored_entries(connection))))
             return Edited(before is None, changed, difference)
+
+    async def delete(self, admin: Admin, place: SharedResource, conditions: Conditions) -> None:
+        """Delete a resource with all of its content; see `change`.
+
+        Raises:
+            NotFound: It does not exist.
+        """
+
+        def delete(content: Content | None) -> None:
+            if content is None:
+                raise place.error_if_missing(admin)
+
+        await self.change(admin, place, conditions, delete)
+
+    async def regrant(
+        self,
+        admin: Admin,
+        place: GrantPlace,
+        conditions: Conditions,
+        *,
+        granted: bool,
+        of_recipient: Conditions = NO_CONDITIONS,
+    ) -> Content:
+        """Grant a share to a recipient, or end the grant, and return the grant.
+
+        Args:
+            admin: The administrator.
+            place: The grant.
+            conditions: The preconditions of the grant.
+            granted: Whether to grant the share.
+            of_recipient: Preconditions of the recipient, which the administrator manages.
+
+        Raises:
+            PermissionDenied: The administrator does not manage the share, or does not know of the
+                recipient.
+            PreconditionFailed: A precondition fails.
+            InvalidRequest: There is no such share.
+            NotFound: There is no such recipient, or no grant to end.
+        """
+        admin.check_share(place.share)
+        async with self._store.write() as connection:
+            entries = await stored_entries(connection)
+            visible = visible_entries(admin, entries)
+            before = place.read(visible)
+            conditions.check_write(before)
+            of_recipient.check_write(RecipientPlace(place.recipient).read(StoredShares(visible)))
+            entry = place.granted(admin, visible) if granted else place.ended(admin, visible)
+            if granted and before is not None:
+                await connection.rollback()
+                return before
+            change = EntryChange(None, entry) if granted else EntryChange(entry, None)
+            difference = await self._with_ending(
+                connection, entries, visible, Difference((change,), ())
+            )
+            await write_changes(connection, entries, difference, self._now())
+        note_changes(_lines(difference))
+        return dict(zip(("recipient", "share"), entry.names, strict=True))
 
     def check_file(self, data: Any) -> SharesFile:
         """Check a shares file.
@@ -177,6 +263,8 @@ class Editor:
             PermissionDenied: The administrator does not manage all that would change.
             InvalidRequest: The shares file is invalid.
         """
+        if prune:
+            admin.check_all_shares()
         if dry_run:
             async with self._store.read() as connection:
                 return (await self._compare(connection, admin, file, prune=prune))[1]
@@ -210,14 +298,17 @@ class Editor:
         writes = confirmed is not None
         async with self._store.write() if writes else self._store.read() as connection:
             entries = await stored_entries(connection)
+            visible = visible_entries(admin, entries)
             with refused_input():
-                file = check_shares_file(JsonDocument(make(StoredShares(entries))), self._catalogs)
+                file = check_shares_file(JsonDocument(make(StoredShares(visible))), self._catalogs)
                 declared = declared_entries(file.declaration)
-                _check_grants(admin, entries, declared)
-                _, compared = await compare_with_stored(connection, file)
+                check_grants(admin, visible, declared)
+                compared = compare_with_stored(entries, file, visible=visible)
             difference = Difference(compared.changes, ())  # nothing else could be removed
             touched = [change.entry for change in difference.changes]
-            check_changes(admin, entries, entries | declared, touched)
+            check_changes(admin, visible, visible | declared, touched)
+            check_names(admin, entries, visible, declared)
+            difference = await self._with_ending(connection, entries, visible, difference)
             tag = entity_tag(list(describe(difference)))
             applied = writes and tag == confirmed and bool(difference.changes)
             if applied:
@@ -232,68 +323,28 @@ class Editor:
         self, connection: AsyncConnection, admin: Admin, file: SharesFile, *, prune: bool
     ) -> tuple[Entries, Difference]:
         declared = declared_entries(file.declaration)
-        _check_grants(admin, await stored_entries(connection), declared)
+        entries = await stored_entries(connection)
+        visible = visible_entries(admin, entries)
+        check_grants(admin, visible, declared)
         with refused_input():
-            entries, difference = await compare_with_stored(connection, file, prune=prune)
+            difference = compare_with_stored(entries, file, prune=prune, visible=visible)
         gone = {change.entry.key for change in difference.changes if change.after is None}
-        after = {key: entry for key, entry in entries.items() if key not in gone}
+        after = {key: entry for key, entry in visible.items() if key not in gone}
         # Entries that stay the same are checked, too: the response must not confirm their content.
         touched = [*(each.entry for each in difference.changes), *declared.values()]
-        check_changes(admin, entries, after | declared, touched)
-        return entries, difference
+        check_changes(admin, visible, after | declared, touched)
+        check_names(admin, entries, visible, declared)
+        return entries, await self._with_ending(connection, entries, visible, difference)
+
+    async def _with_ending(
+        self, connection: AsyncConnection, entries: Entries, visible: Entries, difference: Difference
+    ) -> Difference:
+        """The difference with the access that ends, of recipients that the administrator can see."""
+        found = await ending_access(connection, entries, difference, self._now())
+        known = [str(each) for each in found if ("recipient", (name_key(each.recipient),)) in visible]
+        return replace(difference, ending=tuple(known))
 
 
 def _lines(difference: Difference) -> Iterator[str]:
     """The changes that were made, as lines of the audit log."""
-    return render(Difference(difference.changes, ())) if difference.changes else iter(())
-
-
-def check_changes(admin: Admin, before: Entries, after: Entries, touched: Iterable[Entry]) -> None:
-    """Check that an administrator manages all entries that a change touches.
-
-    Grants of its shares can be changed for every recipient that has grants already. Other changes of a
-    recipient require that it manages the recipient before and after them.
-
-    Raises:
-        PermissionDenied: It does not.
-    """
-    if admin.shares is None:
-        return
-    granted_before, granted_after = _granted(before), _granted(after)
-    for entry in touched:
-        kind, names = entry.kind, entry.names
-        if kind not in ("recipient", "grant"):
-            admin.check_share(names[0])
-            continue
-        key = entry.key[1][0]
-        had, has = granted_before.get(key, []), granted_after.get(key, [])
-        exists = ("recipient", (key,)) in before
-        if kind == "grant":
-            admin.check_share(names[1])
-            if exists and not had:
-                # With this grant, the administrator could issue tokens of a recipient of others.
-                admin.check_recipient(names[0], ())
-            continue
-        stays = ("recipient", (key,)) in after
-        for shares in ([had] if exists else []) + ([has] if stays else []):
-            admin.check_recipient(names[0], shares)
-
-
-def _check_grants(admin: Admin, before: Entries, declared: Entries) -> None:
-    """Check new grants first, because later messages suggest the names of all shares."""
-    if admin.shares is None:
-        return
-    for key, entry in declared.items():
-        if entry.kind == "grant" and key not in before:
-            admin.check_share(entry.names[1])
-            share = ("share", (key[1][1],))
-            if share not in before and share not in declared:
-                raise InvalidRequest(f"there is no share '{entry.names[1]}'")
-
-
-def _granted(entries: Entries) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for (kind, names), entry in entries.items():
-        if kind == "grant":
-            found.setdefault(names[0], []).append(entry.names[1])
-    return found
+    return render(replace(difference, untouched=())) if difference.changes else iter(())

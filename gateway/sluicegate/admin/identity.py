@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TypeAlias, get_args
 
-from sluicegate.api.errors import PermissionDenied
+from sluicegate.api.errors import PermissionDenied, SluicegateError
 from sluicegate.api.principals import Principal
 from sluicegate.config.admin.settings import AdminRole
 from sluicegate.database.names import name_key
@@ -95,10 +95,14 @@ class Admin:
             PermissionDenied: It does not.
         """
         if not self.manages_recipient(shares):
-            raise PermissionDenied(
-                f"this requires the role {self.role} for all shares of the recipient '{name}', which "
-                f"needs at least one; '{self.name}' has it only for {self._listed()}"
-            ).decided_by("role")
+            raise self.denied_recipient(name)
+
+    def denied_recipient(self, name: str) -> SluicegateError:
+        """The error for a recipient that the administrator does not manage, or that does not exist."""
+        return PermissionDenied(
+            f"this requires the role {self.role} for all shares of the recipient '{name}', which needs "
+            f"at least one; '{self.name}' has it only for {self._listed()}"
+        ).decided_by("role")
 
     def _listed(self) -> str:
         return ", ".join(f"'{share}'" for share in sorted(self.shares or ())) or "no share"

@@ -7,11 +7,11 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from sluicegate.access.shares_file.entries import Entries
+from sluicegate.access.shares_file.entries import Entries, Entry, EntryKey
 from sluicegate.access.shares_file.export import StoredShares
 from sluicegate.admin.call import READ_ONLY
 from sluicegate.admin.identity import Admin
-from sluicegate.api.errors import InvalidRequest, NotFound
+from sluicegate.api.errors import InvalidRequest, NotFound, SluicegateError
 from sluicegate.config.yaml import nearest
 from sluicegate.database.names import name_key
 
@@ -26,18 +26,17 @@ class SharedResource(Protocol):
     def names(self) -> tuple[str, ...]:
         """Its names from the outermost."""
 
-    @property
-    def missing(self) -> str:
-        """The message if it does not exist."""
+    def error_if_missing(self, admin: Admin) -> SluicegateError:
+        """The error if it does not exist, or if the administrator does not know of it."""
 
     def siblings(self, stored: StoredShares) -> list[str]:
         """The names of the resources of its kind at the same place."""
 
-    def check_admin(self, admin: Admin, stored: StoredShares) -> None:
-        """Check that an administrator manages it.
+    def check_admin(self, admin: Admin) -> None:
+        """Check what does not depend on what is stored.
 
         Raises:
-            PermissionDenied: It does not.
+            PermissionDenied: The administrator does not manage the resource.
         """
 
     def read(self, stored: StoredShares) -> Content | None:
@@ -64,16 +63,15 @@ class SharePlace:
 
     names: tuple[str, ...]
 
-    @property
-    def missing(self) -> str:
-        """The message if it does not exist."""
-        return f"there is no {_LEVELS[len(self.names) - 1]} '{'.'.join(self.names)}'"
+    def error_if_missing(self, admin: Admin) -> SluicegateError:
+        """The error if it does not exist."""
+        return NotFound(f"there is no {_LEVELS[len(self.names) - 1]} '{'.'.join(self.names)}'")
 
     def siblings(self, stored: StoredShares) -> list[str]:
         """The names of all shares; none for a schema or table."""
         return [share.names[0] for share in stored.shares] if len(self.names) == 1 else []
 
-    def check_admin(self, admin: Admin, stored: StoredShares) -> None:
+    def check_admin(self, admin: Admin) -> None:
         """Check that an administrator manages the share."""
         admin.check_share(self.names[0])
 
@@ -141,20 +139,18 @@ class RecipientPlace:
         """Its name."""
         return (self.recipient,)
 
-    @property
-    def missing(self) -> str:
-        """The message if it does not exist."""
-        return f"there is no recipient '{self.recipient}'"
+    def error_if_missing(self, admin: Admin) -> SluicegateError:
+        """The error if it does not exist, which is the same if the administrator does not manage it."""
+        if admin.shares is not None:
+            return admin.denied_recipient(self.recipient)
+        return NotFound(f"there is no recipient '{self.recipient}'")
 
     def siblings(self, stored: StoredShares) -> list[str]:
         """The names of all recipients."""
         return [recipient.names[0] for recipient in stored.within("recipient")]
 
-    def check_admin(self, admin: Admin, stored: StoredShares) -> None:
-        """Check that an administrator manages the recipient, unless it does not exist yet."""
-        found = self.read(stored)
-        if found is not None or admin.shares is None:
-            admin.check_recipient(self.recipient, (found or {}).get("shares", ()))
+    def check_admin(self, admin: Admin) -> None:
+        """Entries that an administrator can see contain only recipients that it manages."""
 
     def read(self, stored: StoredShares) -> Content | None:
         """The content, with its `name`."""
@@ -179,14 +175,62 @@ class RecipientPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class GrantPlace(RecipientPlace):
-    """A recipient, of which only the grant of one share changes."""
+class GrantPlace:
+    """The grant of a share to a recipient."""
 
+    recipient: str
     share: str
 
-    def check_admin(self, admin: Admin, stored: StoredShares) -> None:
-        """Check that an administrator manages the share."""
-        admin.check_share(self.share)
+    @property
+    def key(self) -> EntryKey:
+        """The key of its entry."""
+        return "grant", (name_key(self.recipient), name_key(self.share))
+
+    def read(self, visible: Entries) -> Content | None:
+        """The grant among the entries that an administrator can see, or `None`."""
+        found = visible.get(self.key)
+        return None if found is None else dict(zip(("recipient", "share"), found.names, strict=True))
+
+    def granted(self, admin: Admin, visible: Entries) -> Entry:
+        """The entry of a new grant.
+
+        A limited administrator can grant shares only to recipients that it knows by their grants.
+
+        Raises:
+            InvalidRequest: There is no such share.
+            NotFound: There is no such recipient.
+            PermissionDenied: The administrator does not know of one.
+        """
+        share = visible.get(("share", (name_key(self.share),)))
+        if share is None:
+            known = [entry.names[0] for key, entry in visible.items() if key[0] == "share"]
+            hint = nearest(self.share, sorted(known))
+            raise InvalidRequest(f"there is no share '{self.share}'{hint}")
+        key = name_key(self.recipient)
+        recipient = visible.get(("recipient", (key,)))
+        if recipient is None and admin.shares is not None:
+            of_recipient = (entry for (kind, names), entry in visible.items() if names[0] == key)
+            recipient = next((entry for entry in of_recipient if entry.kind == "grant"), None)
+        if recipient is None:
+            raise RecipientPlace(self.recipient).error_if_missing(admin)
+        return Entry("grant", (recipient.names[0], share.names[0]), {})
+
+    def ended(self, admin: Admin, visible: Entries) -> Entry:
+        """The entry of a grant to end.
+
+        Raises:
+            NotFound: There is no such grant.
+        """
+        found = visible.get(self.key)
+        if found is not None:
+            return found
+        if admin.shares is None and ("recipient", self.key[1][:1]) not in visible:
+            raise RecipientPlace(self.recipient).error_if_missing(admin)
+        raise self.error_if_missing()
+
+    def error_if_missing(self) -> NotFound:
+        """The error if it does not exist."""
+        return NotFound(f"the share '{self.share}' is not granted to '{self.recipient}'")
 
 
 def without_name(content: Content, name: str) -> Content:

@@ -87,6 +87,7 @@ class RecipientAccess:
         name = await self.managed(admin, recipient)
         async with self._store.read() as connection:
             details = await recipient_details(connection, name, epoch_ms())
+        admin.check_recipient(name, details.shares)  # which may have changed
         return RecipientState(details, await self._links.latest(name))
 
     async def create(self, wanted: NewRecipient) -> NewLink | IssuedCredential:
@@ -117,7 +118,11 @@ class RecipientAccess:
         name = await self.managed(admin, recipient)
         service = self._links if wanted.deliver == "activation" else self._recipients
         made = await service.rotate(
-            name, kind=wanted.kind, grace=wanted.grace, token_lifetime=wanted.token_lifetime
+            name,
+            kind=wanted.kind,
+            grace=wanted.grace,
+            token_lifetime=wanted.token_lifetime,
+            issued_for=admin.shares,
         )
         issued = _note_issued(made)
         note_changes([issued, f"~ older credentials of recipient {name} end"])

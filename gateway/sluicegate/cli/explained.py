@@ -49,7 +49,7 @@ def readers_lines(found: dict[str, Any]) -> Iterator[str]:
 
 def _readers(found: dict[str, Any]) -> Iterator[str]:
     readers = found["readers"]
-    able = sum(reader["allowed"] for reader in readers)
+    able = sum(bool(reader["allowed"]) for reader in readers)
     place = f"{found['kind']} {found['path']}"
     yield f"{able} of {len(readers)} recipients of the share can read {place}"
     if readers:
@@ -60,5 +60,5 @@ def _readers(found: dict[str, Any]) -> Iterator[str]:
 
 def _row(reader: dict[str, Any]) -> tuple[str, ...]:
     ways = ", ".join(reader["ways"]) or "-"
-    can = "yes" if reader["allowed"] else "no"
+    can = {True: "yes", False: "no", None: "-"}[reader["allowed"]]
     return reader["recipient"], can, ways, reader["credentials"], reader["reason"]

@@ -29,8 +29,9 @@ activation_links = Table(
     Column("used_at", BigInteger),
     Column("withdrawn_at", BigInteger),
     Column("undelivered", Text),
+    Column("issued_for", JSON(none_as_null=True)),
 )
-"""Links that issue a credential once. `token_lifetime` and `grace` are those of that credential.
+"""Links that issue a credential once. Lifetime, grace and `issued_for` are those of that credential.
 
 `undelivered` is the id of the credential that a used link has issued, until its profile has left the
 gateway.

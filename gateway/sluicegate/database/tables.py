@@ -131,9 +131,11 @@ tokens = Table(
     Column("revoked_at", BigInteger),
     Column("kind", Text, nullable=False, server_default="bearer"),
     Column("warned_at", BigInteger),
+    Column("issued_for", JSON(none_as_null=True)),
 )
 """Credentials of recipients, of each `CredentialKind`. For an OAuth client, `id` is the client id.
 
+`issued_for` are casefolded names of the only shares that the issuer manages; null for all.
 `warned_at` is when a process has taken on to warn that the credential ends soon.
 """
 

@@ -61,6 +61,7 @@ class Link:
         expires_at: Epoch milliseconds.
         used_at: Epoch milliseconds, or `None`.
         is_in_use: Whether its profile is being downloaded. Its state is `used`.
+        limited: Whether an administrator of only some shares created it.
     """
 
     recipient: RecipientRecord
@@ -68,6 +69,7 @@ class Link:
     expires_at: int
     used_at: int | None
     is_in_use: bool = False
+    limited: bool = False
 
     def check_pending(self) -> None:
         """Check that the link can be used.

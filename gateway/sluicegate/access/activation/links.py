@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -14,6 +14,7 @@ from sqlalchemy import Row, Update, delete, insert, select, update
 from sluicegate._util.clock import epoch_ms
 from sluicegate.access.activation.link import ASK, RULE, Link, LinkState, NewLink
 from sluicegate.access.recipients.credentials import Credentials, IssuedCredential
+from sluicegate.access.recipients.issuers import check_issuer
 from sluicegate.access.recipients.rows import (
     check_lifetime,
     existing_recipient,
@@ -91,6 +92,7 @@ class ActivationLinks:
         kind: CredentialKind = "bearer",
         token_lifetime: int | None = None,
         grace: int | None = None,
+        issued_for: Collection[str] | None = None,
     ) -> NewLink:
         """Create a link that issues a new credential. Earlier unused links are withdrawn.
 
@@ -102,19 +104,22 @@ class ActivationLinks:
             kind: A bearer token or an OAuth client.
             token_lifetime: Seconds, for this credential only.
             grace: Seconds for which old credentials remain valid after the link is used.
+            issued_for: As for `Recipients.rotate`.
 
         Raises:
             NotFound: The recipient does not exist.
             InvalidRequest: The lifetime is out of range.
+            PermissionDenied: The issuer does not manage the recipient.
         """
         check_lifetime(token_lifetime)
         grace = self._settings.rotation_grace if grace is None else grace
         async with self._store.write() as connection:
             recipient = await existing_recipient(connection, name)
+            await check_issuer(connection, recipient, issued_for)
             await set_revoked(connection, recipient.id, None)
             await withdraw_links(connection, recipient.id, self._now())
             holder = recipient.id, recipient.name
-            return await self._new(connection, holder, kind, token_lifetime, grace)
+            return await self._new(connection, holder, kind, token_lifetime, grace, issued_for)
 
     async def find(self, token: str) -> Link:
         """Read a link without using it.
@@ -178,7 +183,9 @@ class ActivationLinks:
             await self._credentials.end(connection, row.recipient_id, now + row.grace * 1000)
             holder = row.recipient_id, link.recipient.name
             lifetime = await self._lifetime(connection, row)
-            issued = await self._credentials.issue(connection, holder, row.kind, lifetime)
+            issued = await self._credentials.issue(
+                connection, holder, row.kind, lifetime, row.issued_for
+            )
             used = update(activation_links).where(activation_links.c.id == row.id)
             await connection.execute(used.values(used_at=now, undelivered=issued.id))
             return replace(issued, replaces=row.undelivered)
@@ -204,6 +211,7 @@ class ActivationLinks:
         kind: CredentialKind,
         token_lifetime: int | None,
         grace: int,
+        issued_for: Collection[str] | None = None,
     ) -> NewLink:
         now, token = self._now(), f"slga_{secrets.token_hex(_RANDOM_BYTES)}"
         forgotten = activation_links.c.expires_at < now - _KEPT_AFTER_END
@@ -219,6 +227,7 @@ class ActivationLinks:
                 grace=grace,
                 created_at=now,
                 expires_at=expires_at,
+                issued_for=None if issued_for is None else sorted(issued_for),
             )
         )
         return NewLink(holder[1], token, expires_at)
@@ -229,7 +238,9 @@ class ActivationLinks:
         assert recipient is not None  # noqa: S101 # rows refer to an existing recipient
         state = self._state(row, recipient)
         is_in_use = state == "used" and row.undelivered is not None
-        return Link(recipient, state, row.expires_at, row.used_at, is_in_use)
+        return Link(
+            recipient, state, row.expires_at, row.used_at, is_in_use, row.issued_for is not None
+        )
 
     def _state(self, row: Row[Any], recipient: RecipientRecord) -> LinkState:
         if row.used_at is not None and not self._is_given_back(row):

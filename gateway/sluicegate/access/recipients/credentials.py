@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -68,8 +68,12 @@ class Credentials:
         recipient: tuple[str, str],
         kind: CredentialKind,
         lifetime: int,
+        issued_for: Collection[str] | None = None,
     ) -> IssuedCredential:
-        """Create a credential for a recipient (its id and name), valid for `lifetime` seconds."""
+        """Create a credential for a recipient (its id and name), valid for `lifetime` seconds.
+
+        `issued_for` are casefolded names of the only shares that the issuer manages; `None` for all.
+        """
         now, secret, credential_id = self._now(), new_secret(kind), str(uuid4())
         recipient_id, name = recipient
         expires_at = now + lifetime * 1000
@@ -81,6 +85,7 @@ class Credentials:
                 digest=digest(secret),
                 created_at=now,
                 expires_at=expires_at,
+                issued_for=None if issued_for is None else sorted(issued_for),
             )
         )
         client_id = credential_id if kind == "oauth" else None

@@ -23,6 +23,8 @@ class CredentialDetails:
     Attributes:
         id: Its id; for an OAuth client, the client id.
         state: Whether it is valid now.
+        limited: Whether an administrator of only some shares issued it. Then it ends when the recipient
+            gets another share.
     """
 
     id: str
@@ -31,6 +33,7 @@ class CredentialDetails:
     created_at: int
     expires_at: int
     revoked_at: int | None
+    limited: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +158,7 @@ async def _credentials(
         tokens.c.created_at,
         tokens.c.expires_at,
         tokens.c.revoked_at,
+        tokens.c.issued_for.is_not(None).label("limited"),
     )
     query = (
         select(*columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from sluicegate.access.recipients.credentials import (
     IssuedCredential,
     ValidCredentials,
 )
+from sluicegate.access.recipients.issuers import check_issuer
 from sluicegate.access.recipients.rows import (
     check_lifetime,
     existing_recipient,
@@ -110,6 +111,7 @@ class Recipients:
         kind: CredentialKind = "bearer",
         token_lifetime: int | None = None,
         grace: int | None = None,
+        issued_for: Collection[str] | None = None,
     ) -> IssuedCredential:
         """Issue a new credential. Old ones expire after the grace period, or earlier.
 
@@ -120,21 +122,24 @@ class Recipients:
             kind: A bearer token or an OAuth client, independent of earlier credentials.
             token_lifetime: Seconds, for this credential only.
             grace: Seconds for which old credentials remain valid; 0 ends them immediately.
+            issued_for: Casefolded names of the only shares that the issuer manages; `None` for all.
 
         Raises:
             NotFound: The recipient does not exist.
             InvalidRequest: The lifetime is out of range.
+            PermissionDenied: The issuer does not manage the recipient.
         """
         check_lifetime(token_lifetime)
         grace = self._rotation_grace if grace is None else grace
         async with self._store.write() as connection:
             recipient = await existing_recipient(connection, name)
+            await check_issuer(connection, recipient, issued_for)
             await self._credentials.end(connection, recipient.id, self._now() + grace * 1000)
             await set_revoked(connection, recipient.id, None)
             lifetime = token_lifetime or recipient.token_lifetime or self._token_lifetime
             lifetime = min(lifetime, LONGEST_TOKEN)  # recipients of earlier versions may have more
             holder = (recipient.id, recipient.name)
-            return await self._credentials.issue(connection, holder, kind, lifetime)
+            return await self._credentials.issue(connection, holder, kind, lifetime, issued_for)
 
     async def revoke(self, name: str) -> int:
         """Revoke all access of a recipient, its credentials, and its unused activation links.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import Table, and_, delete, insert, update
 
 from sluicegate._util.clock import epoch_ms
+from sluicegate.access.recipients.issuers import EndingAccess, end_access, find_ending
 from sluicegate.access.shares_file.diff import ORDER, Change, Difference, compare
 from sluicegate.access.shares_file.entries import (
     Entries,
@@ -32,6 +35,8 @@ from sluicegate.database.tables import (
     shared_tables,
     shares,
 )
+
+log = logging.getLogger(__name__)
 
 _TABLES: dict[str, Table] = {
     "share": shares,
@@ -74,16 +79,16 @@ async def apply_shares_file(
     """
     if dry_run:
         async with store.read() as connection:
-            return (await _compare(connection, file, prune=prune))[1]
+            return (await _compare(connection, file, now(), prune=prune))[1]
     async with store.write() as connection:
-        stored, difference = await _compare(connection, file, prune=prune)
+        stored, difference = await _compare(connection, file, now(), prune=prune)
         if expected is not None and difference.changes != expected.changes:
             raise ConfigurationError(
                 "the database has changed since the differences were shown; nothing was applied: run "
                 "the command again"
             )
         if difference.changes:
-            await _Writer(connection, stored, now()).write(difference.changes)
+            await write_changes(connection, stored, difference, now())
         if also is not None:
             await also(connection)
         elif not difference.changes:
@@ -91,44 +96,81 @@ async def apply_shares_file(
         return difference
 
 
-async def compare_with_stored(
-    connection: AsyncConnection, file: SharesFile, *, prune: bool = False
-) -> tuple[Entries, Difference]:
-    """Compare a shares file with the database.
+def compare_with_stored(
+    stored: Entries, file: SharesFile, *, prune: bool = False, visible: Entries | None = None
+) -> Difference:
+    """The changes that a shares file makes.
 
-    Returns:
-        The entries in the database, and the changes that the file makes.
+    Args:
+        stored: The entries in the database.
+        file: The shares file.
+        prune: Remove the shares and recipients that the file does not contain.
+        visible: The part of `stored` that the result and messages depend on; by default, all of it.
 
     Raises:
-        ConfigurationError: A recipient is granted a share that does not exist.
+        ConfigurationError: A recipient is granted a share that does not exist, or a table has the id of
+            another table.
     """
-    return await _compare(connection, file, prune=prune)
+    known = stored if visible is None else visible
+    declared = declared_entries(file.declaration)
+    problems = list(_unknown_shares(file, declared if prune else {**known, **declared}))
+    difference = compare(known, declared, prune=prune)
+    problems += _taken_ids(file, stored, known, difference)
+    if problems:
+        raise ConfigurationError("\n".join(problems))
+    return difference
 
 
 async def write_changes(
     connection: AsyncConnection, stored: Entries, difference: Difference, now: int
 ) -> None:
-    """Make the changes of a difference.
+    """Make the changes of a difference, and end the access that `ending_access` finds.
 
     Args:
         connection: A write transaction.
         stored: The entries in the database, in the same transaction.
         difference: The changes.
         now: Epoch milliseconds.
+
     """
+    ending = await ending_access(connection, stored, difference, now)
     await _Writer(connection, stored, now).write(difference.changes)
+    await end_access(connection, ending, now)
+    for each in ending:
+        log.warning("%s", each)
+
+
+async def ending_access(
+    connection: AsyncConnection, stored: Entries, difference: Difference, now: int
+) -> list[EndingAccess]:
+    """The credentials and links that end because their recipients are granted other shares.
+
+    Args:
+        connection: A transaction.
+        stored: The entries in the database, in the same transaction.
+        difference: The changes, which may not have been made yet.
+        now: Epoch milliseconds.
+    """
+    changed = [each for each in difference.changes if each.entry.kind == "grant"]
+    added = [each.entry.key[1] for each in changed if each.before is None]
+    if not added:
+        return []
+    removed = {each.entry.key[1] for each in changed if each.after is None}
+    before = [names for kind, names in stored if kind == "grant" and names not in removed]
+    granted: dict[str, set[str]] = {recipient: set() for recipient, _ in added}
+    for recipient, share in (*before, *added):
+        if recipient in granted:
+            granted[recipient].add(share)
+    return await find_ending(connection, granted, now)
 
 
 async def _compare(
-    connection: AsyncConnection, file: SharesFile, *, prune: bool
+    connection: AsyncConnection, file: SharesFile, now: int, *, prune: bool
 ) -> tuple[Entries, Difference]:
-    stored, declared = await stored_entries(connection), declared_entries(file.declaration)
-    problems = list(_unknown_shares(file, declared if prune else {**stored, **declared}))
-    difference = compare(stored, declared, prune=prune)
-    problems += _taken_ids(file, stored, difference)
-    if problems:
-        raise ConfigurationError("\n".join(problems))
-    return stored, difference
+    stored = await stored_entries(connection)
+    difference = compare_with_stored(stored, file, prune=prune)
+    ending = await ending_access(connection, stored, difference, now)
+    return stored, replace(difference, ending=tuple(map(str, ending)))
 
 
 def _unknown_shares(file: SharesFile, known: Entries) -> Iterator[str]:
@@ -140,7 +182,9 @@ def _unknown_shares(file: SharesFile, known: Entries) -> Iterator[str]:
                 yield file.document.problem(("recipients", recipient, "shares", index), message)
 
 
-def _taken_ids(file: SharesFile, stored: Entries, difference: Difference) -> Iterator[str]:
+def _taken_ids(
+    file: SharesFile, stored: Entries, visible: Entries, difference: Difference
+) -> Iterator[str]:
     """Report added tables whose id is that of another table which stays, or is added too."""
     gone = {change.entry.key for change in difference.changes if change.after is None}
     taken = {entry.id: entry for key, entry in stored.items() if key not in gone and entry.id}
@@ -150,7 +194,9 @@ def _taken_ids(file: SharesFile, stored: Entries, difference: Difference) -> Ite
             if other is not added:
                 share, schema, table = added.names
                 place = ("shares", share, "schemas", schema, "tables", table, "id")
-                message = f"the {other.kind} {'.'.join(other.names)} has this id already"
+                is_known = other.key in visible or stored.get(other.key) is not other
+                name = f"the {other.kind} {'.'.join(other.names)}" if is_known else "another table"
+                message = f"{name} has this id already"
                 yield file.document.problem(place, message)
 
 

@@ -33,10 +33,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Changes in the order of `ORDER`, and the shares and recipients that the file does not name."""
+    """Changes in the order of `ORDER`, and the shares and recipients that the file does not name.
+
+    Attributes:
+        ending: Access of recipients that ends with the changes, one text for each.
+    """
 
     changes: tuple[Change, ...]
     untouched: tuple[Entry, ...]
+    ending: tuple[str, ...] = ()
 
     @property
     def removals(self) -> int:
@@ -95,6 +100,8 @@ def _lines(difference: Difference) -> Iterator[str]:
         yield f"{sign} {_title(change.entry)}"
         if after is not None:
             yield from _field_lines(before, after)
+    for ending in difference.ending:
+        yield f"~ {ending}"
     for entry in difference.untouched:
         yield f"  {_title(entry)} is not in the file and stays unchanged (--prune removes it)"
     if not difference.changes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from starlette.responses import Response
@@ -91,7 +91,7 @@ class ApplyResource:
             call.admin, file, prune=prune, dry_run=dry_run, confirm=confirm
         )
         if call.admin.shares is not None:  # other shares and recipients are none of its business
-            difference = Difference(difference.changes, ())
+            difference = replace(difference, untouched=())
         answer = {
             "applied": not dry_run,
             "changes": list(describe(difference)),

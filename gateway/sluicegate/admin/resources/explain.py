@@ -13,10 +13,11 @@ from sluicegate.admin.call import AdminCall, answered
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
 from sluicegate.admin.gateway import AdminServices
-from sluicegate.admin.places import RecipientPlace
+from sluicegate.admin.places import RecipientPlace, SharePlace
 from sluicegate.api import ASSET_KINDS
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.config.yaml import nearest
+from sluicegate.database.names import name_key
 from sluicegate.protocols.common.parameters import boolean
 from sluicegate.telemetry.redaction import redact
 
@@ -86,7 +87,7 @@ class ExplainResource:
         actions: tuple[Action, ...] = get_args(Action)
         recipient = call.name("recipient")
         if call.admin.shares is not None:
-            call.admin.check_share(path.share)
+            await self._editor.read(call.admin, SharePlace((path.share,)))
             await self._editor.read(call.admin, RecipientPlace(recipient))
         explainer, _ = await self._services.explanations()
         found = await explainer.explain(
@@ -106,7 +107,8 @@ class ExplainResource:
 
         query = call.query("kind", "offline")
         path = AssetPath(*(call.name(part) for part in ("share", "schema", "table")))
-        call.admin.check_share(path.share)
+        if call.admin.shares is not None:
+            await self._editor.read(call.admin, SharePlace((path.share,)))
         offline = boolean("offline", query.get("offline"))
         _, who_can = await self._services.explanations()
         found = await who_can.readers(path, kind=_kind(query.get("kind")), offline=offline)
@@ -114,15 +116,15 @@ class ExplainResource:
         return answered(asdict(found) | {"readers": [_redacted(asdict(each)) for each in readers]})
 
     async def _shown(self, call: AdminCall, readers: tuple[Reader, ...]) -> list[Reader]:
-        """The readers, without details of recipients that also read shares of others."""
+        """The readers. Of recipients that also read shares of others, only the names are shown."""
         if call.admin.shares is None:
             return list(readers)
-        recipients = (await self._editor.stored()).export(recipients=True).get("recipients", {})
-        granted = {name: content.get("shares", ()) for name, content in recipients.items()}
+        stored = await self._editor.stored(call.admin)
+        managed = {recipient.key[1][0] for recipient in stored.within("recipient")}
         return [
             each
-            if call.admin.manages_recipient(granted.get(each.recipient, ()))
-            else replace(each, reason=_HIDDEN, credentials=_HIDDEN)
+            if name_key(each.recipient) in managed
+            else replace(each, allowed=None, ways=(), reason=_HIDDEN, credentials=_HIDDEN)
             for each in readers
         ]
 

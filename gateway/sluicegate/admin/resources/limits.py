@@ -65,12 +65,9 @@ class LimitsResource:
     async def _managed(self, call: AdminCall, found: list[RecipientUse]) -> list[RecipientUse]:
         if call.admin.shares is None:
             return found
-        recipients = (await self._editor.stored()).export(recipients=True).get("recipients", {})
-        return [
-            each
-            for each in found
-            if call.admin.manages_recipient(recipients.get(each.name, {}).get("shares", ()))
-        ]
+        stored = await self._editor.stored(call.admin)
+        managed = {recipient.key[1][0] for recipient in stored.within("recipient")}
+        return [each for each in found if name_key(each.name) in managed]
 
     def _shown(self, use: RecipientUse, day: date) -> dict[str, Any]:
         allowed, rate = use.limits, use.limits.rate

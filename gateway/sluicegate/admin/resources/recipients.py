@@ -8,9 +8,7 @@ from sluicegate.access.shares_file.models import RecipientEntry
 from sluicegate.admin.call import KEEP, AdminCall, answered, kept_content, represented
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.places import GrantPlace, RecipientPlace, with_kept, without_name
-from sluicegate.admin.recipient_changes import delete_recipient, regrant
-from sluicegate.api.errors import NotFound
+from sluicegate.admin.places import Content, GrantPlace, RecipientPlace, with_kept, without_name
 from sluicegate.database.names import name_key
 from sluicegate.protocols.common.pagination import page
 from sluicegate.signing.opaque_tokens import TokenSigner
@@ -94,7 +92,7 @@ class RecipientsResource:
                 "admin",
                 "putGrant",
                 "Grant a share to a recipient",
-                "Recipient",
+                "Grant",
                 errors=(404, 412),
             ),
             AdminRoute(
@@ -104,18 +102,15 @@ class RecipientsResource:
                 "admin",
                 "deleteGrant",
                 "End the grant of a share to a recipient",
-                "Recipient",
+                status=(204,),
                 errors=(404, 412),
             ),
         ]
 
     async def _list(self, call: AdminCall) -> Response:
-        recipients = (await self._editor.stored()).export(recipients=True).get("recipients", {})
-        mine = [
-            {"name": name} | content
-            for name, content in recipients.items()
-            if call.admin.manages_recipient(content.get("shares", ()))
-        ]
+        stored = await self._editor.stored(call.admin)
+        recipients = stored.export(recipients=True).get("recipients", {})
+        mine = [{"name": name} | content for name, content in recipients.items()]
         shown = page(mine, lambda each: name_key(each["name"]), call.page(), self._pages)
         return answered(shown.shown(lambda each: each))
 
@@ -134,28 +129,20 @@ class RecipientsResource:
 
     async def _delete(self, call: AdminCall) -> Response:
         place = RecipientPlace(call.name("recipient"))
-
-        await delete_recipient(self._editor, call.admin, place, call.conditions)
+        await self._editor.delete(call.admin, place, call.conditions)
         return Response(status_code=204)
 
     async def _get_grant(self, call: AdminCall) -> Response:
-        name = call.name("share")
-        call.admin.check_share(name)
-        stored = await self._editor.stored()
-        share = stored.find(name)
-        key = name_key(call.name("recipient"))
-        for recipient in stored.recipients_of(share):
-            if name_key(recipient) == key:
-                return represented({"recipient": recipient, "share": share.names[0]}, call)
-        raise NotFound(f"the share '{name}' is not granted to '{call.name('recipient')}'")
+        place = GrantPlace(call.name("recipient"), call.name("share"))
+        return represented(await self._editor.read_grant(call.admin, place), call)
 
     async def _grant(self, call: AdminCall) -> Response:
-        return await self._regrant(call, call.name("share"), granted=True)
+        return represented(await self._regrant(call, granted=True), call)
 
     async def _ungrant(self, call: AdminCall) -> Response:
-        return await self._regrant(call, call.name("share"), granted=False)
+        await self._regrant(call, granted=False)
+        return Response(status_code=204)
 
-    async def _regrant(self, call: AdminCall, share: str, *, granted: bool) -> Response:
-        place = GrantPlace(call.name("recipient"), share)
-        edited = await regrant(self._editor, call.admin, place, call.conditions, granted=granted)
-        return represented(edited.content, call)
+    async def _regrant(self, call: AdminCall, *, granted: bool) -> Content:
+        place = GrantPlace(call.name("recipient"), call.name("share"))
+        return await self._editor.regrant(call.admin, place, call.conditions, granted=granted)

@@ -9,10 +9,9 @@ from sluicegate.access.shares_file.models import SchemaEntry, ShareEntry, TableE
 from sluicegate.admin.call import KEEP, AdminCall, answered, kept_content, represented
 from sluicegate.admin.editor import Editor
 from sluicegate.admin.endpoint import AdminRoute
-from sluicegate.admin.places import Content, SharePlace, with_kept, without_name
+from sluicegate.admin.places import SharePlace, with_kept, without_name
 from sluicegate.admin.resources.stored import summary
 from sluicegate.api.assets.models import ASSET_KINDS
-from sluicegate.api.errors import NotFound
 from sluicegate.protocols.common.pagination import page
 from sluicegate.signing.opaque_tokens import TokenSigner
 
@@ -103,15 +102,14 @@ class SharesResource:
         return found
 
     async def _list(self, call: AdminCall) -> Response:
-        stored = await self._editor.stored()
-        mine = [share for share in stored.shares if call.admin.manages(share.names[0])]
-        shown = page(mine, lambda share: share.key[1][0], call.page(), self._pages)
+        stored = await self._editor.stored(call.admin)
+        shown = page(stored.shares, lambda share: share.key[1][0], call.page(), self._pages)
         return answered(shown.shown(lambda share: summary(stored, share)))
 
     async def _grants(self, call: AdminCall) -> Response:
         place = SharePlace((call.name("share"),))
         share = await self._editor.read(call.admin, place)
-        stored = await self._editor.stored()
+        stored = await self._editor.stored(call.admin)
         recipients = stored.recipients_of(stored.find(share["name"]))
         shown = page(recipients, str.casefold, call.page(), self._pages)
         return answered(shown.shown(lambda each: {"recipient": each, "share": share["name"]}))
@@ -131,13 +129,7 @@ class SharesResource:
         return represented(edited.content, call, 201 if edited.created else 200)
 
     async def _delete(self, call: AdminCall) -> Response:
-        place = _place(call)
-
-        def delete(content: Content | None) -> None:
-            if content is None:
-                raise NotFound(place.missing)
-
-        await self._editor.change(call.admin, place, call.conditions, delete)
+        await self._editor.delete(call.admin, _place(call), call.conditions)
         return Response(status_code=204)
 
 

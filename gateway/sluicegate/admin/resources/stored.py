@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from starlette.responses import Response
@@ -61,7 +60,7 @@ class StoredResource:
         complete = boolean("complete", call.query("complete").get("complete"))
         name = call.name("share")
         call.admin.check_share(name)
-        stored = await self._editor.stored()
+        stored = await self._editor.stored(call.admin)
         share = stored.find(name)
         content = {"name": share.names[0], "id": share.id, "recipients": stored.recipients_of(share)}
         return answered(content | stored.content(share, complete=complete))
@@ -73,18 +72,10 @@ class StoredResource:
         names = call.request.query_params.getlist("share")
         for name in names:
             call.admin.check_share(name)
-        stored = await self._editor.stored()
-        exported = stored.export(names or self._of_admin(call, stored), recipients=recipients, ids=ids)
-        return answered(_managed(call, exported))
-
-    def _of_admin(self, call: AdminCall, stored: StoredShares) -> Sequence[str]:
-        """The shares that are exported without names: `()` means all."""
-        if call.admin.shares is None:
-            return ()
-        mine = [share.names[0] for share in stored.shares if call.admin.manages(share.names[0])]
-        if not mine:
+        stored = await self._editor.stored(call.admin)
+        if not names and not stored.shares:
             call.admin.check_all_shares()
-        return mine
+        return answered(stored.export(names, recipients=recipients, ids=ids))
 
 
 def summary(stored: StoredShares, share: Entry) -> dict[str, Any]:
@@ -106,15 +97,3 @@ def summary(stored: StoredShares, share: Entry) -> dict[str, Any]:
         ],
         "recipients": stored.recipients_of(share),
     }
-
-
-def _managed(call: AdminCall, exported: dict[str, Any]) -> dict[str, Any]:
-    """The shares file without the recipients of other administrators."""
-    if "recipients" not in exported:
-        return exported
-    mine = {
-        name: content
-        for name, content in exported["recipients"].items()
-        if call.admin.manages_recipient(content.get("shares", ()))
-    }
-    return exported | {"recipients": mine}

@@ -142,7 +142,10 @@ def of_recipients() -> dict[str, Schema]:
                         "A recipient.",
                         {
                             "recipient": text("Its name."),
-                            "allowed": flag("Whether it can read the table now."),
+                            "allowed": or_null(
+                                "boolean",
+                                "Whether it can read the table now; null if you do not manage it.",
+                            ),
                             "ways": many(text("A way."), "The ways that are open to it."),
                             "reason": text("What refuses or limits its access."),
                             "credentials": text("Its credentials."),
@@ -187,6 +190,10 @@ def _credential() -> Schema:
             "state": choice("Whether it is valid.", "valid", "expired", "revoked"),
             "created_at": instant("When it was issued."),
             "expires_at": instant("When it expires."),
+            "limited": flag(
+                "Whether an administrator of only some shares issued it. Then it ends when the "
+                "recipient is granted a share that this administrator does not manage."
+            ),
             "revoked_at": or_null("string", "When it was revoked."),
         },
     )

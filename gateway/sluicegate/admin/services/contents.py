@@ -161,18 +161,16 @@ class SharedContents:
             found = (await connection.execute(query.distinct().limit(most))).scalars()
         return sorted(found)
 
-    async def share(self, name: str) -> StoredShare:
+    async def share(self, admin: Admin, name: str) -> StoredShare:
         """A share by its name, in any case.
 
         Raises:
-            NotFound: There is none. The message suggests the most similar name.
+            NotFound: There is none. The message suggests a similar name that the administrator manages.
         """
         found = await self.shares([name])
         if found:
             return found[0]
-        async with self._store.read() as connection:
-            known = sorted((await connection.execute(select(shares.c.name))).scalars())
-        raise NotFound(f"there is no share '{name}'{nearest(name, known)}")
+        raise NotFound(f"there is no share '{name}'{nearest(name, await self.names(admin))}")
 
     async def shares(self, names: Sequence[str]) -> list[StoredShare]:
         """The shares of some names, sorted by name."""

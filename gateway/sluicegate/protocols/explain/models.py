@@ -90,14 +90,14 @@ class Reader:
     """A recipient in the answer of `who-can`.
 
     Attributes:
-        allowed: Whether it can read the table now.
+        allowed: Whether it can read the table now; `None` if this is not shown to an administrator.
         ways: The ways that are open to it; empty if they were left out.
         reason: What refuses access or, if it is allowed, what limits it; can be empty.
         credentials: Its credentials.
     """
 
     recipient: str
-    allowed: bool
+    allowed: bool | None
     ways: tuple[WayName, ...]
     reason: str
     credentials: str

@@ -62,6 +62,7 @@ class RecipientPage:
             credentials=state.details.credentials[:_MOST_CREDENTIALS],
             more=max(0, len(state.details.credentials) - _MOST_CREDENTIALS),
             link=state.link,
+            limited=limited_access(state),
             use=use,
             concurrent=self._concurrent(use),
             identities=oidc_identities(self._settings.authentication.oidc, state.details.name),
@@ -76,6 +77,13 @@ class RecipientPage:
 
     def _concurrent(self, use: RecipientUse) -> int:
         return use.limits.concurrent_requests or self._settings.server.max_requests_per_recipient
+
+
+def limited_access(state: RecipientState) -> int:
+    """How many valid credentials and unused links administrators of only some shares issued."""
+    credentials = sum(each.limited for each in state.details.credentials if each.state == "valid")
+    link = state.link
+    return credentials + (link is not None and link.limited and link.state == "pending")
 
 
 def access_revision(state: RecipientState) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from sluicegate.admin.assembly import AdminApi
-from sluicegate.admin.conditions import Conditions, entity_tag
+from sluicegate.admin.conditions import NO_CONDITIONS, Conditions, entity_tag
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.places import Content, GrantPlace, RecipientPlace
-from sluicegate.admin.recipient_changes import delete_recipient, regrant
-from sluicegate.api.errors import InvalidRequest, NotFound
+from sluicegate.api.errors import InvalidRequest
 
 _ONE = "/recipients/{recipient}"
 # Texts of the form that are lists: one entry on each line.
@@ -82,7 +81,7 @@ class RecipientForms:
 
         def change(content: Content | None) -> Content:
             if content is None:
-                raise NotFound(place.missing)
+                raise place.error_if_missing(call.admin)
             new = {key: value for key, value in content.items() if key != "name"} | changed
             return {key: value for key, value in new.items() if value is not None}
 
@@ -131,7 +130,7 @@ class RecipientForms:
 
     async def _delete(self, call: ConsoleCall) -> Response:
         place = RecipientPlace(call.name("recipient"))
-        await delete_recipient(self._admin.editor, call.admin, place, call.conditions)
+        await self._admin.editor.delete(call.admin, place, call.conditions)
         return call.redirect("recipients", message=f"the recipient '{place.recipient}' was deleted")
 
     async def _read(self, call: ConsoleCall) -> Content:
@@ -140,7 +139,9 @@ class RecipientForms:
 
     async def _regrant(self, call: ConsoleCall, share: str, *, granted: bool) -> None:
         place = GrantPlace(call.name("recipient"), share)
-        await regrant(self._admin.editor, call.admin, place, call.conditions, granted=granted)
+        await self._admin.editor.regrant(
+            call.admin, place, NO_CONDITIONS, granted=granted, of_recipient=call.conditions
+        )
 
     def _confirm(
         self, call: ConsoleCall, content: Content, *, heading: str, lines: list[str], button: str

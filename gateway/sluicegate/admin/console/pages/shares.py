@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from sluicegate.admin.assembly import AdminApi
-from sluicegate.admin.conditions import Conditions
+from sluicegate.admin.conditions import NO_CONDITIONS
 from sluicegate.admin.console.call import ConsoleCall
 from sluicegate.admin.console.endpoint import ConsoleRoute
 from sluicegate.admin.console.inspector import Inspector
@@ -13,7 +13,6 @@ from sluicegate.admin.console.pages.tree import schema_nodes, share_nodes
 from sluicegate.admin.console.paging import listing
 from sluicegate.admin.console.sections import section
 from sluicegate.admin.places import GrantPlace
-from sluicegate.admin.recipient_changes import regrant
 from sluicegate.api.errors import InvalidRequest
 from sluicegate.database.names import name_key
 
@@ -58,7 +57,7 @@ class SharePages:
     async def _share(self, call: ConsoleCall) -> Response:
         name = call.name("share")
         call.admin.check_share(name)
-        share = await self._contents.share(name)
+        share = await self._contents.share(call.admin, name)
         wanted = call.query("filter")
         size = (await self._contents.sizes([share], wanted))[share.id]
         page = listing(call, range(size.rows), _ROWS, "shares", name)
@@ -87,12 +86,13 @@ class SharePages:
         if not recipient:
             raise InvalidRequest("recipient is missing: name the recipient to grant the share to")
         place = GrantPlace(recipient, share)
-        await regrant(self._admin.editor, call.admin, place, Conditions(), granted=True)
+        await self._admin.editor.regrant(call.admin, place, NO_CONDITIONS, granted=True)
         return call.redirect("shares", share, message=f"the share was granted to '{recipient}'")
 
     async def _schema(self, call: ConsoleCall) -> Response:
         share, name = call.name("share"), call.name("schema")
         call.admin.check_share(share)
+        await self._contents.share(call.admin, share)
         schema = await self._inspector.schema(share, name)
         found = await section(self._inspector.members(schema))
         wanted = name_key(call.query("filter"))

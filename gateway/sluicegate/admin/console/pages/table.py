@@ -78,7 +78,7 @@ class SharedTablePage:
         path = AssetPath(call.name("share"), call.name("schema"), call.name("name"))
         call.admin.check_share(path.share)
         kind = _kind(call.name("kind"))
-        share = await self._admin.contents.share(path.share)
+        share = await self._admin.contents.share(call.admin, path.share)
         granted = (await self._admin.contents.recipients([share], _MOST_GRANTED))[share.id]
         mine = await self._admin.recipient_access.summaries(call.admin)
         managed = {name_key(each.name): each.name for each in mine}
@@ -149,7 +149,7 @@ class SharedTablePage:
 
     async def _reads(self, path: AssetPath) -> list[LedgerEntry]:
         async with self._store.read() as connection:
-            query = LedgerQuery(table=str(path), limit=_READS)
+            query = LedgerQuery(share=path.share, table=str(path), limit=_READS)
             return await find_entries(connection, query)
 
 
@@ -166,7 +166,7 @@ def _shown_to(readers: Section[Readers], managed: Collection[str]) -> Section[Re
     shown = (
         replace(each, reason=redact(each.reason))
         if name_key(each.recipient) in managed
-        else replace(each, reason="", credentials="")
+        else replace(each, allowed=None, ways=(), reason="", credentials="")
         for each in readers.value.readers[:_MOST_READERS]
     )
     return Section(replace(readers.value, readers=tuple(shown)))

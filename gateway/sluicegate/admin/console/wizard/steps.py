@@ -128,6 +128,7 @@ class SharingSteps:
             draft,
             {},
             changes=shown_changes(proposal.difference),
+            ending=proposal.difference.ending,
             text="\n".join(render(proposal.difference)),
             tag=proposal.tag,
             again=again,

@@ -93,10 +93,13 @@ class RequestSigner:
         """
         request = SignRequest.parse(body, self._endpoint)
         file = self._paths.verify(table.principal, table.shared, table.source, request.key)
-        if self._files is not None and not is_generated(file.path):
+        if (
+            self._files is not None
+            and not is_generated(file.path)
             # Where a store does not check the method, a URL for HEAD also reads the file.
-            if request.reads_content or not self._signer.binds_method(table, file.path):
-                await self._files.count(table, file, request.key)
+            and (request.reads_content or not self._signer.binds_method(table, file.path))
+        ):
+            await self._files.count(table, file, request.key)
         record = self._records.of(table)
         signed = await self._signed(table, request, file, record.label)
         record.add(1, signed.expires_at)
