@@ -78,7 +78,7 @@ async def test_shares_are_found_by_any_name_inside(
 
 
 async def test_a_share_is_read_in_parts_without_gaps(contents: SharedContents) -> None:
-    share = await contents.share("LONG")
+    share = await contents.share(_admin(), "LONG")
     size = (await contents.sizes([share], ""))[share.id]
     assert size == ContentSize(54, 2, 53)
     parts = [
@@ -125,10 +125,10 @@ async def test_the_recipients_of_shares_are_counted_and_the_first_ones_named(
 
 
 async def test_a_share_is_read_with_its_options(contents: SharedContents) -> None:
-    share = await contents.share("long")
+    share = await contents.share(_admin(), "long")
     assert (share.name, share.display_name, share.properties) == ("Long", "Long one", {"a": "b"})
-    assert (await contents.share("all")).source
+    assert (await contents.share(_admin(), "all")).source
     with pytest.raises(NotFound, match="there is no share 'sale'; did you mean 'sales'"):
-        await contents.share("sale")
+        await contents.share(_admin(), "sale")
     assert await contents.schema_names(_admin("long"), 10) == ["Full", "empty"]
     assert len(await contents.schema_names(_admin(), 2)) == 2

@@ -79,7 +79,7 @@ def test_a_failure_tells_no_secret_and_no_signature() -> None:
     assert failure.message.endswith("GET https://store/key?… with … was refused")
 
 
-class OfARow(NumberFormatException):
+class OfARow(NumberFormatException):  # type: ignore[misc]  # untyped without PySpark
     """An error as Spark raises it, whose conditions Python does not know."""
 
     __module__ = "pyspark.errors"
