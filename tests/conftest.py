@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 from support.process.forked import forked_commands
+from support.process.random_cases import times
 from support.servers.databases import postgres
 
 from sluicegate.testing.leaks import no_secret_leaks
@@ -29,7 +30,31 @@ def commands_are_forked() -> Iterator[None]:
         yield
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run modules marked `slow` first, so that the end of a run keeps all of its workers busy."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Run modules marked `slow` first, so that the end of a run keeps all of its workers busy.
+
+    For each change, a test with many parameters runs on PostgreSQL with the first of them: the others
+    send the same statements. At night, it runs with all.
+    """
+    if times() == 1:
+        left_out = list(_repeated_on_postgresql(items))
+        config.hook.pytest_deselected(items=left_out)
+        unwanted = set(left_out)
+        items[:] = [item for item in items if item not in unwanted]
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def _repeated_on_postgresql(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    seen: set[str] = set()
+    for item in items:
+        parameters = (
+            item.callspec.params
+            if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+            else {}
+        )
+        if parameters.get("database_url") == "postgresql":
+            function = item.nodeid.partition("[")[0]
+            if function in seen:
+                yield item
+            seen.add(function)

@@ -94,7 +94,7 @@ def test_very_many_files_are_counted(narrow: AttackedIceberg) -> None:
 
 def test_files_that_inflate_are_counted(narrow: AttackedIceberg) -> None:
     path, table = narrow.table()
-    row = avro_row(ENTRY_SCHEMA, table.entry(file_path=f"{table.location}/data/{'x' * 10_000}"))
+    row = avro_row(ENTRY_SCHEMA, table.entry(file_path=f"{table.location}/data/{'x' * 900}"))
     table.write(entries=avro_file(ENTRY_SCHEMA, 2**60, deflated(row, 200_000_000)))
     assert "limits.table.bytes" in narrow.refused(path, SMALL + LOW_BYTES)
 

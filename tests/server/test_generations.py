@@ -99,9 +99,12 @@ async def test_a_request_that_is_ended_while_its_record_waits_gets_an_error(tmp_
     ):
         other = await Generation.open(settings(tmp_path))
         with closing(
-            sqlite3.connect(tmp_path / "x.db", timeout=60, isolation_level=None)
+            sqlite3.connect(
+                tmp_path / "x.db", timeout=60, isolation_level=None, check_same_thread=False
+            )
         ) as connection:
-            connection.execute("BEGIN IMMEDIATE")
+            # A transaction of the gateway may have to end first, on the event loop.
+            await asyncio.to_thread(connection.execute, "BEGIN IMMEDIATE")
             waiting = asyncio.create_task(client.post("/oauth/token", content=b"grant_type=none"))
             await asyncio.sleep(0.1)
             assert not waiting.done()

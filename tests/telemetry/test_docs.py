@@ -62,4 +62,5 @@ async def test_the_sample_line_is_that_of_a_request(
     err = capsys.readouterr().err
     access = [json.loads(line) for line in err.splitlines() if '"recipient"' in line]
     assert list(access[0]) == list(json.loads(block("json")))
-    assert documented("Logs") - {"disconnected", "exception"} <= set(access[0])
+    optional = {"client_request_id", "disconnected", "exception"}
+    assert documented("Logs") - optional <= set(access[0])
