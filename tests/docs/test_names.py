@@ -69,7 +69,7 @@ def test_each_name_of_others_is_used() -> None:
         "plain words, and v1.2",
         "sluicegate recipient rotate NAME --grace 24h",
         "SLUICEGATE_RANDOM_TIMES=4",
-        "pip install --upgrade sluicegate",
+        "pip install ./plugins/s3",
         "PYSPARK_GATEWAY_…",
     ],
 )

@@ -13,9 +13,10 @@ OTHERS = {
         spark.delta.logStore.s3a.impl
     """,
     "Hadoop and the JVM": """
-        DelegationTokenIOException NoAuthWithAWSException NoSuchMethodError core-site.xml
+        DelegationTokenIOException NoAuthWithAWSException core-site.xml
     """,
     "Iceberg": "deleted_manifest_files dropTable geography",
+    "Linux": "--bind RESOLVE_BENEATH RESOLVE_NO_SYMLINKS fs.protected_hardlinks",
     "OpenTelemetry and Prometheus": """
         OTEL_EXPORTER_OTLP_CERTIFICATE OTEL_METRIC_EXPORT_INTERVAL OTEL_PROPAGATORS OTEL_SERVICE_NAME
         OTEL_TRACES_SAMPLER_ARG parentbased_traceidratio target_info
@@ -29,7 +30,8 @@ OTHERS = {
     """,
     "skills of agents": "SKILL.md",
     "Spark": "--conf spark.archives spark.blockManager.port",
-    "other tools": "UV_COMPILE_BYTECODE compinit destroy nodejs ps",
+    "settings of 0.1.0": "delegation.issuers.0.recipients",
+    "other tools": "--build-arg anyio.to_process UV_COMPILE_BYTECODE compinit destroy nodejs ps",
     "files that readers create": """
         deploy/compose/secrets delta-sharing-server.yaml dist/sluicegate-0.2.0.cdx.json
         gateway/shares.yaml

@@ -32,7 +32,9 @@ _CONFIGURATION = {".toml", ".ini", ".yaml", ".yml", ".json", ".xml", ".service",
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 # Names that only comments and docstrings contain can be out of date themselves.
-_PROSE = re.compile(r'^[ \t]*r?""".*?"""|(?:^|(?<=\s))# .*?$', re.MULTILINE | re.DOTALL)
+_PROSE = re.compile(
+    r'^[ \t]*r?""".*?"""|(?P<value>""".*?""")|(?:^|(?<=\s))# .*?$', re.MULTILINE | re.DOTALL
+)
 _CLASS = re.compile(r"^class (\w+)(?:\(([^)]*)\))?", re.MULTILINE)
 _MEMBER = re.compile(
     r"^    (?:async )?(?:def|class) (\w+)|^    (\w+)(?::| =)|\bself\.(\w+)(?::| =)", re.MULTILINE
@@ -90,7 +92,7 @@ class Tree:
             if file.suffix != ".py":
                 words.update(_WORD.findall(text))
                 continue
-            text = _PROSE.sub("", text)
+            text = _PROSE.sub(lambda found: found["value"] or "", text)
             dotted.update(_DOTTED_TEXT.findall(text))
             words.update(_WORD.findall(text))
             words.add(file.stem)

@@ -161,7 +161,7 @@ class ActivationEndpoint:
 
 
 class _ProfileResponse(Response):
-    """A profile, after which its link works no more. If it can't leave, the link is given back.
+    """A profile, after which its link works no more. If it can't leave, the link can be used again.
 
     Its record in the audit log is stored when it starts, and can fail.
     """
