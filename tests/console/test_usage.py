@@ -49,7 +49,8 @@ async def test_usage_is_shown_by_day_recipient_share_and_table(site: Site) -> No
     today = day_of(NOW)
     assert rows == [[day_text(today - 3), "1", "0", "1,234"], [day_text(today), "2", "1", "3"]]
     bars = [each.text_content() for each in page.document.xpath("//svg//rect/title")]
-    assert bars[30 - 4] == f"{day_text(today - 3)}: 1 responses"
+    # The page ends today, which is tomorrow for a run that goes on after midnight.
+    assert bars.index(f"{day_text(today - 3)}: 1 responses") in (30 - 4, 30 - 5)
     assert f"{day_text(today)}: 3 files" in bars
     assert len(bars) == 2 * 30
     for by, names in (

@@ -25,6 +25,7 @@ from sluicegate.protocols.iceberg_rest.file_access.generated_names import MANIFE
 from sluicegate.protocols.iceberg_rest.file_access.sign_request import store_endpoint
 from sluicegate.protocols.iceberg_rest.file_access.signed_files import SignedFiles
 from sluicegate.protocols.iceberg_rest.file_access.signing import RequestSigner
+from sluicegate.testing.fakes import MemoryStorage
 
 ENDPOINT = store_endpoint(PUBLIC_URL)
 ROWS = [file(name, size=size) for name, size in (("a", 100), ("b", 20), ("c", 3))]
@@ -85,10 +86,19 @@ async def test_a_file_beyond_the_quota_is_refused_and_others_stay_readable(
 
 async def test_only_reading_data_files_counts() -> None:
     signing = Signing(files_per_day=1)
-    await signing.sign("a", "HEAD")
     await signing.sign(MANIFEST_LIST)
     await signing.sign("_delta_log/vectors.bin")
     assert signing.offered == (0, 0)
+
+
+@pytest.mark.parametrize(("binds_method", "offered"), [(True, (0, 0)), (False, (1, 100))])
+async def test_a_signature_for_head_counts_unless_it_is_valid_for_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, binds_method: bool, offered: tuple[int, int]
+) -> None:
+    monkeypatch.setattr(MemoryStorage, "binds_method", binds_method)
+    signing = Signing(files_per_day=1)
+    await signing.sign("a", "HEAD")
+    assert signing.offered == offered
 
 
 async def test_no_snapshot_is_read_for_recipients_without_a_quota() -> None:
