@@ -10,32 +10,19 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Generator
-from dataclasses import dataclass, field
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from typing import Any, BinaryIO
 
 import orjson
 import pytest
 from runs.records import Kind, Record, label, read
 from runs.report import closing_line
+from support.process import forked
 
 _VARIABLE = "SLUICEGATE_DURATIONS"
 _FOLDER = pytest.StashKey[Path]()
-
-
-@dataclass
-class _Clock:
-    """Wall time, and CPU time of this process and of the ended processes that it started."""
-
-    wall: float = field(default_factory=time.perf_counter)
-    used: float = field(default_factory=lambda: _used(RUSAGE_SELF) + _used(RUSAGE_CHILDREN))
-
-    def record(self, kind: Kind, name: str, place: str) -> Record:
-        """A record of what was used since this clock was created."""
-        now = _Clock()
-        return Record(kind, name, place, now.wall - self.wall, now.used - self.used)
 
 
 class Recorder:
@@ -48,43 +35,58 @@ class Recorder:
     def __init__(self, file: Path) -> None:
         self._file: BinaryIO = file.open("wb")
         self._place = ""
+        self._of_processes = 0.0  # CPU time of those that have ended
 
-    def write(self, record: Record) -> None:
-        """Add a record to the file."""
+    @contextmanager
+    def recorded(self, kind: Kind, name: str) -> Iterator[None]:
+        """Record what the block takes, with the CPU time of processes that end during it."""
+        began, used = time.perf_counter(), self._used()
+        try:
+            yield
+        finally:
+            seconds = time.perf_counter() - began
+            self._write(Record(kind, name, self._place, seconds, self._used() - used))
+
+    def process_ended(self, name: str, place: str, seconds: float, cpu: float) -> None:
+        """Record a process."""
+        if not self._file.closed:
+            self._of_processes += cpu
+            self._write(Record("process", name, place, seconds, cpu))
+
+    def _used(self) -> float:
+        return time.process_time() + self._of_processes
+
+    def _write(self, record: Record) -> None:
         self._file.write(orjson.dumps(record) + b"\n")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        self._place, clock = item.nodeid, _Clock()
-        try:
+        self._place = item.nodeid
+        with self.recorded("test", item.nodeid):
             return (yield)
-        finally:
-            self.write(clock.record("test", item.nodeid, item.nodeid))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(
         self, fixturedef: pytest.FixtureDef[Any]
     ) -> Generator[None, object, object]:
-        clock = _Clock()
-        try:
+        with self.recorded("fixture", f"{fixturedef.argname} ({fixturedef.scope})"):
             return (yield)
-        finally:
-            name = f"{fixturedef.argname} ({fixturedef.scope})"
-            self.write(clock.record("fixture", name, self._place))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> Generator[None, object, object]:
-        clock = _Clock()
-        try:
+        with self.recorded("collection", "collection"):
             return (yield)
-        finally:
-            self.write(clock.record("collection", "collection", ""))
 
     def pytest_unconfigure(self) -> None:
         self._file.close()
 
     def watch_processes(self) -> None:
-        """Record each process that this one starts with `subprocess`, when its end is noticed."""
+        """Record each process that this one starts or lets be forked, when its end is noticed."""
+        forked.listeners.append(
+            lambda arguments, seconds, cpu: self.process_ended(
+                f"forked {label(['sluicegate', *arguments])}", self._place, seconds, cpu
+            )
+        )
         started: dict[int, tuple[str, str, float]] = {}
         start = subprocess.Popen.__init__
 
@@ -94,10 +96,12 @@ class Recorder:
 
         def waitpid(pid: int, options: int) -> tuple[int, int]:
             found, status, usage = os.wait4(pid, options)
-            if found in started and not self._file.closed:
+            if found in started:
                 name, place, began = started.pop(found)
-                used = usage.ru_utime + usage.ru_stime
-                self.write(Record("process", name, place, time.perf_counter() - began, used))
+                # The time of the server includes that of what it has forked.
+                if not name.endswith(forked.SERVER):
+                    used = usage.ru_utime + usage.ru_stime
+                    self.process_ended(name, place, time.perf_counter() - began, used)
             return found, status
 
         # `poll` has a reference to `os.waitpid` of its own, for the time when modules are taken apart.
@@ -134,8 +138,3 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     folder = config.stash.get(_FOLDER, None)
     if folder is not None:
         terminalreporter.write_line(closing_line(folder.name, read(folder)))
-
-
-def _used(who: int) -> float:
-    usage = getrusage(who)
-    return usage.ru_utime + usage.ru_stime

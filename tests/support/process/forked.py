@@ -13,7 +13,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -24,7 +25,9 @@ import orjson
 from support.process.forking_server import Request
 
 _START_SECONDS = 120
-_SERVER = "support.process.forking_server"
+SERVER: Final = "support.process.forking_server"
+listeners: Final[list[Callable[[Sequence[str], float, float], object]]] = []
+"""Called with the arguments of an ended command, and its wall and CPU time in seconds."""
 _servers: Final[list[_Server]] = []
 
 
@@ -63,6 +66,7 @@ class ForkedCommand(Command):
         self._pid = pid
         self._status = status
         self._code: int | None = None
+        self._began = time.perf_counter()
         self._lock = Lock()
 
     @property
@@ -84,8 +88,11 @@ class ForkedCommand(Command):
         with self._lock:
             if self._code is None:
                 # Without a status, the server has ended, and with it what it forked.
-                self._code = int(os.read(self._status, 20) or -signal.SIGKILL)
+                code, cpu = (os.read(self._status, 40).decode() or f"{-signal.SIGKILL} 0").split()
                 os.close(self._status)
+                self._code = int(code)
+                for listener in listeners:
+                    listener(self._arguments, time.perf_counter() - self._began, float(cpu))
         return self._code
 
     def send_signal(self, sig: int, /) -> None:
@@ -208,7 +215,7 @@ class _Server:
     def _started(self) -> subprocess.Popen[bytes]:
         with self._theirs:
             return subprocess.Popen(
-                [sys.executable, "-P", "-m", _SERVER],
+                [sys.executable, "-P", "-m", SERVER],
                 stdin=self._theirs.fileno(),
                 env={**os.environ, "PYTHONPATH": self._path},
                 start_new_session=True,

@@ -90,14 +90,15 @@ def _noticed_ends() -> socket.socket:
 
 
 def _report(statuses: dict[int, int]) -> None:
-    """Write the exit statuses of ended processes to their descriptors."""
+    """Write exit codes and CPU times of ended processes to their descriptors."""
     while statuses:
-        pid, status = os.waitpid(-1, os.WNOHANG)
+        pid, status, usage = os.wait4(-1, os.WNOHANG)
         if pid == 0:
             return
         descriptor = statuses.pop(pid)
         with suppress(BrokenPipeError):  # nobody waits for it any more
-            os.write(descriptor, str(os.waitstatus_to_exitcode(status)).encode())
+            cpu = usage.ru_utime + usage.ru_stime
+            os.write(descriptor, f"{os.waitstatus_to_exitcode(status)} {cpu:.6f}".encode())
         os.close(descriptor)
 
 
