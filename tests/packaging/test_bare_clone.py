@@ -50,7 +50,9 @@ def test_all_but_a_few_tests_pass_and_the_end_says_what_was_left_out(tmp_path: P
     assert last == "see What tests need in CONTRIBUTING.md"
     counted = re.findall(r"^left out: (\d+) tests? for [^(]*\(set (\w+)\)$", done.stdout, re.MULTILINE)
     assert {setting: int(number) for number, setting in counted} == LEFT_OUT
-    assert f"{sum(LEFT_OUT.values())} skipped" in summary
+    # Programs can be missing on this machine, too, each with its line.
+    left_out = re.findall(r"^left out: (\d+) tests? for ", done.stdout, re.MULTILINE)
+    assert f"{sum(map(int, left_out))} skipped" in summary
 
 
 def test_in_ci_what_is_missing_fails_and_says_how_to_have_it(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from obstore.exceptions import BaseError
 
 from sluicegate.api import SluicegateError, TaskFailed, without_queries
-from sluicegate_spark.error_texts import (
+from sluicegate_spark.jvm.error_texts import (
     condition_text,
     has_error,
     is_about_statement,

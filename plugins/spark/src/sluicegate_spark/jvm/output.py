@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from sluicegate_spark.error_texts import continued, has_error, without_values
+from sluicegate_spark.jvm.error_texts import continued, has_error, without_values
 
 log = logging.getLogger(__name__)
 

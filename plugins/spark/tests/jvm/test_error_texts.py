@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sluicegate_spark.error_texts import continued, masked_sql, without_values
+from sluicegate_spark.jvm.error_texts import continued, masked_sql, without_values
 
 CAST = "[CAST_INVALID_INPUT] The value 'SECRET' cannot be cast. SQLSTATE: 22018"
 LOST = "Job aborted due to stage failure: Lost task 0.0 in stage 0.0 (TID 0) (host executor driver): "
