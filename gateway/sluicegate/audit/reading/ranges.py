@@ -15,12 +15,12 @@ from sluicegate.audit.blocks import unpack
 from sluicegate.audit.chain import ChainPosition, parse_line
 from sluicegate.audit.sinks.database.reading import (
     BEYOND,
-    StoredBlock,
     claimed_end,
     claimed_start,
     pages_before,
     pages_from,
 )
+from sluicegate.audit.sinks.database.transactions import Block
 from sluicegate.audit.times import TimeSpan, span_of
 from sluicegate.database import Store
 
@@ -32,7 +32,7 @@ was wrong, are found by the columns.
 """
 
 
-def lines_of(block: StoredBlock) -> list[bytes]:
+def lines_of(block: Block) -> list[bytes]:
     """The lines of a block; none if it is unreadable, which `verify` reports."""
     try:
         return unpack(block.records)
@@ -103,7 +103,7 @@ class _Margin:
         """Whether it has counted enough of them."""
         return self._outside >= MARGIN
 
-    def last_of(self, page: Sequence[StoredBlock], is_inside: Callable[[TimeSpan], bool]) -> int | None:
+    def last_of(self, page: Sequence[Block], is_inside: Callable[[TimeSpan], bool]) -> int | None:
         """The first number of the last block of a page that is inside, if one is."""
         last = None
         for block in page:
@@ -115,7 +115,7 @@ class _Margin:
         return last
 
 
-def _end_of(block: StoredBlock) -> ChainPosition | None:
+def _end_of(block: Block) -> ChainPosition | None:
     try:
         line = parse_line(lines_of(block)[-1])
     except (IndexError, ValueError):

@@ -12,7 +12,8 @@ import anyio.to_thread
 from sluicegate.api.errors import ConfigurationError
 from sluicegate.audit.reading.query import AuditQuery, StoredRecord, select_lines
 from sluicegate.audit.reading.ranges import MARGIN, end_until, lines_of
-from sluicegate.audit.sinks.database.reading import StoredBlock, pages_before
+from sluicegate.audit.sinks.database.reading import pages_before
+from sluicegate.audit.sinks.database.transactions import Block
 from sluicegate.audit.sinks.files.directory import lines, segments, slots
 from sluicegate.audit.times import span_of
 from sluicegate.database import Store
@@ -153,7 +154,7 @@ class _Reader:
         self._left = max_blocks
         self.older = 0
 
-    def read(self, page: Sequence[StoredBlock]) -> _Found:
+    def read(self, page: Sequence[Block]) -> _Found:
         """The selected records of a page, newest first.
 
         It takes many blocks: in a busy gateway, each thread has to wait for its turn before it starts.
@@ -170,7 +171,7 @@ class _Reader:
             self._most -= len(records)
         return _Found(records, len(blocks), blocks[-1].first_seq)
 
-    def _in_block(self, block: StoredBlock) -> Iterator[StoredRecord]:
+    def _in_block(self, block: Block) -> Iterator[StoredRecord]:
         lines, since = lines_of(block), self._query.since
         if since is not None:
             span = span_of(lines)

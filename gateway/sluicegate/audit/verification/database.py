@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from sluicegate.audit.blocks import unpack
 from sluicegate.audit.chain import START, ChainKeys, ChainPosition, Head, parse_line
-from sluicegate.audit.sinks.database.reading import StoredBlock, StoredEnd, blocks_from, read_end
-from sluicegate.audit.sinks.database.transactions import CHAIN
+from sluicegate.audit.sinks.database.reading import StoredEnd, blocks_from, read_end
+from sluicegate.audit.sinks.database.transactions import CHAIN, Block
 from sluicegate.audit.times import span_of
 from sluicegate.audit.verification.findings import ChainFinding, VerifiedChain
 from sluicegate.audit.verification.verifier import ChainVerifier
@@ -74,7 +74,7 @@ async def _verify(
     return verifier.finish(head)
 
 
-def _differences(block: StoredBlock, lines: Sequence[bytes]) -> Iterator[str]:
+def _differences(block: Block, lines: Sequence[bytes]) -> Iterator[str]:
     """How the columns of a block differ from its verified lines."""
     try:
         first, last = parse_line(lines[0]), parse_line(lines[-1])

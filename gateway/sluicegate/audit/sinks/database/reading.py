@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, func, select
 
 from sluicegate.audit.chain import START, ChainKeys, ChainPosition, Head
-from sluicegate.audit.sinks.database.transactions import CHAIN
+from sluicegate.audit.sinks.database.transactions import CHAIN, Block
 from sluicegate.database import Store
 from sluicegate.database.tables import audit_blocks, audit_head
 
@@ -17,18 +17,6 @@ PAGE = 32
 
 BEYOND = 2**62
 """More records than a log has. The number after a larger one can be too large for the database."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredBlock:
-    """A row of `audit_blocks`. Only its records are authenticated, and only by their MACs."""
-
-    first_seq: int
-    count: int
-    first_at: int
-    last_at: int
-    mac: bytes
-    records: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +66,7 @@ async def read_head(store: Store, keys: ChainKeys) -> Head | None:
     return (await read_end(store, keys)).head
 
 
-async def blocks_from(store: Store, seq: int | None = None) -> AsyncIterator[StoredBlock]:
+async def blocks_from(store: Store, seq: int | None = None) -> AsyncIterator[Block]:
     """The blocks whose first line has at least the number `seq`, oldest first.
 
     Raises:
@@ -91,7 +79,7 @@ async def blocks_from(store: Store, seq: int | None = None) -> AsyncIterator[Sto
 
 async def pages_from(
     store: Store, seq: int | None = None, *, before: int | None = None
-) -> AsyncIterator[Sequence[StoredBlock]]:
+) -> AsyncIterator[Sequence[Block]]:
     """The blocks whose first line has at least the number `seq`, oldest first, some at a time.
 
     Args:
@@ -116,7 +104,7 @@ async def pages_from(
 
 async def pages_before(
     store: Store, seq: int | None, *, claimed_since: int | None = None
-) -> AsyncIterator[Sequence[StoredBlock]]:
+) -> AsyncIterator[Sequence[Block]]:
     """The blocks whose first line has a smaller number than `seq`, newest first, some at a time.
 
     Args:
@@ -172,7 +160,7 @@ async def claimed_end(store: Store, until: int, before: int | None) -> int | Non
 
 async def _page(
     store: Store, where: Sequence[ColumnElement[bool]], *, newest_first: bool
-) -> Sequence[StoredBlock]:
+) -> Sequence[Block]:
     first_seq = audit_blocks.c.first_seq
     statement = (
         select(audit_blocks)
@@ -181,4 +169,4 @@ async def _page(
         .limit(PAGE)
     )
     async with store.read() as connection:
-        return [StoredBlock(*row) for row in await connection.execute(statement)]
+        return [Block(*row) for row in await connection.execute(statement)]

@@ -13,7 +13,7 @@ from sluicegate.audit.blocks import Packer, unpack
 from sluicegate.audit.chain import ChainKeys, Head
 from sluicegate.audit.expiry import ExpiredRecords, ExpiryCheck
 from sluicegate.audit.own_records import LogEntry, broken, deleted
-from sluicegate.audit.sinks.database.reading import StoredBlock, pages_from, read_head
+from sluicegate.audit.sinks.database.reading import pages_from, read_head
 from sluicegate.audit.sinks.database.transactions import (
     CHAIN,
     Block,
@@ -156,7 +156,7 @@ class _ExpiredSearch:
         self.expired: _ExpiredBlocks | None = None
         self._number = 0
 
-    def feed(self, blocks: Sequence[StoredBlock]) -> bool:
+    def feed(self, blocks: Sequence[Block]) -> bool:
         """Take the next blocks, and return whether more are needed."""
         for block in blocks:
             try:

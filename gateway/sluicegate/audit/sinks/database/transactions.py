@@ -32,7 +32,10 @@ class StoredHead:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A row of `audit_blocks`. `mac` is that of its last line."""
+    """A row of `audit_blocks`. `mac` is that of its last line.
+
+    Only its records are authenticated, by their MACs.
+    """
 
     first_seq: int
     count: int
