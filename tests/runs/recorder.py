@@ -35,26 +35,21 @@ class Recorder:
     def __init__(self, file: Path) -> None:
         self._file: BinaryIO = file.open("wb")
         self._place = ""
-        self._of_processes = 0.0  # CPU time of those that have ended
 
     @contextmanager
     def recorded(self, kind: Kind, name: str) -> Iterator[None]:
-        """Record what the block takes, with the CPU time of processes that end during it."""
-        began, used = time.perf_counter(), self._used()
+        """Record what the block takes in this process."""
+        began, used = time.perf_counter(), time.process_time()
         try:
             yield
         finally:
             seconds = time.perf_counter() - began
-            self._write(Record(kind, name, self._place, seconds, self._used() - used))
+            self._write(Record(kind, name, self._place, seconds, time.process_time() - used))
 
     def process_ended(self, name: str, place: str, seconds: float, cpu: float) -> None:
         """Record a process."""
         if not self._file.closed:
-            self._of_processes += cpu
             self._write(Record("process", name, place, seconds, cpu))
-
-    def _used(self) -> float:
-        return time.process_time() + self._of_processes
 
     def _write(self, record: Record) -> None:
         self._file.write(orjson.dumps(record) + b"\n")

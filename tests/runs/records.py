@@ -19,9 +19,9 @@ class Record:
 
     Attributes:
         name: A test's node ID, a fixture's name and scope, or a command.
-        place: The node ID of the test during which it happened.
+        place: The node ID of the test during which it happened, or during which a process started.
         seconds: Wall time.
-        cpu: CPU time in seconds. That of a test includes fixtures, and processes that end during it.
+        cpu: CPU time in seconds. That of a test includes its fixtures, but not its processes.
     """
 
     kind: Kind
@@ -29,6 +29,11 @@ class Record:
     place: str
     seconds: float
     cpu: float
+
+    @property
+    def test(self) -> str:
+        """The name by which tests and their processes are added up."""
+        return self.place if self.kind == "process" else self.name
 
     @property
     def area(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from runs.budgets import BUDGETS
@@ -11,6 +11,8 @@ from runs.records import Kind, Record
 
 _SHOWN_IN_A_LINE = 5
 _DEAREST = 20
+_COUNTED: set[Kind] = {"test", "collection", "process"}
+"""What together is all that was used: the time of a fixture is a part of its test's."""
 _IN_AREAS: tuple[Kind, ...] = ("fixture", "process")
 
 
@@ -31,7 +33,7 @@ class Sum:
 
 def closing_line(environment: str, records: Sequence[Record]) -> str:
     """One line for the end of a run: CPU time of all tests, its budget, and the dearest areas."""
-    areas = _sums(records, {"test", "collection"}, by_area=True)
+    areas = _sums(records, _COUNTED, lambda record: record.area)
     dearest = ", ".join(f"{name} {found.cpu:.0f}" for name, found in _by_cost(areas)[:_SHOWN_IN_A_LINE])
     total = sum(found.cpu for found in areas.values())
     budget = BUDGETS.get(environment)
@@ -45,10 +47,11 @@ def closing_line(environment: str, records: Sequence[Record]) -> str:
 def report(environment: str, records: Sequence[Record]) -> Iterator[str]:
     """The tables of one environment: its areas, and the dearest tests, fixtures and processes."""
     yield f"\n# {environment}"
-    yield from _table("area", _by_cost(_sums(records, {"test", "collection"}, by_area=True)))
-    yield from _table("test", _by_cost(_sums(records, {"test"}, by_name=True))[:_DEAREST])
+    yield from _table("area", _by_cost(_sums(records, _COUNTED, lambda record: record.area)))
+    tests = _sums(records, {"test", "process"}, lambda record: record.test)
+    yield from _table("test, with its processes", _by_cost(tests)[:_DEAREST])
     for kind in _IN_AREAS:
-        names = _sums(records, {kind}, by_area=True, by_name=True)
+        names = _sums(records, {kind}, lambda record: f"{record.area}: {record.name}")
         yield from _table(f"area and {kind}", _by_cost(names)[:_DEAREST])
 
 
@@ -58,14 +61,11 @@ def _table(title: str, rows: Iterable[tuple[str, Sum]]) -> Iterator[str]:
         yield f"{found.cpu:8.1f} {found.seconds:8.1f} {found.count:7}  {name}"
 
 
-def _sums(
-    records: Iterable[Record], kinds: set[Kind], *, by_area: bool = False, by_name: bool = False
-) -> dict[str, Sum]:
+def _sums(records: Iterable[Record], kinds: set[Kind], key: Callable[[Record], str]) -> dict[str, Sum]:
     sums: dict[str, Sum] = defaultdict(Sum)
     for record in records:
         if record.kind in kinds:
-            key = [record.area] * by_area + [record.name] * by_name
-            sums[": ".join(key)].add(record)
+            sums[key(record)].add(record)
     return sums
 
 
