@@ -20,7 +20,7 @@ from sluicegate.cli.demo.rows import difference
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark_tasks")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("conversion")]
 
 TO_DELTA, TO_ICEBERG = "CONVERT_TO_DELTA", "CONVERT_TO_ICEBERG"
 _WANTED = ("upgraded", "evolved_vectors", "by_text", "by_time", "nested", "typed")
