@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -105,15 +106,15 @@ def suite(root: Path, module: Path) -> list[str]:
     prefix = max(filter(path.startswith, _TESTS), key=len, default=None)
     if module.parts[0] == "gateway":
         own, packages = f"tests/{module.parts[2].removesuffix('.py')}", 1
-        everywhere = _tests(root / "tests")
+        everywhere = root / "tests"
     else:
         own, packages = Path(*module.parts[:2], "tests").as_posix(), 3
-        everywhere = _tests(root / own)
+        everywhere = root / own
     folders = (own,) if prefix is None else _TESTS[prefix]
     name = ".".join(module.with_suffix("").parts[packages:])
     near = [test for folder in folders for test in _tests(root / folder)]
     name = name.removesuffix(".__init__")
-    direct = [test for test in everywhere if name in _imported(test)]
+    direct = _importers(everywhere).get(name, ())
     ordered = dict.fromkeys([*direct, *near])
     return [test.relative_to(root).as_posix() for test in ordered]
 
@@ -125,10 +126,15 @@ def git(root: Path, *arguments: str) -> str:
 
 
 @cache
-def _imported(test: Path) -> frozenset[str]:
-    """Names of modules that a file imports, or imports from."""
-    return frozenset(_IMPORT.findall(test.read_text()))
+def _importers(folder: Path) -> Mapping[str, Sequence[Path]]:
+    """The test files below a folder, by the modules that they import, or import from."""
+    found: dict[str, list[Path]] = defaultdict(list)
+    for test in _tests(folder):
+        for name in set(_IMPORT.findall(test.read_text())):
+            found[name].append(test)
+    return found
 
 
-def _tests(place: Path) -> list[Path]:
+@cache
+def _tests(place: Path) -> Sequence[Path]:
     return [place] if place.is_file() else sorted(place.rglob("test_*.py"))

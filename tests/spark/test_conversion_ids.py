@@ -16,6 +16,7 @@ from spark.conversion_lake import (
     seaweedfs_catalog,
 )
 from spark.delta_histories import AMBIGUOUS, HISTORIES, TableHistory
+from support.process.random_cases import times
 from support.servers.task_engine import TaskEngine
 
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ def check(lake: ConversionLake, name: str) -> None:
 def test_a_delta_table_is_an_iceberg_table_in_every_catalog(
     lake: ConversionLake, history: TableHistory
 ) -> None:
+    # The catalogs differ in what they do with dropped columns: other tables take turns in them.
+    is_turn = HISTORIES.index(history) % 2 == edits_names(lake)
+    if not is_turn and history.name != "dropped" and times() == 1:
+        pytest.skip("runs at night")
     for statements in (history.first, history.then):
         lake.run(*statements, d=f"delta.`s3a://converted/delta/{history.name}`")
         convert(lake, history.name)
