@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sluicegate._util.lru import LRU
+import pytest
+
+from sluicegate._util import lru
+from sluicegate._util.lru import LRU, cached_by_text
 
 
 def _kept(cache: LRU[str, str], names: str) -> str:
@@ -54,3 +57,21 @@ def test_unwanted_values_are_removed_with_their_weight() -> None:
     kept.discard(lambda value: value != 2)
     assert [kept.get(name) for name in "abc"] == [None, 2, None]
     assert kept.weight == 2
+
+
+def test_results_are_cached_up_to_a_number_of_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lru, "_CHARACTERS", 10)
+    called: list[str] = []
+
+    @cached_by_text
+    def length(text: str, others: tuple[str, ...] = ()) -> int | None:
+        called.append(text)
+        return len(text) or None
+
+    assert [length("abc"), length("abc"), length("", ("d",)), length("", ("d",))] == [3, 3, None, None]
+    assert called == ["abc", ""]
+    length("abc", ("longer",))
+    length("abc")  # the heavier result replaced it
+    assert called == ["abc", "", "abc", "abc"]
+    assert [length("abcdefghijk"), length("abcdefghijk")] == [11, 11]  # too long
+    assert called[4:] == ["abcdefghijk", "abcdefghijk"]

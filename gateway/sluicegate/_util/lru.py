@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from functools import wraps
+from threading import Lock
+from typing import Generic, ParamSpec, TypeVar
 
 _Key = TypeVar("_Key", bound=Hashable)
 _Value = TypeVar("_Value")
+_Texts = ParamSpec("_Texts")
+
+_CHARACTERS = 4 * 1024 * 1024
 
 
 class LRU(Generic[_Key, _Value]):
@@ -70,3 +75,32 @@ class LRU(Generic[_Key, _Value]):
     def _drop(self, key: _Key) -> None:
         _, weight = self._entries.pop(key, (None, 0))
         self._weight -= weight
+
+
+def cached_by_text(function: Callable[_Texts, _Value]) -> Callable[_Texts, _Value]:
+    """Cache the results of a function of texts, up to four million characters of arguments.
+
+    A maximum number of results would not bound its memory: writers of tables can write schemas of many
+    megabytes, and their parsed form is ten times as large. Arguments are texts, or tuples of texts.
+    """
+    results: LRU[Hashable, tuple[_Value, int]] = LRU(_CHARACTERS, weigh=lambda found: found[1])
+    lock = Lock()
+
+    @wraps(function)
+    def cached(*arguments: _Texts.args, **options: _Texts.kwargs) -> _Value:
+        key = (arguments, *options.items())
+        with lock:
+            found = results.get(key)
+        if found is None:
+            found = function(*arguments, **options), sum(map(_characters, arguments)) + 1
+            with lock:
+                results.put(key, found)
+        return found[0]
+
+    return cached
+
+
+def _characters(argument: object) -> int:
+    if isinstance(argument, str):
+        return len(argument)
+    return sum(map(_characters, argument)) if isinstance(argument, tuple) else 0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import chain
 from typing import Any
 
 import orjson
 
+from sluicegate._util.lru import cached_by_text
 from sluicegate.tables.snapshot import Snapshot, TableMetadata, TableProtocol
 
 # Features of the log itself. A recipient gets a list of files and does not need them.
@@ -111,7 +111,7 @@ def schema_fields(schema_string: str) -> Iterator[Mapping[str, Any]]:
     return _walk(orjson.loads(schema_string), set())
 
 
-@lru_cache(maxsize=256)
+@cached_by_text
 def primitive_types(schema_string: str) -> frozenset[str]:
     """The names of the primitive types in a table's schema (Delta protocol, "Primitive Types")."""
     types: set[str] = set()
@@ -120,7 +120,7 @@ def primitive_types(schema_string: str) -> frozenset[str]:
     return frozenset(types)
 
 
-@lru_cache(maxsize=256)
+@cached_by_text
 def _traits(schema_string: str) -> _SchemaTraits:
     types: set[str] = set()
     fields = list(_walk(orjson.loads(schema_string), types))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sluicegate._util.lru import cached_by_text
 from sluicegate.tables.snapshot import FileSet, TableMetadata
 
 PartitionValues = Mapping[str, str | None]
@@ -66,7 +66,7 @@ def partition_key(metadata: TableMetadata, column: str) -> str | None:
     return _physical_names(metadata.schema_string).get(name, name)
 
 
-@lru_cache(maxsize=256)
+@cached_by_text
 def _physical_names(schema_string: str) -> Mapping[str, str]:
     fields = orjson.loads(schema_string)["fields"]
     return {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import orjson
 
+from sluicegate._util.lru import cached_by_text
 from sluicegate.tables.predicates.column_types import ColumnType
 from sluicegate.tables.snapshot import TableMetadata
 
@@ -80,7 +80,7 @@ def _physical_name(field: Mapping[str, Any]) -> str:
     return str(field.get("metadata", {}).get("delta.columnMapping.physicalName", field["name"]))
 
 
-@lru_cache(maxsize=256)
+@cached_by_text
 def _fields(schema_string: str) -> Sequence[Mapping[str, Any]]:
     fields: Sequence[Mapping[str, Any]] = orjson.loads(schema_string)["fields"]
     return fields

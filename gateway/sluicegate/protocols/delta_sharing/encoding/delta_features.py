@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
+from sluicegate._util.lru import cached_by_text
 from sluicegate.tables.features import OF_WRITER_VERSIONS, declared_features, schema_fields
 from sluicegate.tables.snapshot import TableMetadata, TableProtocol
 
@@ -158,7 +158,7 @@ def _legacy_writers(metadata: TableMetadata) -> frozenset[str]:
     return _column_features(metadata.schema_string).union(enabled & _LEGACY_WRITERS.keys())
 
 
-@lru_cache(maxsize=256)
+@cached_by_text
 def _column_features(schema_string: str) -> frozenset[str]:
     keys = {key for field in schema_fields(schema_string) for key in field.get("metadata") or ()}
     return frozenset(feature for key, feature in _COLUMN_METADATA.items() if key in keys)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import orjson
 import pyarrow as pa
 
+from sluicegate._util.lru import cached_by_text
 from sluicegate.api import Presigned
 from sluicegate.protocols.common.column_values import integers, texts
 from sluicegate.protocols.delta_sharing.encoding.file_ids import file_ids
@@ -89,7 +89,7 @@ def files(
     ).encode()
 
 
-@lru_cache(maxsize=256)
+@cached_by_text
 def plain_schema(schema_string: str) -> str:
     """The schema without column-mapping metadata, which this format cannot represent."""
     if _MAPPING not in schema_string:
