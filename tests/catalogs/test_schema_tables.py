@@ -131,6 +131,9 @@ async def test_each_table_has_the_options_of_its_schema(options: dict[str, Any])
         (["a", "a/b"], ["a"], "cannot contain a slash"),
         (["a", "a.b"], ["a"], "cannot contain a period"),
         (["a", "a\tb"], ["a"], "cannot contain a control character"),
+        (["A", "%41"], ["A"], "'%41' of sales.eu is not shared: .* cannot contain a percent sign"),
+        (["a", "a?b"], ["a"], "cannot contain a question mark"),
+        (["a", "a#b"], ["a"], "cannot contain a number sign"),
         (["a", ""], ["a"], "cannot be empty"),
         ([LONGEST, f"{LONGEST}t"], [LONGEST], "cannot be longer than 255 characters"),
         (
@@ -160,7 +163,7 @@ async def test_what_no_recipient_can_name_is_left_out_and_logged_once(
 @pytest.mark.parametrize(
     ("upstream", "shown", "told"),
     [
-        (["a b", "c/d", "e.f", "g\th", "i\x7f", "plain"], "a_b c_d e_f g_h i_ plain", ""),
+        (["a b", "c/d", "e.f", "g\th", "i\x7f", "%j?#"], "_j__ a_b c_d e_f g_h i_", ""),
         (["a b", "A_B", "c"], "c", "see it and 'A_B' under one name, 'a_b'; exclude one"),
         (["a b", "a.b"], "", "see it and 'a.b' under one name, 'a_b'"),
         (

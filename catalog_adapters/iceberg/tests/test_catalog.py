@@ -20,6 +20,7 @@ async def test_nested_namespaces_are_schemas(polaris: Polaris, connect: Connect)
     polaris.add(("a.b", "c"), "t", "s3://lake/abc")
     catalog = connect()
     assert await catalog.list_schemas() == ["a%2Eb", "a%2Eb.c", "ns0", "ns0.deep"]
+    assert catalog.readable_schema("a%2Eb.c") == "a.b.c"
     assert await catalog.list_tables("a%2Eb.c") == ["t"]
     assert (await catalog.load_table("a%2Eb.c.t")).location == "s3://lake/abc"
     assert polaris.requests_to("/namespaces/a.b%1Fc/tables/t")

@@ -14,6 +14,7 @@ from typing import Generic, Protocol, TypeVar
 
 from sluicegate.api import (
     AssetKind,
+    Catalog,
     ListedAsset,
     ListedTable,
     SharedCatalogSource,
@@ -35,9 +36,15 @@ class _Listed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListedSchema:
-    """A schema in the listing of a catalog. Listings don't contain its age."""
+    """A schema in the listing of a catalog. Listings don't contain its age.
+
+    Attributes:
+        name: Its name in the listing.
+        readable: This name without the escapes of the catalog.
+    """
 
     name: str
+    readable: str
     created_at: None = None
 
 
@@ -96,12 +103,15 @@ def select_assets(
     return _select(kind, listed, source)
 
 
-def select_schemas(listed: Iterable[str], source: SharedCatalogSource) -> Selection[ListedSchema]:
+def select_schemas(
+    listed: Iterable[str], source: SharedCatalogSource, catalog: Catalog
+) -> Selection[ListedSchema]:
     """Select the schemas that a source shares from its catalog's listing. Both parts are sorted.
 
     If several schemas have the same name for recipients, none of them is shared.
     """
-    return _select("schema", map(ListedSchema, listed), source)
+    schemas = [ListedSchema(name, catalog.readable_schema(name)) for name in listed]
+    return _select("schema", schemas, source)
 
 
 def _select(kind: NamedKind, listed: Iterable[_Item], source: Source) -> Selection[_Item]:
@@ -109,11 +119,11 @@ def _select(kind: NamedKind, listed: Iterable[_Item], source: Source) -> Selecti
     left_out: list[LeftOut] = []
     named: dict[str, list[tuple[str, _Item]]] = defaultdict(list)
     for item in sorted(selected.values(), key=attrgetter("name")):
-        name = item.name if source.alias is None else aliased(kind, item.name, source.alias)
+        name = item.name if source.alias is None else aliased(kind, _readable(item), source.alias)
         try:
             named[name_key(check_name(kind, name))].append((name, item))
         except ValueError as error:
-            left_out.append(LeftOut(item.name, f"{error}; {_remedy(kind, item.name, source)}"))
+            left_out.append(LeftOut(item.name, f"{error}; {_remedy(kind, item, source)}"))
     shared: list[tuple[str, _Item]] = []
     for key, same in named.items():
         kept = same[0] if len(same) == 1 else _oldest(same)
@@ -139,10 +149,14 @@ def _clash(item: _Item, key: str, same: Sequence[tuple[str, _Item]]) -> LeftOut:
     )
 
 
-def _remedy(kind: NamedKind, name: str, source: Source) -> str:
+def _readable(item: _Listed) -> str:
+    return item.readable if isinstance(item, ListedSchema) else item.name
+
+
+def _remedy(kind: NamedKind, item: _Listed, source: Source) -> str:
     by_hand = "declare it with another name"
-    suggested = aliased(kind, name, _USUAL_ALIAS)
-    if source.alias is not None or suggested == name:
+    suggested = aliased(kind, _readable(item), _USUAL_ALIAS)
+    if source.alias is not None or suggested == item.name:
         return by_hand
     return f"set alias: {_USUAL_ALIAS!r} to share it as {suggested!r}, or {by_hand}"
 

@@ -126,7 +126,7 @@ def name_in_path(request: Request, parameter: str) -> str:
         NotFound: Nothing can have this name.
     """
     try:
-        return check_name("share", str(request.path_params[parameter]))
+        return check_name("entry", str(request.path_params[parameter]))
     except ValueError as error:
         raise NotFound(f"{parameter}: {error}") from None
 

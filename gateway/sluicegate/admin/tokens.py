@@ -163,7 +163,7 @@ def _check(name: str, role: str, shares: Sequence[str] | None, lifetime: int) ->
     try:
         check_name("recipient", name)
         for share in shares or ():
-            check_name("share", share)
+            check_name("entry", share)
     except ValueError as error:
         message = str(error).replace("recipient's", "administrator's").replace("a admin", "an admin")
         raise InvalidRequest(message) from None

@@ -75,6 +75,14 @@ class Catalog(ABC):
         """
         return schema
 
+    def readable_schema(self, schema: str) -> str:
+        """Return the name of a listed schema without the escapes of this catalog. No I/O.
+
+        Override this method if `list_schemas` encodes characters. If the schema is shared with an
+        alias, the alias replaces characters of this name. By default, the name is returned unchanged.
+        """
+        return schema
+
     def canonical_identifier(self, identifier: str) -> str:
         """Return the canonical identifier of a table; see `canonical_schema`."""
         return identifier

@@ -1,6 +1,7 @@
 """Rules for the names of shares, schemas, tables and other assets, and recipients.
 
-Source: Delta Sharing protocol, "Names".
+Source: Delta Sharing protocol, "Names". Clients add more rules: they put names into the paths of URLs
+without encoding them, and separate them by periods and number signs in the URL of a table.
 """
 
 from __future__ import annotations
@@ -8,12 +9,23 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-NamedKind = Literal["share", "schema", "table", "volume", "model", "skill", "alias", "recipient"]
+NamedKind = Literal[
+    "share", "schema", "table", "volume", "model", "skill", "alias", "recipient", "entry"
+]
+"""The kind `entry` is any of them that is stored already, maybe by a version with other rules."""
 
 MAX_NAME_LENGTH = 255
 _FORBIDDEN = re.compile(r"[ /\x00-\x1f\x7f]")
-_FORBIDDEN_WITHIN_SHARES = re.compile(r"[ /.\x00-\x1f\x7f]")
-_SHOWN = {" ": "a space", "/": "a slash", ".": "a period", "\x7f": "the DELETE character"}
+_FORBIDDEN_FOR_CLIENTS = re.compile(r"[ /.%?#\x00-\x1f\x7f]")
+_SHOWN = {
+    " ": "a space",
+    "/": "a slash",
+    ".": "a period",
+    "%": "a percent sign",
+    "?": "a question mark",
+    "#": "a number sign",
+    "\x7f": "the DELETE character",
+}
 
 
 def name_key(name: str) -> str:
@@ -34,7 +46,7 @@ def check_name(kind: NamedKind, name: str) -> str:
     """
     problem = _broken_rule(kind, name)
     if problem:
-        raise ValueError(f"{'an' if kind == 'alias' else 'a'} {kind}'s name {problem}")
+        raise ValueError(f"{'an' if kind in ('alias', 'entry') else 'a'} {kind}'s name {problem}")
     return name
 
 
@@ -54,4 +66,4 @@ def _broken_rule(kind: NamedKind, name: str) -> str | None:
 
 
 def _forbidden(kind: NamedKind) -> re.Pattern[str]:
-    return _FORBIDDEN if kind in ("share", "recipient") else _FORBIDDEN_WITHIN_SHARES
+    return _FORBIDDEN if kind in ("recipient", "entry") else _FORBIDDEN_FOR_CLIENTS

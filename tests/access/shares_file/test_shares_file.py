@@ -51,6 +51,7 @@ BAD_FILES = [
     ),
     ("shares:\n  a b: {}", ["2:3: shares.a b: a share's name cannot contain a space"]),
     ("shares:\n  2024: {}", ["2:3: shares.2024: expected a string (put it in quotes)"]),
+    ("shares: {a.b: {}}", ["1:10: shares.a.b: a share's name cannot contain a period"]),
     (
         "shares: {s: {schemas: {a.b: {}}}}",
         ["1:24: shares.s.schemas.a.b: a schema's name cannot contain a period"],

@@ -119,10 +119,14 @@ async def test_names_of_one_table_are_one_question() -> None:
         def canonical_schema(self, schema: str) -> str:
             return schema.removeprefix("main.")
 
+        def readable_schema(self, schema: str) -> str:
+            return schema.replace("%2E", ".")
+
     main = Guarded(Spelled(orders=ORDERS))
     assert await main.catalog.load_table("eu.orders") == await main.catalog.load_table("main.eu.orders")
     assert await main.catalog.list_tables("eu") == await main.catalog.list_tables("main.eu")
     assert main.upstream.asked == {"eu.orders": 1, "list": 1}
+    assert main.catalog.readable_schema("eu%2Enorth") == "eu.north"
 
 
 async def test_a_catalog_that_is_down_is_given_time_and_comes_back() -> None:

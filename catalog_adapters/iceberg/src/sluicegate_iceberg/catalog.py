@@ -17,7 +17,7 @@ from sluicegate.api import (
 )
 from sluicegate_iceberg.config import IcebergConfig
 from sluicegate_iceberg.generic import GenericTables, is_delta
-from sluicegate_iceberg.names import Levels, TableName, joined, parse_levels
+from sluicegate_iceberg.names import Levels, TableName, decoded, joined, parse_levels
 from sluicegate_iceberg.rest.client import IcebergClient
 from sluicegate_iceberg.rest.refusal import Refused
 from sluicegate_iceberg.rest.responses import GenericTable, LoadedTable
@@ -75,6 +75,10 @@ class IcebergCatalog(Catalog):
                     detail=f"{len(found)} namespaces, up to {max(map(len, found))} levels",
                 )
         return sorted(map(joined, found))
+
+    def readable_schema(self, schema: str) -> str:
+        """Return the levels of a namespace joined by dots, without percent-encoding."""
+        return decoded(schema)
 
     async def list_tables(self, schema: str) -> list[str]:
         """Return names of the tables in a namespace, sorted.

@@ -51,12 +51,15 @@ def parse_levels(text: str) -> Levels:
     Raises:
         ValueError: A level is empty, or impossible in a catalog.
     """
-    levels = tuple(
-        _ESCAPE.sub(lambda found: "%" if found[1] == "25" else ".", part) for part in text.split(".")
-    )
+    levels = tuple(map(decoded, text.split(".")))
     if not all(map(servable, levels)):
         raise ValueError("a name is empty, is '.' or '..', or contains control characters")
     return levels
+
+
+def decoded(text: str) -> str:
+    """Return a level, or joined levels, without percent-encoding."""
+    return _ESCAPE.sub(lambda found: "%" if found[1] == "25" else ".", text)
 
 
 def servable(level: str) -> bool:

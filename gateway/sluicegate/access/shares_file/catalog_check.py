@@ -133,7 +133,7 @@ async def _asset_message(entry: AssetEntry, catalog: Catalog) -> str | None:
 async def _catalog_message(entry: CatalogSourceEntry, catalog: Catalog) -> str | None:
     listed = await catalog.list_schemas()
     source = SharedCatalogSource(entry.catalog, entry.include, entry.exclude, alias=entry.alias)
-    return empty_catalog(select_schemas(listed, source), len(listed), catalog)
+    return empty_catalog(select_schemas(listed, source, catalog), len(listed), catalog)
 
 
 async def _schema_message(entry: SchemaSourceEntry, catalog: Catalog) -> str | None:

@@ -92,7 +92,8 @@ class CatalogsResource:
     async def _schemas(self, call: AdminCall) -> Response:
         catalog, wanted = call.name("catalog"), call.page()
         found = await self._browser.schemas(catalog)
-        unshared = left_out(select_schemas(found.names, SharedCatalogSource(catalog)))
+        source = SharedCatalogSource(catalog)
+        unshared = left_out(select_schemas(found.names, source, self._browser.get(catalog)))
         answer = page(found.names, str, wanted, self._pages).shown(
             lambda name: {"name": name, "left_out": unshared.get(name)}
         )

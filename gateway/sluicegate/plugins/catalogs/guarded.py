@@ -143,6 +143,10 @@ class GuardedCatalog(Catalog):
         """See `Catalog.canonical_schema`."""
         return self._catalog.canonical_schema(schema)
 
+    def readable_schema(self, schema: str) -> str:
+        """See `Catalog.readable_schema`."""
+        return self._catalog.readable_schema(schema)
+
     def canonical_identifier(self, identifier: str) -> str:
         """See `Catalog.canonical_identifier`."""
         return self._catalog.canonical_identifier(identifier)

@@ -144,7 +144,7 @@ def _merged(listed: Mapping[str, Schema], declared: Sequence[Schema]) -> list[Sc
 def _schemas(
     share: Share, source: SharedCatalogSource, catalog: Catalog, listed: Sequence[str]
 ) -> dict[str, Schema]:
-    selected = select_schemas(listed, source)
+    selected = select_schemas(listed, source, catalog)
     if reason := empty_catalog(selected, len(listed), catalog):
         log.warning("share %s has %s", share.name, reason)
     for left_out in selected.left_out:

@@ -78,6 +78,6 @@ async def list_items(catalog: Catalog, source: SharedSchemaSource, kind: NamedKi
 async def list_schemas(catalog: Catalog, source: SharedCatalogSource) -> SourceListing:
     """The schemas of a catalog; raises as the catalog does."""
     listed = await catalog.list_schemas()
-    selected = select_schemas(listed, source)
+    selected = select_schemas(listed, source, catalog)
     shared = {name: schema.name for name, schema in selected.shared}
     return SourceListing(source, listed, shared, selected.left_out)

@@ -97,6 +97,36 @@ async def test_patterns_and_names_choose_the_schemas_and_warnings_are_logged_onc
     assert (len(caplog.records), bool(once)) == (once, bool(logged))
 
 
+class EscapedCatalog(ListedCatalog):
+    """Lists names with escapes, as catalogs of nested schemas do."""
+
+    def readable_schema(self, schema: str) -> str:
+        return schema.replace("%2E", ".").replace("%25", "%")
+
+
+async def test_an_alias_is_made_from_the_name_without_the_escapes_of_its_catalog() -> None:
+    catalog = EscapedCatalog({"ns%2Edot": {}, "50%25": {}, "a.b": {}, "plain": {}})
+    shares = found_in(catalog, shares=[sourced(alias="_")])
+    assert await names(shares) == ["50_", "a_b", "ns_dot", "plain"]
+    schema = await shares.schema(ACME, "sales", "ns_dot")
+    assert schema.source == SharedSchemaSource("main", "ns%2Edot", alias="_")
+
+
+async def test_schemas_that_the_escapes_keep_apart_have_one_alias(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    shares = found_in(EscapedCatalog({"a%2Eb": {}, "a.b": {}}), shares=[sourced(alias="_")])
+    assert await names(shares) == []
+    assert "recipients would see it and 'a.b' under one name, 'a_b'" in caplog.text
+
+
+async def test_the_log_suggests_the_alias_of_the_name_without_escapes(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert await names(found_in(EscapedCatalog({"ns%2Edot": {}}))) == []
+    assert "set alias: '_' to share it as 'ns_dot'" in caplog.text
+
+
 async def test_schemas_come_and_go_with_those_of_the_catalog() -> None:
     catalog = of("us")
     shares = found_in(catalog)
