@@ -25,7 +25,11 @@ UNREADABLE = {name: served.unreadable for name, served in SERVED.items() if serv
 STAND_INS = {name: served.stand_ins for name, served in SERVED.items() if served.stand_ins is not None}
 READABLE = [name for name in SERVED if name not in UNREADABLE]
 # deltalake takes `/a` and `file:/a` for two files, and refuses metadata without a schema.
-NO_ORACLE = set(STAND_INS) - {"checkpoint", "checkpoint-and-many-commits", "path-escaped"}
+# It does not read all forms of partition values.
+NO_ORACLE = {
+    *(set(STAND_INS) - {"checkpoint", "checkpoint-and-many-commits", "path-escaped"}),
+    "partitions-in-other-forms",
+}
 
 
 async def load(tables: ReaderTables, name: str) -> tuple[WrittenTable, Snapshot]:

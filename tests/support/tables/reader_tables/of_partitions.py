@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -56,6 +58,40 @@ def _with_an_empty_text(root: Path) -> None:
     table.expect(rows)
 
 
+def _in_other_forms(root: Path) -> None:
+    """Values that Spark casts, in forms that other clients reject or read as other values."""
+    schema = pa.schema(
+        {
+            "id": pa.int32(),
+            "moment": pa.timestamp("us", "UTC"),
+            "flag": pa.bool_(),
+            "amount": pa.decimal128(10, 2),
+            "day": pa.date32(),
+            "number": pa.int32(),
+        }
+    )
+    names = schema.names[1:]
+    table = TableFolder(root, schema, partitioned_by=names)
+    moment = datetime(2026, 1, 31, 23, 30, tzinfo=UTC)
+    texts = [
+        ("2026-01-31 23:30:00", "TRUE", "1", "2026-1-5", "007"),
+        ("2026-02-01T00:30:00+01:00", "t", "1.0", "2026-01-05 00:00:00", " 7"),
+        ("2026-01-31T23:30:00", "1", "1.000", "2026-01-05T12:00:00", "7.0"),
+        ("2026-01-31T23:30:00.000000Z", "true", "1.00", "2026-01-05", "7"),
+    ]
+    value: Row = {
+        "moment": moment, "flag": True, "amount": Decimal("1.00"), "day": moment.date().replace(day=5),
+        "number": 7,
+    }  # fmt: skip
+    rows: list[Row] = [{"id": number, **value} for number in range(len(texts))]
+    adds = [
+        table.file(f"{number}.parquet", [row], partition=dict(zip(names, texts[number], strict=True)))
+        for number, row in enumerate(rows)
+    ]
+    table.log.commit(0, protocol(), table.metadata(), *adds)
+    table.expect(rows)
+
+
 def _in_data_files_too(root: Path) -> None:
     """A column that others partition by, here one like the other, in a file for each value."""
     schema = pa.schema({"part": pa.int32(), "id": pa.int32()})
@@ -70,6 +106,7 @@ TABLES = {
     "partitions-of-all-types": ReaderTable(_of_all_types, Served(zone=("moment", "UTC"))),
     "partitions-of-escaped-texts": ReaderTable(_of_texts),
     "partitions-of-decimals": ReaderTable(_of_decimals),
+    "partitions-in-other-forms": ReaderTable(_in_other_forms),
     "partitions-of-empty-texts": ReaderTable(_with_an_empty_text),
     "part-as-a-data-column": ReaderTable(_in_data_files_too),
 }

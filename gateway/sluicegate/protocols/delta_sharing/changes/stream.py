@@ -63,7 +63,8 @@ class ChangeStream:
                     self.rest = replace(position, version=commit.version, index=rows.first)
                     yield await self._encode(group)
                     return
-                group.add(commit, rows.files.slice(0, count))
+                canonical = view.canonical_in(commit.version)
+                group.add(commit, canonical.of_changes(rows.files.slice(0, count)))
                 rows = rows.behind(count)
                 if group.room <= 0:
                     yield await self._encode(group)

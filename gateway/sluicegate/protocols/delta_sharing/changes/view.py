@@ -17,6 +17,7 @@ from sluicegate.protocols.delta_sharing.encoding import parquet as parquet_lines
 from sluicegate.protocols.delta_sharing.encoding.delta_features import AnsweredFeatures
 from sluicegate.protocols.delta_sharing.negotiation import Agreement, negotiate
 from sluicegate.protocols.delta_sharing.request import ResponseOptions
+from sluicegate.tables.canonical_partitions import CanonicalPartitions, canonical_partitions
 from sluicegate.tables.changes import Changes, Commit, TableState
 from sluicegate.tables.features import VECTORS, FeatureNeeds, declaring
 from sluicegate.tables.partitions import PartitionValues
@@ -86,6 +87,12 @@ class ChangeView:
     def shared_in(self, version: int) -> Callable[[PartitionValues], bool] | None:
         """The condition on partitions for the files of a version."""
         return self.partitions[self._state_of(version)]
+
+    def canonical_in(self, version: int) -> CanonicalPartitions:
+        """What rewrites partition values of a version's files, by the metadata that clients use."""
+        historical = self.request.historical_metadata
+        state = self.states[self._state_of(version)] if historical else self.shown
+        return canonical_partitions(state.metadata)
 
     def _state_of(self, version: int) -> int:
         """Index of the state that is in force at a version."""

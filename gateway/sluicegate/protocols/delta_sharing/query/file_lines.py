@@ -12,6 +12,7 @@ from sluicegate.protocols.delta_sharing.view import View
 from sluicegate.protocols.presigning.issued_urls import NO_FILES, IssuedUrls, Offered
 from sluicegate.protocols.presigning.response_urls import Urls
 from sluicegate.protocols.presigning.signer import Signer
+from sluicegate.tables.canonical_partitions import canonical_partitions
 
 
 class FileLines:
@@ -41,6 +42,7 @@ class FileLines:
         self._counted = total is not None
         self._urls = Urls(signer, view.table, shareable=shareable)
         self._view = view
+        self._partitions = canonical_partitions(view.snapshot.metadata)
 
     @property
     def expires_at(self) -> int | None:
@@ -65,6 +67,7 @@ class FileLines:
         if not self._counted:
             self._signer.offer(view.table, more)
         self.offered += more
+        batch = self._partitions.of_files(batch)
         presigned = await self._urls.of(texts(batch.column("path")))
         if view.agreement.response_format == "parquet":
             return parquet_lines.files(batch, presigned, view.at, view.hash_name)

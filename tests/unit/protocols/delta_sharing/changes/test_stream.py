@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -215,3 +216,36 @@ async def test_pages_put_together_are_the_whole_response(history: list[list[str]
     assert [line for page in found for line in page] == whole
     assert all(found[:-1])
     assert all(len(page) <= max(size, 2) for page in found)
+
+
+BY_AMOUNT = [
+    table_metadata(
+        [schema_field("id", "long"), schema_field("amount", type_)],
+        ["amount"],
+        **{"delta.enableChangeDataFeed": "true"},
+    )
+    for type_ in ("integer", "decimal(12,2)")
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [({"historical_metadata": True}, ["1", "2.00"]), ({}, ["1.00", "2.00"])],
+)
+@pytest.mark.parametrize("header", [None, f"{DELTA},typewidening"])
+async def test_partition_values_have_the_form_of_the_metadata_before_them(
+    header: str | None, options: dict[str, bool], expected: list[str]
+) -> None:
+    """The column's type was widened between the versions."""
+    made = [
+        Made(version, [change("add", "x", partition_values=f'{{"amount":"0{version}.0"}}')])
+        for version in (1, 2)
+    ]
+    made[1] = replace(made[1], metadata=BY_AMOUNT[1])
+    page = await stream(changes(*made, metadata=BY_AMOUNT[0]), header=header, **options)
+    found = [json.loads(line) async for part in page.lines() for line in part.splitlines()]
+    files = [
+        each["file"]["deltaSingleAction"]["add"] if "file" in each else each.get("add")
+        for each in found
+    ]
+    assert [file["partitionValues"]["amount"] for file in files if file] == expected

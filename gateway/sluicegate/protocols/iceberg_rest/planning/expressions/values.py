@@ -17,6 +17,8 @@ from decimal import Context, Decimal, DecimalException, Inexact
 from functools import lru_cache, partial
 from typing import Any
 
+from sluicegate.tables.canonical_partitions import canonical_value
+from sluicegate.tables.predicates.column_types import ColumnType, Family
 from sluicegate.tables.predicates.moments import days, moment
 from sluicegate.tables.predicates.values import number
 
@@ -48,8 +50,18 @@ def kind_of(primitive: str) -> Kind | None:
     """The kind of a primitive type by its Iceberg name, or `None` if its values are not compared."""
     if decimal := _DECIMAL.fullmatch(primitive):
         scale = int(decimal[2])
-        return Kind(_number, _number, partial(_plain_decimal, scale=scale))
+        column = ColumnType(primitive, Family.DECIMAL, int(decimal[1]), scale)
+        return Kind(_texts(column, _number), _number, partial(_plain_decimal, scale=scale))
     return _KINDS.get(primitive.partition("[")[0])
+
+
+def _texts(column: ColumnType, read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """What reads the texts of a partition column, in all forms that the other protocols rewrite."""
+    return lambda text: read(canonical_value(column, text))
+
+
+def _texts_of(family: Family, read: Callable[[str], Any]) -> Callable[[str], Any]:
+    return _texts(ColumnType(family.value, family), read)
 
 
 def _boolean(value: Any) -> bool:
@@ -192,17 +204,21 @@ def _upper_hexadecimal(value: bytes) -> str:
     return value.hex().upper()
 
 
-_INTEGER = Kind(_whole, _of_integers, _same)
+_INTEGER = Kind(_texts_of(Family.INTEGER, _whole), _of_integers, _same)
 _KINDS: Mapping[str, Kind] = {
-    "boolean": Kind(_boolean, _boolean, _same),
+    "boolean": Kind(_texts_of(Family.BOOLEAN, _boolean), _boolean, _same),
     "int": _INTEGER,
     "long": _INTEGER,
-    "float": Kind(_single, _single_literal, _shortest),
-    "double": Kind(_double, _double, _same),
+    "float": Kind(_texts_of(Family.FLOAT, _single), _single_literal, _shortest),
+    "double": Kind(_texts_of(Family.FLOAT, _double), _double, _same),
     "string": Kind(_text, _text, _same),
-    "date": Kind(_date, _date, date_text),
-    "timestamp": Kind(_timestamp, _timestamp, partial(timestamp_text, zone=False)),
-    "timestamptz": Kind(_timestamp, _timestamp, partial(timestamp_text, zone=True)),
+    "date": Kind(_texts_of(Family.DATE, _date), _date, date_text),
+    "timestamp": Kind(
+        _texts_of(Family.TIMESTAMP_NTZ, _timestamp), _timestamp, partial(timestamp_text, zone=False)
+    ),
+    "timestamptz": Kind(
+        _texts_of(Family.TIMESTAMP, _timestamp), _timestamp, partial(timestamp_text, zone=True)
+    ),
     "binary": Kind(str.encode, _hexadecimal, _upper_hexadecimal),
     "uuid": Kind(_uuid, _uuid, str),
 }
