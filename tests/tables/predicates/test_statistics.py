@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
+import deltalake
+import pyarrow as pa
 import pytest
+from support.tables.deltalog import DeltaFolder
 from support.tables.filesets import file_set, kept, schema_field, table_metadata
+from support.tables.snapshots import latest
+
+from sluicegate.tables.predicates import from_hints, prune
 
 METADATA = table_metadata(
     [
@@ -230,6 +238,28 @@ def test_decimals_that_a_writer_rounded_to_doubles_are_not_trusted_to_the_last_d
     rounded = stats("large", 1234567890123456.8, 1234567890123456.8)
     assert is_kept("large = 1234567890123456.78BD", rounded)
     assert not is_kept("large = 1234567890123459.00BD", rounded)
+
+
+@pytest.mark.parametrize("bound", [2**63 - 1, 1 - 2**63, -(2**63)])
+def test_a_decimal_bound_where_64_bits_end_is_none(bound: int) -> None:
+    """delta-rs 1.6 writes it for each value beyond, both as the minimum and as the maximum."""
+    beyond = f"{bound * 100}BD"
+    assert is_kept(f"large = {beyond}", stats("large", bound, bound))
+    assert is_kept(f"large {'>' if bound > 0 else '<'} {beyond}", stats("large", bound, bound))
+    other, sign = (7, "<") if bound > 0 else (-7, ">")
+    assert not is_kept(f"large {sign} {other}BD", stats("large", *sorted((other, bound))))
+    assert not is_kept(f"l = {bound // 2}", stats("l", bound, bound))  # it has no values beyond
+
+
+async def test_decimals_beyond_64_bits_are_found_in_tables_of_delta_rs(tmp_path: Path) -> None:
+    amount = Decimal(10) ** 20
+    rows = pa.table({"amount": pa.array([amount, -amount], pa.decimal128(38, 0))})
+    deltalake.write_deltalake(tmp_path, rows)
+    snapshot = await latest(DeltaFolder(tmp_path))
+    for hint in (f"amount >= {amount}BD", f"amount <= -{amount}BD"):
+        predicate = from_hints(None, [hint])
+        assert predicate is not None
+        assert len(prune(snapshot.files, snapshot.metadata, predicate)) == 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -55,6 +56,9 @@ def test_pyiceberg_reads_the_bounds_of_statistics(
         ("binary", "x"),
         ("boolean", True),
         ("decimal(5, 2)", 1.001),
+        ("decimal(38, 0)", 2**63 - 1),
+        ("decimal(38, 0)", -(2**63)),
+        ("decimal(21, 2)", Decimal(1 - 2**63)),
     ],
 )
 def test_a_bound_that_cannot_be_said_exactly_is_left_out(type_: str, value: Any) -> None:

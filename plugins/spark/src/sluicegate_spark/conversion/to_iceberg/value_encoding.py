@@ -29,6 +29,9 @@ _PACKED: Mapping[str, str] = {
     "timestamp": "<q",
     "timestamptz": "<q",
 }
+# delta-rs 1.6 writes these as the bounds of decimals with values beyond 64 bits.
+_SATURATED = (-(1 << 63), 1 - (1 << 63), (1 << 63) - 1)
+_LONG_DIGITS = 19  # of the largest 64-bit integer
 _REST_OF_MILLISECOND = 999  # microseconds: statistics are truncated to milliseconds
 _AVRO: Mapping[str, Any] = {
     **{name: name for name in ("boolean", "int", "long", "float", "double", "string")},
@@ -50,7 +53,10 @@ def bound(value: Any, type_: str, *, upper: bool) -> bytes | None:
         if type_ == "string":
             return str(value).encode()
         if match := _DECIMAL.fullmatch(type_):
-            return _shortest(_unscaled(value, int(match[2])))
+            precision, scale = int(match[1]), int(match[2])
+            if value in _SATURATED and precision - scale >= _LONG_DIGITS:
+                return None
+            return _shortest(_unscaled(value, scale))
         if (layout := _PACKED.get(type_)) is None:
             return None
         return struct.pack(layout, _number(value, type_, upper=upper))
