@@ -17,6 +17,8 @@ from support.process.installed import CATALOG, Site
 from support.servers.issuer import running_issuer
 from support.servers.postgres import running_postgres
 from support.servers.s3_folder import serving_s3
+from support.tables.deltalog import DeltaFolder, add, metadata, protocol
+from support.tables.filesets import schema_field
 
 from sluicegate.cli.main import run
 from sluicegate.testing.servers import _certificate
@@ -98,6 +100,37 @@ def test_credentials_of_a_shared_table_are_requested_and_used(
     configure(folder, storage=[storage_of(server)])
     assert diagnose(capsys, "--only", "vending", code=1) == [
         ("failed", "s.d.orders: neither its catalog nor its storage vends credentials"),
+    ]
+
+
+def test_timestamps_that_many_readers_misread_are_found_in_statistics(
+    folder: Path, capsys: Capture
+) -> None:
+    (folder / "lake").mkdir()
+    storage = [{"type": "file", "prefix": f"file://{folder}/lake/"}]
+    configure(folder, storage=storage)
+    assert diagnose(capsys, "--only", "tables") == [("skipped", "no Delta table is declared")]
+    fields = [schema_field("id", "long"), schema_field("until", "timestamp")]
+    schema = json.dumps({"type": "struct", "fields": fields})
+    tables = {}
+    for name, most in {"fine": "2261-12-31", "wide": "9999-12-31", "unknown": None}.items():
+        bounds = {"until": f"{most}T00:00:00.000Z"} if most else {}
+        stats = {"numRecords": 1, "minValues": bounds, "maxValues": bounds, "nullCount": {"until": 0}}
+        log = DeltaFolder(folder / "lake" / name)
+        action = metadata()
+        action["metaData"]["schemaString"] = schema
+        log.commit(0, protocol(), action, add("a.parquet", stats=json.dumps(stats)))
+        tables[name] = {"catalog": "lake", "table": f"file://{folder}/lake/{name}"}
+    gone = {"catalog": "lake", "table": f"file://{folder}/lake/gone"}
+    declared = {"shares": {"s": {"schemas": {"d": {"tables": {**tables, "gone": gone}}}}}}
+    (folder / "shares.yaml").write_bytes(orjson.dumps(declared))
+    assert run(["apply", "shares.yaml", "--offline"]) == 0
+    capsys.readouterr()
+    missing, *found = diagnose(capsys, "--only", "tables")
+    assert (missing[0], missing[1][:10]) == ("skipped", "s.d.gone: ")
+    assert found == [
+        ("warning", "s.d.wide: the column 'until' has timestamps before 1678 or after 2261"),
+        ("ok", "the statistics of 3 declared Delta tables were read"),
     ]
 
 

@@ -15,6 +15,7 @@ from sluicegate.cli.doctor.issuers import issuer_checks
 from sluicegate.cli.doctor.results import Check, CheckResult, Finding, run_checks
 from sluicegate.cli.doctor.shared_tables import check_shared_tables
 from sluicegate.cli.doctor.storage import storage_checks
+from sluicegate.cli.doctor.timestamps import check_timestamps
 from sluicegate.cli.doctor.vending import vending_checks
 from sluicegate.config.served_address import reachable
 
@@ -28,6 +29,7 @@ GROUPS = (
     "catalogs",
     "storage",
     "vending",
+    "tables",
     "address",
     "tls",
     "issuers",
@@ -58,6 +60,7 @@ async def diagnose(settings: Settings, groups: Collection[str], timeout: float) 
             *storage_checks(instances.storages, public_url),
             *vending_checks(instances.storages),
             Check("vending", "tables with dir", partial(check_shared_tables, settings, instances)),
+            Check("tables", "timestamps", partial(check_timestamps, settings, instances)),
         ]
         return await run_checks([each for each in checks if each.group in groups], timeout)
     finally:
@@ -73,7 +76,7 @@ def _broken(lines: Sequence[str]) -> Iterator[Check]:
     findings = [Finding("failed", line, _CORRECT) for line in lines]
     yield Check("configuration", "gateway.yaml", partial(_found, findings))
     skipped = [Finding("skipped", "the configuration is not valid")]
-    for group in ("catalogs", "storage", "vending"):
+    for group in ("catalogs", "storage", "vending", "tables"):
         yield Check(group, group, partial(_found, skipped))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import anyio
-from sqlalchemy import Text, cast, select
+from sqlalchemy import ColumnElement, Text, cast, select
 
 from sluicegate.api.errors import SluicegateError
 from sluicegate.cli.doctor.database import opened
@@ -27,7 +27,7 @@ _REMEDY = "configure vending for its storage or catalog, or share it with access
 
 
 @dataclass(frozen=True, slots=True)
-class _Shared:
+class DeclaredTable:
     """A shared table: its name for recipients, its catalog, and its name there."""
 
     name: str
@@ -37,10 +37,15 @@ class _Shared:
 
 async def check_shared_tables(settings: Settings, instances: Instances) -> AsyncIterator[Finding]:
     """Request credentials for one shared table of each catalog, and use them."""
-    tables = await _tables(DatabaseUrl.parse(settings.database.get_secret_value()))
-    if not tables:
+    declared = await declared_tables(
+        settings, cast(shared_tables.c.access_modes, Text).contains('"dir"')
+    )
+    if not declared:
         yield Finding("skipped", "no table is declared with access mode dir")
-    for table in tables:
+    first_of = dict[str, DeclaredTable]()
+    for table in declared:
+        first_of.setdefault(table.catalog, table)
+    for table in first_of.values():
         try:
             async for finding in _check(table, instances):
                 yield replace(finding, message=f"{table.name}: {finding.message}")
@@ -48,7 +53,7 @@ async def check_shared_tables(settings: Settings, instances: Instances) -> Async
             yield Finding("failed", f"{table.name}: {failure_text(error)}", _REMEDY)
 
 
-async def _check(table: _Shared, instances: Instances) -> AsyncIterator[Finding]:
+async def _check(table: DeclaredTable, instances: Instances) -> AsyncIterator[Finding]:
     from sluicegate.vending.select import Vendors
 
     source = await instances.catalog(table.catalog).load_table(table.identifier)
@@ -61,15 +66,21 @@ async def _check(table: _Shared, instances: Instances) -> AsyncIterator[Finding]
         yield finding
 
 
-async def _tables(database: DatabaseUrl) -> list[_Shared]:
-    """The first table with `dir` of each catalog."""
+async def declared_tables(settings: Settings, *conditions: ColumnElement[bool]) -> list[DeclaredTable]:
+    """The first tables that are declared, by name. None if the database does not exist, or is older.
+
+    Args:
+        settings: The configuration.
+        conditions: Conditions on columns of `shared_tables`.
+    """
+    database = DatabaseUrl.parse(settings.database.get_secret_value())
     if database.dialect == "sqlite" and not await anyio.Path(database.target).exists():
         return []
     query = (
         select(shares.c.name, schemas.c.name, shared_tables)
         .join(schemas, schemas.c.id == shared_tables.c.schema_id)
         .join(shares, shares.c.id == schemas.c.share_id)
-        .where(cast(shared_tables.c.access_modes, Text).contains('"dir"'))
+        .where(*conditions)
         .order_by(shares.c.key, schemas.c.key, shared_tables.c.key)
         .limit(_MOST_TABLES)
     )
@@ -77,8 +88,9 @@ async def _tables(database: DatabaseUrl) -> list[_Shared]:
         if await connection.run_sync(current_migration) != HEAD:
             return []
         rows = (await connection.execute(query)).all()
-    found: dict[str, _Shared] = {}
-    for row in rows:
-        name = f"{row[0]}.{row[1]}.{row._mapping[shared_tables.c.name]}"
-        found.setdefault(row.catalog, _Shared(name, row.catalog, row.identifier))
-    return list(found.values())
+    return [
+        DeclaredTable(
+            f"{row[0]}.{row[1]}.{row._mapping[shared_tables.c.name]}", row.catalog, row.identifier
+        )
+        for row in rows
+    ]
