@@ -14,7 +14,7 @@ from sluicegate.tables.snapshot import TableMetadata
 # For each type, forms of one value, of which the first is the one that leaves.
 SAME: Mapping[str, tuple[str, ...]] = {
     "boolean": ("true", "TRUE", "True", " t", "yes", "1"),
-    "integer": ("-7", "-07", "-7.0", " -7 ", "-7E0"),
+    "integer": ("-7", "-07", "-7.0", " -7 ", "-7."),
     "long": ("0", "-0", "+0", "00"),
     "double": ("10000000000.0", "1E10", "1.0E10", "10000000000"),
     "float": ("Infinity", "inf", "+Infinity", "INF"),
@@ -38,6 +38,7 @@ OTHERS = {
     "boolean": "maybe",
     "integer": "7.5",
     "long": "9" * 30,
+    "short": "7E0",
     "double": "1_0",
     "decimal(10,2)": "1.005",
     "date": "20260105",

@@ -33,6 +33,7 @@ _MOMENT = re.compile(
     rf"{_DAY}(?:[ T](\d{{1,2}}):(\d{{1,2}})(?::(\d{{1,2}})(?:\.(\d*))?)?\s*"
     r"(Z|UTC|GMT|([+-])(\d{1,2})(?::?(\d{2}))?)?)?"
 )
+_INTEGER = re.compile(r"([+-]?[0-9]{1,40})(?:\.0*)?")  # Spark casts no exponents
 _NEVER = "(?!)"
 # The JSON of most values in the forms of this module, so that most texts need no parsing.
 _FORMS = {
@@ -148,9 +149,9 @@ def _boolean(_: ColumnType, text: str) -> str | None:
 
 
 def _integer(_: ColumnType, text: str) -> str | None:
-    value = number(text)
-    whole = None if value is None else units(value, 0)
-    return str(whole[0]) if whole and whole[0] == whole[1] and whole[0] in INT64 else None
+    found = _INTEGER.fullmatch(text)
+    value = None if found is None else int(found[1])
+    return None if value is None or value not in INT64 else str(value)
 
 
 def _float(_: ColumnType, text: str) -> str | None:
@@ -198,7 +199,8 @@ def _timestamp(_: ColumnType, text: str, *, zoned: bool) -> str | None:
 
 def _written(found: re.Match[str], *, zoned: bool) -> str:
     fraction = (found[7] or "")[:6].ljust(6, "0")
-    local = datetime(*(int(found[part] or 0) for part in range(1, 7)), int(fraction))
+    year, month, day, hour, minute, second = (int(found[part] or 0) for part in range(1, 7))
+    local = datetime(year, month, day, hour, minute, second, int(fraction))
     if not zoned:
         return local.isoformat(sep=" ", timespec="microseconds" if local.microsecond else "seconds")
     moment = local.replace(tzinfo=_zone(found)).astimezone(UTC)

@@ -234,7 +234,7 @@ BY_AMOUNT = [
 )
 @pytest.mark.parametrize("header", [None, f"{DELTA},typewidening"])
 async def test_partition_values_have_the_form_of_the_metadata_before_them(
-    header: str | None, options: dict[str, bool], expected: list[str]
+    header: str | None, options: dict[str, Any], expected: list[str]
 ) -> None:
     """The column's type was widened between the versions."""
     made = [
