@@ -19,6 +19,7 @@ from obstore.store import ObjectStore
 
 from sluicegate.api import ObjectDirectory, TaskFailed, quote_keys
 from sluicegate.formats import FileSet, TableMetadata, TableProtocol
+from sluicegate_spark.conversion.to_delta.column_bounds import ColumnBounds
 from sluicegate_spark.conversion.to_delta.deletion_vectors import log_descriptors
 
 BATCH: Final = 8192  # lines that are generated together
@@ -45,8 +46,14 @@ def commit_header(
     return b"".join(orjson.dumps(action) + b"\n" for action in actions)
 
 
-def add_lines(files: FileSet) -> Iterator[bytes]:
-    """Yield lines that add files, in batches."""
+def add_lines(files: FileSet, bounds: ColumnBounds | None = None) -> Iterator[bytes]:
+    """Yield lines that add files, in batches.
+
+    Args:
+        files: The files.
+        bounds: Completes their statistics; `None` if they are complete.
+    """
+    complete = str if bounds is None else bounds.complete
     for batch in files.batches(BATCH):
         columns = zip(
             *_columns(batch),
@@ -57,7 +64,7 @@ def add_lines(files: FileSet) -> Iterator[bytes]:
         lines = [
             f'{{"add":{{"path":"{path}","partitionValues":{partition},"size":{size},'
             f'"modificationTime":{modified or 0},"dataChange":true{vector}'
-            f"{'' if stats is None else f',{_STATS}{_text(stats)}'}}}}}\n"
+            f"{'' if stats is None else f',{_STATS}{_text(complete(stats))}'}}}}}\n"
             for path, partition, size, vector, modified, stats in columns
         ]
         yield "".join(lines).encode()

@@ -25,6 +25,7 @@ from sluicegate_spark.conversion.to_delta.checkpoints import (
     checkpoint_if_due,
     write_checkpoint,
 )
+from sluicegate_spark.conversion.to_delta.column_bounds import ColumnBounds
 from sluicegate_spark.conversion.to_delta.converted_table import (
     FILES,
     MODE,
@@ -193,6 +194,8 @@ def _changed(before: Snapshot | None, after: Snapshot) -> tuple[FileSet, FileSet
 
 def _content(table: ConvertedTable, added: FileSet, removed: FileSet) -> bytes:
     now = time.time_ns() // 1_000_000
-    content = b"".join((table.header(now), *remove_lines(removed, now), *add_lines(added)))
+    bounds = ColumnBounds.of(table.metadata)
+    lines = (table.header(now), *remove_lines(removed, now), *add_lines(added, bounds))
+    content = b"".join(lines)
     check_commit_size(len(content), len(added))
     return content

@@ -10,6 +10,7 @@ from sluicegate.api import TableUnreadable
 from sluicegate_iceberg.format.manifests.manifest_files import Manifest
 from sluicegate_spark.cluster.kept_frames import KeptFrames
 from sluicegate_spark.conversion.executor_errors import raise_failure
+from sluicegate_spark.conversion.to_delta.column_bounds import ColumnBounds
 from sluicegate_spark.conversion.to_delta.distributed.deleted_rows import (
     Deletes,
     delete_file_rows,
@@ -80,6 +81,7 @@ class Comparison:
         deletes: Delete manifests of the snapshot; `None` if there are none.
         log: The log, if there is one.
         again: Whether to add all files again, with new statistics.
+        bounds: Completes the statistics of added files.
     """
 
     source: SourceTable
@@ -87,6 +89,7 @@ class Comparison:
     deletes: Deletes | None
     log: Log | None
     again: bool
+    bounds: ColumnBounds
     _kept: KeptFrames = field(default_factory=KeptFrames)
 
     def changes(self, spark: SparkSession, scope: Scope, now: int) -> Changes:
@@ -177,7 +180,7 @@ class Comparison:
         return live.where("touched IS NOT NULL")
 
     def _encoded(self, added: DataFrame, removed: DataFrame | None, now: int) -> Changes:
-        lines = add_rows(added)
+        lines = add_rows(added, self.bounds)
         if removed is not None:
             lines = remove_rows(removed, now).union(lines)
         kept = self._kept.keep(lines, in_memory=True)

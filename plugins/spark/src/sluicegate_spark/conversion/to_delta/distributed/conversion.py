@@ -11,10 +11,12 @@ from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING
 
 from sluicegate.api import Budget, TaskProgress, TaskResult
+from sluicegate.formats import TableMetadata
 from sluicegate_iceberg.format.manifests.field_ids import too_many_to_check
 from sluicegate_iceberg.format.reading import described_by, way_of_reading
 from sluicegate_spark.conversion.executor_errors import raise_failure
 from sluicegate_spark.conversion.to_delta.checkpoints import checkpoint_if_due
+from sluicegate_spark.conversion.to_delta.column_bounds import ColumnBounds
 from sluicegate_spark.conversion.to_delta.converted_table import (
     FILES,
     MODE,
@@ -87,6 +89,7 @@ class ClusterConversion:
                 None if self.head is None else Log(self.head.files, self.head.version),
                 again=self.head is not None
                 and self.head.configuration.get(MODE) != reading.shape.configuration.get(MODE),
+                bounds=ColumnBounds.of(self._described(reading)),
             )
             try:
                 now = time.time_ns() // 1_000_000
@@ -144,7 +147,7 @@ class ClusterConversion:
             known = 0 if self.head is None else int(self.head.configuration[FILES])
             files = known + changes.added - changes.removed
         protocol = shape.protocol(deletion_vectors=changes.vectors)
-        metadata = described_by(shape, self.source.metadata, self.source.table)
+        metadata = self._described(reading)
         table = ConvertedTable.marked(
             (latest.number, latest.timestamp, protocol, metadata),
             None if self.head is None else self.head.protocol,
@@ -152,6 +155,9 @@ class ClusterConversion:
             writable=self.writable,
         )
         return table, files
+
+    def _described(self, reading: Reading) -> TableMetadata:
+        return described_by(reading.shape, self.source.metadata, self.source.table)
 
     async def _commit(
         self, session: TaskSession, version: int, changes: Changes, header: bytes

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from sluicegate.formats import FILE_SCHEMA, FileChunk, FileSet
+from sluicegate_spark.conversion.to_delta.column_bounds import ColumnBounds
 from sluicegate_spark.conversion.to_delta.delta_log import add_lines, remove_lines
 
 if TYPE_CHECKING:
@@ -28,9 +29,14 @@ SPARK_LINES: Final = "lines binary, length long, added long, removed long, size 
 _Batches = Iterable[pa.RecordBatch]
 
 
-def add_rows(files: DataFrame) -> DataFrame:
-    """Return lines that add files."""
-    return files.mapInArrow(_added, SPARK_LINES)
+def add_rows(files: DataFrame, bounds: ColumnBounds) -> DataFrame:
+    """Return lines that add files.
+
+    Args:
+        files: The files as in the snapshot.
+        bounds: Completes their statistics.
+    """
+    return files.mapInArrow(partial(_added, bounds), SPARK_LINES)
 
 
 def remove_rows(files: DataFrame, now: int) -> DataFrame:
@@ -57,10 +63,10 @@ def file_set(batch: pa.RecordBatch) -> FileSet:
     return FileSet.of([FileChunk.of(pa.RecordBatch.from_arrays(arrays, schema=FILE_SCHEMA))])
 
 
-def _added(batches: _Batches) -> Iterator[pa.RecordBatch]:
+def _added(bounds: ColumnBounds, batches: _Batches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         files = file_set(batch)
-        yield _row(add_lines(files), files, len(files), 0)
+        yield _row(add_lines(files, bounds), files, len(files), 0)
 
 
 def _removed(now: int, batches: _Batches) -> Iterator[pa.RecordBatch]:
