@@ -10,6 +10,7 @@ import pytest
 
 from sluicegate.protocols.delta_sharing.encoding.delta_features import AnsweredFeatures
 from sluicegate.protocols.delta_sharing.encoding.parquet import plain_schema
+from sluicegate.tables.canonical_partitions import canonical_partitions
 from sluicegate.tables.features import primitive_types
 from sluicegate.tables.partitions import partition_key
 from sluicegate.tables.predicates.columns import find_column
@@ -40,9 +41,10 @@ def metadata(text: str) -> TableMetadata:
         (primitive_types, 16_000_000),
         (lambda text: partition_key(metadata(text), "p"), 32_000_000),
         (lambda text: find_column(metadata(text), ("p",)), 64_000_000),
+        (lambda text: canonical_partitions(metadata(text)), 32_000_000),
         (lambda text: AnsweredFeatures.of((), (), [metadata(text)]), 16_000_000),
     ],
-    ids=["plain schemas", "types", "names", "columns", "features"],
+    ids=["plain schemas", "types", "names", "columns", "partition values", "features"],
 )
 def test_long_schemas_of_many_tables_take_no_memory_for_good(
     remembered: Callable[[str], object], most: int

@@ -11,11 +11,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
-from functools import lru_cache, partial
+from functools import partial
 
 import orjson
 import pyarrow as pa
 
+from sluicegate._util.lru import cached_by_text
 from sluicegate.tables.predicates.column_types import ColumnType, Family
 from sluicegate.tables.predicates.columns import find_column
 from sluicegate.tables.predicates.values import DECIMALS, INT64, number, units
@@ -124,7 +125,7 @@ def canonical_partitions(metadata: TableMetadata) -> CanonicalPartitions:
     return _canonical(metadata.schema_string, metadata.partition_columns, mode)
 
 
-@lru_cache(maxsize=256)
+@cached_by_text
 def _canonical(schema: str, names: tuple[str, ...], mode: str) -> CanonicalPartitions:
     metadata = TableMetadata("", schema, names, {"delta.columnMapping.mode": mode})
     found = [find_column(metadata, (name,)) for name in names]
