@@ -20,6 +20,7 @@ from support.tables.purged_tables import (
     config_of,
     handed_over,
     make,
+    name_files,
     objects_of,
     own_catalog,
 )
@@ -185,6 +186,35 @@ def test_a_table_that_was_created_anew_is_not_the_one_to_purge(tasks: SparkTasks
     answer = tasks.execute(payload)
     assert "was dropped" in refusal(answer, 400, "INVALID_PAYLOAD")
     assert objects_of(tasks.server, "warehouse") == before
+
+
+def test_a_table_that_its_catalog_dropped_first_is_purged(
+    tasks: SparkTasks, catalog: SqlCatalog
+) -> None:
+    table = make(catalog, "handed_over", snapshots=2)
+    ours = below(objects_of(tasks.server), "eu/handed_over")
+    parameters = handed_over(table, config_of(tasks.server)) | {"catalog": CATALOG}
+    answer = tasks.execute(task(PURGE, "handed_over", **parameters))
+    assert counted(answer) == (len(ours), sum(ours.values()))
+    assert below(objects_of(tasks.server), "eu/handed_over") == {}
+
+
+def test_a_former_table_is_purged_unless_the_one_with_its_name_uses_its_files(
+    tasks: SparkTasks, catalog: SqlCatalog
+) -> None:
+    former, new = make(catalog, "reused", snapshots=2), make(tasks.writer, "reused", snapshots=2)
+    parameters = handed_over(former, config_of(tasks.server)) | {"catalog": CATALOG}
+    ours = below(objects_of(tasks.server), "eu/reused")
+    name_files(new, [next(iter(former.scan().plan_files())).file.file_path.replace("s3:", "s3a:")])
+    said = refusal(tasks.execute(task(PURGE, "reused", **parameters)), 400, "INVALID_PAYLOAD")
+    assert "uses 1 of its files" in said
+    assert below(objects_of(tasks.server), "eu/reused") == ours
+    tasks.writer.drop_table("eu.reused")
+    kept = make(tasks.writer, "reused", snapshots=1)
+    answer = tasks.execute(task(PURGE, "reused", **parameters))
+    assert counted(answer) == (len(ours), sum(ours.values()))
+    assert below(objects_of(tasks.server), "eu/reused") == {}
+    assert len(kept.scan().to_arrow()) == 16
 
 
 def test_a_table_that_was_changed_since_it_was_handed_over_is_purged(tasks: SparkTasks) -> None:

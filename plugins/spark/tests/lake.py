@@ -15,7 +15,7 @@ from sluicegate_spark.executor import SparkExecutor
 from .spark_requirements import SETTINGS, require_jars
 
 CATALOG, WAREHOUSE = "lake", "warehouse"
-_ROWS = pa.table({"number": pa.array(range(4), pa.int64())})
+ROWS = pa.table({"number": pa.array(range(4), pa.int64())})
 _COMMITS = 3
 
 
@@ -35,9 +35,9 @@ def written_by(server: SeaweedFS) -> RestCatalog:
 
 def make_table(server: SeaweedFS, name: str) -> None:
     """Create a table `eu.<name>` with several snapshots, each of which adds a small file."""
-    table = written_by(server).create_table(f"eu.{name}", _ROWS.schema)
+    table = written_by(server).create_table(f"eu.{name}", ROWS.schema)
     for _ in range(_COMMITS):
-        table.append(_ROWS)
+        table.append(ROWS)
 
 
 def executor_for(server: SeaweedFS, folder: Path) -> SparkExecutor:

@@ -23,11 +23,16 @@ from sluicegate_spark.granted_locations import check_catalog
 from sluicegate_spark.materialization import REFRESH_MATERIALIZATION
 from sluicegate_spark.operations import OF_DELTA_TABLES, OPERATIONS
 from sluicegate_spark.payload_config import AllowedEndpoints
-from sluicegate_spark.purge import finished_result, has_purged_metadata
+from sluicegate_spark.purge import (
+    TABLE_PURGE,
+    dropped_table,
+    finished_result,
+    has_purged_metadata,
+)
 from sluicegate_spark.requirements import require
 from sluicegate_spark.snapshot_index import BUILD_SNAPSHOT_INDEX
 from sluicegate_spark.snapshot_index.operation import build_snapshot_index
-from sluicegate_spark.tables import Format, StorageRules, Table, TableAccess, TaskCatalog
+from sluicegate_spark.tables import StorageRules, Table, TableAccess, TableDropped, TaskCatalog
 from sluicegate_spark.usage import COLLECT_USAGE
 from sluicegate_spark.work import Work
 
@@ -77,10 +82,31 @@ class SparkExecutor(TaskExecutor):
             check_catalog(task)
         try:
             table = await self._table(task)
+        except TableDropped as dropped:
+            return await self._dropped(task, dropped)
         except TaskFailed as failed:
             if failed.retryable or not has_purged_metadata(task):
                 raise
             return None
+        return await self._opened(task, table)
+
+    async def _dropped(self, task: DelegatedTask, dropped: TableDropped) -> TableAccess | None:
+        """Return access to a dropped table, as the payload of its purge describes it.
+
+        Catalogs may drop a table first, and submit its purge then. `None` if earlier attempts deleted
+        the metadata, and nothing more can be opened.
+        """
+        try:
+            table = dropped_table(task) if task.operation == TABLE_PURGE else None
+            if table is None:
+                raise dropped
+            return await self._opened(task, table)
+        except TaskFailed as failed:
+            if failed.retryable or not has_purged_metadata(task):
+                raise
+            return None
+
+    async def _opened(self, task: DelegatedTask, table: Table) -> TableAccess:
         access = TableAccess(table, task, rules=self._rules(task))
         access.granted.check(each for each in (table.location, table.metadata_location) if each)
         if not access.is_local_delta:
@@ -143,7 +169,7 @@ class SparkExecutor(TaskExecutor):
         name = TableName(task.table.namespace, task.table.name)
         catalog = self._catalogs.get(task.table.catalog)
         if catalog is None or (task.operation in OF_DELTA_TABLES and "location" in task.properties):
-            return _described_by_payload(task, name)
+            return _described_by_payload(task)
         loaded = await catalog.load(name)
         if isinstance(loaded, GenericTable):
             return _generic(name, catalog, loaded)
@@ -173,24 +199,14 @@ def _generic(name: TableName, catalog: TaskCatalog, found: GenericTable) -> Tabl
     return Table(name, catalog, found.base_location.rstrip("/"), None, {}, "delta")
 
 
-def _described_by_payload(task: DelegatedTask, name: TableName) -> Table:
+def _described_by_payload(task: DelegatedTask) -> Table:
     """Return the table as described by the payload, if its catalog is not configured."""
-    location = (task.metadata or {}).get("location") or task.properties.get("location")
-    if location is None and task.metadata_location is not None:
-        location = task.metadata_location.rpartition("/metadata/")[0]
-    if not location:
+    table = Table.of_payload(task)
+    if table is None:
         raise TaskFailed(
             f"the catalog '{task.table.catalog}' is not configured for the executor, and the "
             "payload does not contain the table's location: it needs metadata, metadata_location "
             "or the property 'location'",
             error_code="INVALID_PAYLOAD",
         )
-    return Table(name, None, location.rstrip("/"), task.metadata_location, {}, _format(task))
-
-
-def _format(task: DelegatedTask) -> Format | None:
-    name = task.properties.get("format")
-    if name == "delta":
-        return "delta"
-    is_iceberg = task.metadata is not None or task.metadata_location is not None
-    return "iceberg" if is_iceberg or name == "iceberg" else None
+    return table

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal, Self
 
 from sluicegate.api import (
     DelegatedTask,
@@ -31,11 +31,17 @@ from sluicegate_spark.objects import ObjectAccess
 from sluicegate_spark.payload_config import AllowedEndpoints, effective
 
 Format = Literal["iceberg", "delta"]
+_VENDING_FAILED: Final = "CREDENTIAL_VENDING_FAILED"
+_BAD_REQUEST: Final = 400
+
+
+class TableDropped(TaskFailed):
+    """The catalog says that the task's table does not exist."""
 
 
 def vending_failed(why: str, *, retryable: bool = False, detail: str | None = None) -> TaskFailed:
     """Return the failure of a task that gets no credentials. The task has not changed anything."""
-    return TaskFailed(why, error_code="CREDENTIAL_VENDING_FAILED", retryable=retryable, detail=detail)
+    return TaskFailed(why, error_code=_VENDING_FAILED, retryable=retryable, detail=detail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +99,13 @@ class TaskCatalog:
             raise self._failed(error) from error
 
     def _failed(self, error: Unavailable) -> TaskFailed:
-        if _says_missing(error):
+        if isinstance(error, Refused) and error.says_missing:
+            if error.http_status == _BAD_REQUEST:
+                why = f"the catalog '{self.name}' rejects the request for the table as invalid (400)"
+                return vending_failed(why, detail=error.detail)
             why = f"the catalog '{self.name}' shows no such table to the delegation service"
-            return vending_failed(why, detail=error.detail)
+            failure = TableDropped if error.says_dropped else TaskFailed
+            return failure(why, error_code=_VENDING_FAILED, detail=error.detail)
         why = f"the catalog '{self.name}' does not respond to the delegation service"
         return vending_failed(why, retryable=True, detail=error.detail)
 
@@ -117,6 +127,7 @@ class Table:
             unknown.
         table_id: Distinguishes it from other tables with the same name; empty if the catalog has no
             ids.
+        dropped: Whether its configured catalog no longer has it, so that only the task describes it.
     """
 
     name: TableName
@@ -126,6 +137,24 @@ class Table:
     properties: Mapping[str, str]
     format: Format | None = "iceberg"
     table_id: str = ""
+    dropped: bool = False
+
+    @classmethod
+    def of_payload(cls, task: DelegatedTask, *, dropped: bool = False) -> Self | None:
+        """Return the table as the payload describes it, or `None` if it contains no location.
+
+        Args:
+            task: The task.
+            dropped: Whether the table's catalog is configured, and no longer has it.
+        """
+        name = TableName(task.table.namespace, task.table.name)
+        location = (task.metadata or {}).get("location") or task.properties.get("location")
+        if location is None and task.metadata_location is not None:
+            location = task.metadata_location.rpartition("/metadata/")[0]
+        if not location:
+            return None
+        place = location.rstrip("/")
+        return cls(name, None, place, task.metadata_location, {}, _format(task), dropped=dropped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +219,12 @@ class TableAccess:
         except StorageError as error:
             raise vending_failed(error.message, retryable=True, detail=error.detail) from error
 
+    def of_other(self, table: Table, task: DelegatedTask) -> TableAccess:
+        """Return access to another table that the same task describes."""
+        other = TableAccess(table, task, rules=self._rules)
+        other._run = self._run
+        return other
+
     @property
     def is_local_delta(self) -> bool:
         """Return whether it is a Delta table at a granted location on the cluster's disks."""
@@ -238,3 +273,11 @@ class TableAccess:
                 raise
             # `RefreshingValue` keeps using its current value while that is valid.
             raise StorageError(failed.message, detail=failed.detail) from failed
+
+
+def _format(task: DelegatedTask) -> Format | None:
+    name = task.properties.get("format")
+    if name == "delta":
+        return "delta"
+    is_iceberg = task.metadata is not None or task.metadata_location is not None
+    return "iceberg" if is_iceberg or name == "iceberg" else None

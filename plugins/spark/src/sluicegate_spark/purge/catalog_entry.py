@@ -36,13 +36,44 @@ async def drop_entry(table: Table) -> None:
         if await _is_current(table):
             await client.drop(table.name, lambda: _is_current(table))
     except Unavailable as error:
-        raise TaskFailed(
+        raise _unfinished(
             "the table's files were deleted, but its catalog did not drop the table; the next attempt "
             "tries again",
-            error_code="STORAGE_FAILED",
-            retryable=True,
-            detail=error.detail,
+            error.detail,
         ) from error
+
+
+async def check_entry(table: Table) -> None:
+    """Ensure that no writer changed a purged table meanwhile: its new metadata names deleted files.
+
+    If the catalog can't load the table without its metadata file, no writer has changed it.
+
+    Raises:
+        TaskFailed: A writer did, or the catalog doesn't respond (`STORAGE_FAILED`, retryable).
+    """
+    if table.catalog is None:
+        return
+    try:
+        loaded = await table.catalog.client.load(table.name)
+    except Refused:
+        return
+    except Unavailable as error:
+        raise _unfinished(
+            "the table's files were deleted, but its catalog does not respond, so a writer may have "
+            "changed the table meanwhile; the next attempt checks again",
+            error.detail,
+        ) from error
+    is_same = loaded.metadata.identity == table.table_id
+    if is_same and loaded.metadata_location != table.metadata_location:
+        raise _unfinished(
+            "a writer changed the table while its files were deleted: the catalog still has the table, "
+            f"with the metadata file '{loaded.metadata_location}', but it can no longer be read; the "
+            "next attempt deletes what the writer added"
+        )
+
+
+def _unfinished(why: str, detail: str | None = None) -> TaskFailed:
+    return TaskFailed(why, error_code="STORAGE_FAILED", retryable=True, detail=detail)
 
 
 async def _is_current(table: Table) -> bool:

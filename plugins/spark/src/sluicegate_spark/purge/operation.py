@@ -8,14 +8,14 @@ from pydantic import ConfigDict, Field
 
 from sluicegate.api import DelegatedTask, TaskFailed, TaskResult, TaskRun
 from sluicegate_spark.properties import Properties, parse
-from sluicegate_spark.purge.catalog_entry import catalog_of, drop_entry
+from sluicegate_spark.purge.catalog_entry import catalog_of, check_entry, drop_entry
+from sluicegate_spark.purge.dropped_tables import PurgedTable, check_unused, former_table
 from sluicegate_spark.purge.history import (
-    History,
     check_unshared,
     metadata_files_in_folder,
     read_history,
 )
-from sluicegate_spark.purge.old_metadata import OldMetadata, old_metadata
+from sluicegate_spark.purge.old_metadata import old_metadata
 from sluicegate_spark.purge.progress import DeletionProgress
 from sluicegate_spark.purge.stages import LISTS, MANIFESTS, METADATA, OLD_METADATA, Stages, stage_of
 from sluicegate_spark.purge.table_identity import is_requested_table
@@ -53,7 +53,8 @@ async def purge(work: Work) -> TaskResult:
     task, access = work.task, work.access
     properties = parse(PurgeProperties, task.properties)
     location = _metadata_location(work)
-    if properties.drop_catalog_entry:
+    drops_entry = properties.drop_catalog_entry and not access.table.dropped
+    if drops_entry:
         catalog_of(access.table)
     progress = DeletionProgress.resumed(task, work.run)
     history = await read_history(await access.objects(), location)
@@ -64,13 +65,15 @@ async def purge(work: Work) -> TaskResult:
         access.granted.check(history.files)
         old = await old_metadata(access, history)
         access.granted.check((*old.files, *old.links))
+        current = PurgedTable(access, location, history, old)
         if not is_requested_table(task, location, history, old):
-            return _another_table(work)
+            return await _purge_former(work, properties, progress, current)
         check_unshared(history)
-        await _delete(work, properties, progress, location, history, old)
-    if properties.drop_catalog_entry:
+        await _delete(work, properties, progress, current)
+    if drops_entry:
         await work.run.check_lease()
         await drop_entry(access.table)
+    await check_entry(access.table)
     return _result(progress, "purged" if history or task.stages else "already purged")
 
 
@@ -78,12 +81,12 @@ async def _delete(
     work: Work,
     properties: PurgeProperties,
     progress: DeletionProgress,
-    location: str,
-    history: History,
-    old: OldMetadata,
+    table: PurgedTable,
+    successor: PurgedTable | None = None,
 ) -> None:
-    task, access = work.task, work.access
-    limit = work.deletions_per_second
+    """Delete the files of a table, unless the table that has its name now uses some of them."""
+    task, limit = work.task, work.deletions_per_second
+    access, location, history, old = table.access, table.location, table.history, table.old
     stages = Stages(access, work.run, progress, location, history.table_uuid, task.stages, limit)
     if stages.is_due(MANIFESTS):
         progress.report("listing")
@@ -91,11 +94,15 @@ async def _delete(
             work.engine.session(task.id, SETTINGS) as session,
             Waves.within(session, access, limit, work.run.check_lease) as waves,
         ):
-            skip = properties.missing_manifests == "skip"
+            if successor is not None:
+                await check_unused(session, table, successor)
+            skip = properties.missing_manifests == "skip" or stages.have_deleted_manifests
             await stages.on_spark(waves, history, old, skip_missing=skip)
     await stages.here(LISTS, history.manifest_lists)
     hint = f"{location.rpartition('/')[0]}/{_HINT}"
-    await stages.here(OLD_METADATA, (*old.files, hint), last=old.links)
+    # The hint might be of the table that has the name now.
+    hints = (hint,) if successor is None else ()
+    await stages.here(OLD_METADATA, (*old.files, *hints), last=old.links)
     await stages.here(METADATA, (location,))
 
 
@@ -110,19 +117,26 @@ def _metadata_location(work: Work) -> str:
     return location
 
 
-def _another_table(work: Work) -> TaskResult:
-    """Finish if the name now belongs to another table: the purge is either complete or impossible.
+async def _purge_former(
+    work: Work, properties: PurgeProperties, progress: DeletionProgress, successor: PurgedTable
+) -> TaskResult:
+    """Purge a table that was dropped, whose name now belongs to another one.
 
     Raises:
-        TaskFailed: Earlier attempts did not reach the metadata (`INVALID_PAYLOAD`).
+        TaskFailed: The payload doesn't identify the dropped table's metadata, or the other table uses
+            its files (`INVALID_PAYLOAD`).
     """
-    if has_purged_metadata(work.task):
-        return finished_result(work.task, work.run)
-    raise TaskFailed(
-        "the table is not the one that the payload or an earlier attempt names: that one was "
-        "dropped, and another one with its name was created; nothing of this one was deleted",
-        error_code="INVALID_PAYLOAD",
-    )
+    former = await former_table(work, successor)
+    if former is not None:
+        check_unshared(former.history)
+        await _delete(work, properties, progress, former, successor)
+    elif not has_purged_metadata(work.task):
+        raise TaskFailed(
+            "the table is not the one that the payload or an earlier attempt names: that one was "
+            "dropped, and another one with its name was created; nothing of this one was deleted",
+            error_code="INVALID_PAYLOAD",
+        )
+    return _result(progress, "purged")
 
 
 async def _check_purged(work: Work, location: str) -> None:

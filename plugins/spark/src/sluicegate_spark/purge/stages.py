@@ -59,6 +59,19 @@ class Stages:
         """Return whether no earlier attempt finished the stage."""
         return recorded(stage, *self._of) not in self._finished
 
+    @property
+    def have_deleted_manifests(self) -> bool:
+        """Return whether earlier attempts may have deleted manifests that the metadata still names.
+
+        They started from another metadata file, which a writer replaced meanwhile.
+        """
+        finished = [(stage_of(each), *table_of(each)) for each in self._finished]
+        metadata, table_uuid = self._of
+        return any(
+            stage == CONTENT and name != metadata and uuid == table_uuid
+            for stage, name, uuid in finished
+        )
+
     async def on_spark(
         self, waves: Waves, history: History, old: OldMetadata, *, skip_missing: bool
     ) -> None:

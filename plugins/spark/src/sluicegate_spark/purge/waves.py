@@ -33,6 +33,11 @@ _Item = TypeVar("_Item")
 
 # Spark's driver collects a few sampled paths for each part to find the limits of the ranges.
 SETTINGS = {"spark.sql.execution.rangeExchange.sampleSizePerPartition": "10"}
+# Names of the same object can have different schemes, hosts of an Azure account, and slashes.
+_COMPARABLE = (
+    "regexp_replace(regexp_replace(replace(path, '.blob.', '.dfs.'), '^[A-Za-z][^:/]*:/+', ''), "
+    "'/+', '/')"
+)
 _MANIFESTS_OF_CORE = 128  # in a wave; reading one takes a good part of a second
 
 
@@ -124,6 +129,28 @@ class Waves:
     async def sort(self, listed: Listed, others: Sequence[str] = ()) -> SortedFiles:
         """Return distinct locations in listing order, so that one listing covers much of a part."""
         return await self.session.run(partial(self._sorted, listed, others))
+
+    async def joined(self, listed: Listed, others: Sequence[str]) -> Listed:
+        """Return listed locations together with others."""
+        frame = await self.session.run(partial(_frame, paths=others))
+        return Listed([*listed.frames, frame], listed.count + len(others))
+
+    async def count_common(self, some: Listed, others: Listed) -> tuple[int, str]:
+        """Return the number of locations that both lists contain in any spelling, and one of them."""
+        parts = (await self.cluster()).parts(some.count + others.count)
+
+        def common(spark: SparkSession) -> tuple[int, str]:
+            first, second = (
+                reduce(lambda left, right: left.union(right), each.frames)
+                .selectExpr("path", f"{_COMPARABLE} AS key")
+                .repartition(parts, "key")
+                for each in (some, others)
+            )
+            found = first.join(second.select("key"), "key", "left_semi")
+            count, example = found.selectExpr("count(DISTINCT key)", "max(path)").head() or (0, None)
+            return int(count), example or ""
+
+        return await self.session.run(common)
 
     async def delete(self, files: SortedFiles, done: Callable[[Deletion], None]) -> Deletion:
         """Delete files.
