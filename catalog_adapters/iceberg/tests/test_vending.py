@@ -36,12 +36,29 @@ async def vend(table: CatalogTable, binding: str | None = None) -> TemporaryCred
     return await table.vendor.vend(Scope((table.location,), 3600, recipient, binding))
 
 
-async def test_credentials_come_from_their_own_endpoint_though_it_is_not_listed(
-    polaris: Polaris, connect: Connect
+LISTED = "GET /v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials"
+
+
+def lists(polaris: Polaris, *endpoints: str) -> None:
+    """Make the catalog list these endpoints."""
+    config = {"overrides": {"prefix": polaris.warehouse}, "endpoints": endpoints}
+    polaris.tell("/v1/config", Reply(200, config))
+
+
+@pytest.mark.parametrize("stated", ["listed", "no list", "advertised"])
+async def test_credentials_come_from_the_endpoint_that_the_catalog_states(
+    polaris: Polaris, connect: Connect, stated: str
 ) -> None:
+    """Polaris doesn't list the endpoint, but names it in a response with credentials."""
+    if stated != "advertised":
+        lists(polaris, *((LISTED,) if stated == "listed" else ()))
     table = await connect().load_table("ns0.t0")
+    if stated == "advertised":
+        await vend(table)
+    assert not polaris.requests_to(ENDPOINT)
     before = time.time()
     made = await vend(table)
+    assert len(polaris.requests_to(ENDPOINT)) == 1
     assert (made.location, made.kind) == (LOCATION, "aws")
     assert set(made.secret) == {"access_key_id", "secret_access_key", "session_token"}
     assert made.expires_at is not None
@@ -49,9 +66,34 @@ async def test_credentials_come_from_their_own_endpoint_though_it_is_not_listed(
     assert made.connection == CONNECTION
 
 
+@pytest.mark.parametrize("missing", ["in the list", "without a list"])
+async def test_an_endpoint_that_the_catalog_does_not_have_is_not_needed(
+    polaris: Polaris, connect: Connect, missing: str
+) -> None:
+    """Iceberg's own catalog returns 400 for routes that it doesn't have."""
+    polaris.tell(ENDPOINT, Reply.error(400, "BadRequestException", "No route for request: GET v1/…"))
+    if missing == "without a list":
+        lists(polaris)  # no endpoints at all, so it is tried
+    made = await vend(await connect().load_table("ns0.t0"))
+    assert made.location == LOCATION
+    assert len(polaris.requests_to(ENDPOINT)) == (0 if missing == "in the list" else 1)
+
+
+@pytest.mark.parametrize("status", [400, 405, 406, 501])
+async def test_a_catalog_that_rejects_requests_for_credentials_vends_none(
+    polaris: Polaris, connect: Connect, status: int
+) -> None:
+    table = await connect().load_table("ns0.t0")
+    polaris.tell(LOAD, Reply.error(status, "UnsupportedOperationException", "no vending"))
+    with pytest.raises(StorageError) as raised:
+        await vend(table)
+    assert "credentials: storage" in (raised.value.detail or "")
+
+
 async def test_they_are_renewed_without_loading_the_whole_table(
     polaris: Polaris, connect: Connect
 ) -> None:
+    lists(polaris, LISTED)
     table = await connect().load_table("ns0.t0")
     before = len(polaris.requests_to(LOAD))
     first, second = await vend(table), await vend(table)
@@ -86,6 +128,7 @@ async def test_a_table_is_loaded_without_asking_for_credentials(
 async def test_without_the_endpoint_they_come_with_the_table(
     polaris: Polaris, connect: Connect, refusal: Reply
 ) -> None:
+    lists(polaris, LISTED)
     polaris.tell(ENDPOINT, refusal)
     made = await vend(await connect().load_table("ns0.t0"))
     assert (made.location, made.connection) == (LOCATION, CONNECTION)
@@ -100,6 +143,7 @@ async def test_without_the_endpoint_they_come_with_the_table(
 async def test_a_table_that_was_created_anew_gets_no_credentials_for_the_old_one(
     polaris: Polaris, connect: Connect, has_endpoint: bool, has_etags: bool
 ) -> None:
+    lists(polaris, LISTED)
     polaris.has_endpoint, polaris.has_etags = has_endpoint, has_etags
     catalog = connect()
     old = await catalog.load_table("ns0.t0")
@@ -113,6 +157,7 @@ async def test_a_table_that_was_created_anew_gets_no_credentials_for_the_old_one
 async def test_a_missing_endpoint_is_not_asked_again_and_again(
     polaris: Polaris, connect: Connect
 ) -> None:
+    lists(polaris, LISTED)
     polaris.has_endpoint = False
     catalog = connect()
     for name in ("ns0.t0", "ns0.deep.t1", "ns0.t0"):
@@ -145,6 +190,7 @@ async def test_the_endpoint_that_the_catalog_names_is_asked(
 async def test_who_may_load_a_table_may_be_refused_its_credentials(
     polaris: Polaris, connect: Connect, has_endpoint: bool
 ) -> None:
+    lists(polaris, LISTED)
     polaris.may_delegate, polaris.has_endpoint = False, has_endpoint
     table = await connect().load_table("ns0.t0")
     with pytest.raises(PermissionDenied) as raised:
@@ -157,6 +203,7 @@ async def test_who_may_load_a_table_may_be_refused_its_credentials(
 async def test_credentials_of_a_dropped_table_are_not_found(
     polaris: Polaris, connect: Connect, has_endpoint: bool
 ) -> None:
+    lists(polaris, LISTED)
     polaris.has_endpoint = has_endpoint
     table = await connect().load_table("ns0.t0")
     del polaris.tables[("ns0",), "t0"]
@@ -175,6 +222,7 @@ async def test_an_answer_without_keys_is_no_credentials(
     lied = {"prefix": LOCATION, "config": config}
     metadata = {"table-uuid": table.id, "location": LOCATION}
     loaded = {"metadata-location": "s3://m", "metadata": metadata, "config": config}
+    lists(polaris, LISTED)
     polaris.tell(ENDPOINT, Reply(200, {"storage-credentials": [lied]}))
     polaris.tell(LOAD, Reply(200, loaded))
     with pytest.raises(StorageError) as raised:
@@ -186,6 +234,7 @@ async def test_a_catalog_that_vends_unasked_and_does_not_say_until_when(
     polaris: Polaris, connect: Connect
 ) -> None:
     """Nessie's format: keys in `config`, no `storage-credentials`, no expiry, no endpoint."""
+    lists(polaris, LISTED)
     polaris.has_endpoint = False
     nessie = {
         "metadata-location": f"{LOCATION}/metadata/1.json",
@@ -213,6 +262,7 @@ async def test_what_never_ends_or_opens_more_is_known_to_be_for_the_gateway_alon
     polaris: Polaris, connect: Connect, prefix: str, config: dict[str, str], handed_on: bool
 ) -> None:
     offered = {"prefix": prefix, "config": KEYS | config}
+    lists(polaris, LISTED)
     polaris.tell(ENDPOINT, Reply(200, {"storage-credentials": [offered]}))
     table = await connect().load_table("ns0.t0")
     assert table.vendor is not None
@@ -223,10 +273,12 @@ async def test_what_never_ends_or_opens_more_is_known_to_be_for_the_gateway_alon
 
 
 async def test_the_longest_prefix_wins(polaris: Polaris, connect: Connect) -> None:
+    lists(polaris, LISTED)
     offered = [
         {"prefix": prefix, "config": {**KEYS, "s3.access-key-id": prefix}}
         for prefix in ("s3://lake", LOCATION, "s3://lake/wh/ns0/t0-old", "s3")
     ]
+    lists(polaris, LISTED)
     polaris.tell(ENDPOINT, Reply(200, {"storage-credentials": offered}))
     made = await vend(await connect().load_table("ns0.t0"))
     assert made.secret["access_key_id"] == LOCATION
@@ -246,6 +298,7 @@ async def test_the_longest_prefix_wins(polaris: Polaris, connect: Connect) -> No
 async def test_nonsense_is_unavailable_and_shows_no_secret(
     polaris: Polaris, connect: Connect, reply: Reply, error: type[Exception]
 ) -> None:
+    lists(polaris, LISTED)
     table = await connect().load_table("ns0.t0")
     polaris.tell(ENDPOINT, reply)
     with pytest.raises(error) as raised:

@@ -27,10 +27,13 @@ from sluicegate_iceberg.properties import refresh_endpoint
 from sluicegate_iceberg.rest.client import IcebergClient
 from sluicegate_iceberg.rest.refusal import Refused
 from sluicegate_iceberg.rest.responses import LoadedCredentials, LoadedTable, StorageCredential
+from sluicegate_iceberg.rest.settings import Settings
 
 log = logging.getLogger(__name__)
 
 _DELEGATION = {"X-Iceberg-Access-Delegation": "vended-credentials"}
+# The table itself could be loaded without the header just before.
+_NOT_DELEGATED = frozenset({400, 405, 406, 501})
 _LOOK_AGAIN_SECONDS = 600.0
 _REMEMBERED_TABLES = 10_000
 
@@ -48,6 +51,7 @@ class Delegation:
         self._clock = clock
         self._without_endpoint_until = 0.0
         self._kept_until: LRUCache[str, float] = LRUCache(_REMEMBERED_TABLES)
+        self._advertised: LRUCache[str, str] = LRUCache(_REMEMBERED_TABLES)
 
     def keeps(self, table_id: str) -> bool:
         """Return whether the table's recently vended credentials are for the gateway alone."""
@@ -76,26 +80,57 @@ class Delegation:
         """
         settings = await self._client.settings()
         known = {**settings.properties, **properties}
-        if self._clock() >= self._without_endpoint_until:
-            url = settings.credentials(table, refresh_endpoint(properties))
+        url = self._endpoint(settings, table, table_id, properties)
+        if url is not None:
             found = chosen(await self._at_endpoint(url), locations, known)
             if found is not None:
                 # Compared after the credentials were issued, because they might belong to a later
                 # table.
                 _check_same(table, table_id, await self._client.load(table))
                 return found
-        loaded = await self._client.rest.ask(settings.table(table), LoadedTable, _DELEGATION)
+        loaded = await self._with_table(settings.table(table))
+        if loaded is None:
+            return None
         _check_same(table, table_id, loaded)
+        if (advertised := refresh_endpoint(loaded.config)) is not None:
+            self._advertised[table_id] = advertised
         everywhere = StorageCredential(prefix=loaded.metadata.location, config=loaded.config)
         offered = (*loaded.storage_credentials, everywhere)
         return chosen(offered, locations, {**known, **loaded.config})
+
+    def _endpoint(
+        self, settings: Settings, table: TableName, table_id: str, properties: Mapping[str, str]
+    ) -> str | None:
+        """Return the URL of a table's credentials, if the catalog states that it has one.
+
+        It lists the endpoint, or names it in a response about the table: Polaris does that only in
+        responses with credentials. Catalogs that list no endpoints are tried.
+        """
+        if self._clock() < self._without_endpoint_until:
+            return None
+        advertised = refresh_endpoint(properties) or self._advertised.get(table_id)
+        if advertised is None and not settings.vends:
+            return None
+        return settings.credentials(table, advertised)
+
+    async def _with_table(self, url: str) -> LoadedTable | None:
+        """Load a table with credentials; `None` if the catalog rejects requests for credentials."""
+        try:
+            return await self._client.rest.ask(url, LoadedTable, _DELEGATION)
+        except Refused as refused:
+            if refused.http_status not in _NOT_DELEGATED:
+                raise
+            log.info("a catalog vends no credentials: %s", refused.detail)
+            return None
 
     async def _at_endpoint(self, url: str) -> tuple[StorageCredential, ...]:
         """Return credentials from the endpoint; none if the catalog has no such endpoint."""
         try:
             return (await self._client.rest.ask(url, LoadedCredentials)).storage_credentials
         except Refused as refused:
-            if refused.says_dropped or not refused.says_not_offered:
+            # Iceberg's own catalog returns 400 for a route that it doesn't have.
+            offered = refused.http_status != 400 and not refused.says_not_offered
+            if refused.says_dropped or offered:
                 raise
             self._without_endpoint_until = self._clock() + _LOOK_AGAIN_SECONDS
             log.info("a catalog has no credentials endpoint: %s", refused.detail)

@@ -19,6 +19,7 @@ _URL_SAFE = "/%+~!$&'()*,;=:@"
 _VIEW = "v1/{prefix}/namespaces/{namespace}/views/{view}"
 # For servers that do not list their endpoints.
 _HAS_VIEWS = "view-endpoints-supported"
+_CREDENTIALS = "v1/{prefix}/namespaces/{namespace}/tables/{table}/credentials"
 _GENERIC_TABLES = "polaris/v1/{prefix}/namespaces/{namespace}/generic-tables"
 
 
@@ -33,6 +34,7 @@ class Settings:
         properties: Storage properties that apply to all tables.
         generic_tables: Whether it supports Polaris' generic tables.
         views: Whether it has views.
+        vends: Whether it may have the credentials endpoint: it lists the endpoint, or no endpoints.
     """
 
     uri: str
@@ -41,6 +43,7 @@ class Settings:
     properties: Mapping[str, str] = field(repr=False)
     generic_tables: bool
     views: bool
+    vends: bool
 
     @classmethod
     def of(cls, uri: str, response: ConfigResponse) -> Self:
@@ -55,6 +58,7 @@ class Settings:
             generic_tables=f"GET {_GENERIC_TABLES}" in routes,
             views=f"GET {_VIEW}" in routes
             or (not routes and properties.get(_HAS_VIEWS, "").lower() == "true"),
+            vends=not routes or f"GET {_CREDENTIALS}" in routes,
         )
 
     def namespaces(self) -> str:
