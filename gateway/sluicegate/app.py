@@ -140,6 +140,7 @@ class Gateway:
                 ledger,
                 registry.notify,
                 lifetime=settings.vending.lifetime,
+                assumed_lifetime=settings.vending.assumed_lifetime,
                 limiter=limiter,
             )
             stack.push_async_callback(vending.aclose)

@@ -244,6 +244,24 @@ async def test_a_catalogs_keys_without_an_end_are_used_and_never_handed_on(desk:
     assert await desk.entries() == []
 
 
+async def test_a_session_without_a_stated_end_is_used_for_a_short_time(desk: Desk) -> None:
+    """Nessie's sessions end, although its responses don't say when."""
+    acme = desk.principals["acme"]
+    _answering(desk, expires_at=None)
+    own = await desk.vending.for_gateway(acme, desk.source)
+    assert own is not None
+    assert own.expires_at == pytest.approx(desk.clock() + 300_000, abs=1)
+    desk.clock.now += 160_000
+    renewed = await desk.vending.for_gateway(acme, desk.source)
+    assert len(desk.vendor.scopes) == 2
+    assert renewed is not None
+    assert renewed.expires_at == pytest.approx(desk.clock() + 300_000, abs=1)
+    with pytest.raises(UnsupportedOperation, match="no expiry is stated") as raised:
+        await issue(desk)
+    assert "'X-Iceberg-Access-Delegation: remote-signing'" in raised.value.message
+    assert "'credentials: storage'" in raised.value.message
+
+
 @pytest.mark.parametrize(
     "changed", [{"secret": {}}, {"location": f"{ROOT}2"}, {"expires_at": 1_000}, {"kind": "ibm"}]
 )

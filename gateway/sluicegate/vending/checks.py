@@ -35,12 +35,16 @@ def check_handed_on(
 
     Raises:
         StorageError: They do not match; the reason is private.
-        UnsupportedOperation: They never expire, so a retry doesn't help.
+        UnsupportedOperation: They never expire, or don't state when, so a retry doesn't help.
     """
     if credentials.expires_at is None and scope.binding != _FULL:
+        why = "no expiry is stated for the credentials of this table"
+        if is_long_lived(credentials):
+            why = "the credentials of this table never expire"
         raise UnsupportedOperation(
-            "the credentials of this table never expire, so none are issued: read it by presigned "
-            "URLs (url), or ask its provider",
+            f"{why}, so none are issued: read it by presigned URLs (url), or in the Iceberg catalog of "
+            "the share with the header 'X-Iceberg-Access-Delegation: remote-signing'; its provider can "
+            "set 'credentials: storage' for the table's catalog",
             detail="the vendor's credentials do not say when they expire",
         )
     problem = (
@@ -70,6 +74,11 @@ def check_usable(
         problem = _OVER
     if problem is not None:
         raise unusable(problem)
+
+
+def is_long_lived(credentials: TemporaryCredentials) -> bool:
+    """Whether these are keys instead of a session, which always ends, even if it doesn't say when."""
+    return credentials.kind in ("aws", "r2") and not credentials.secret.get("session_token")
 
 
 def unusable(reason: str) -> StorageError:

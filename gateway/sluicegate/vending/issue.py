@@ -27,7 +27,12 @@ from sluicegate.api import (
 from sluicegate.audit.trail import note_issued
 from sluicegate.telemetry import count, span
 from sluicegate.vending.cache import CredentialCache, Vended
-from sluicegate.vending.checks import check_handed_on, check_usable, unusable
+from sluicegate.vending.checks import (
+    check_handed_on,
+    check_usable,
+    is_long_lived,
+    unusable,
+)
 from sluicegate.vending.entries import IssuanceKind, LedgerEntry
 from sluicegate.vending.ledger import Ledger
 from sluicegate.vending.select import Vendors
@@ -43,6 +48,8 @@ class Vending:
         ledger: Records issued credentials.
         notify: Sends events to plugins.
         lifetime: Lifetime of credentials, in seconds.
+        assumed_lifetime: Seconds for which the gateway itself uses a session that doesn't state when it
+            ends.
         now: Epoch milliseconds.
         limiter: Counts the files that recipients are offered, if they have limits.
 
@@ -60,6 +67,7 @@ class Vending:
         notify: Callable[[Event], None],
         *,
         lifetime: int,
+        assumed_lifetime: int = 300,
         now: Callable[[], int] = epoch_ms,
         limiter: RecipientLimiter | None = None,
     ) -> None:
@@ -68,6 +76,7 @@ class Vending:
         self.ledger = ledger
         self._notify = notify
         self._lifetime = lifetime
+        self._assumed_lifetime = assumed_lifetime
         self._now = now
         self.limiter = limiter
         self._cache = CredentialCache(now)
@@ -150,7 +159,8 @@ class Vending:
     ) -> TemporaryCredentials | None:
         """Credentials of the table's vendor that the gateway itself uses to read it and sign URLs.
 
-        Keys that do not expire are requested again after the configured lifetime.
+        Keys that do not expire are requested again after the configured lifetime. A session that doesn't
+        state when it ends can be old already, and is used only for the shorter assumed lifetime.
 
         Returns:
             `None` if the catalog does not vend for the table: the storage then uses its own.
@@ -168,8 +178,8 @@ class Vending:
         async def make(issued_at: int) -> TemporaryCredentials:
             credentials = await self._vend(vendor, scope)
             check_usable(credentials, scope, self._now(), self.vendors.canonical)
-            ends = credentials.expires_at or issued_at + scope.lifetime * 1000
-            return replace(credentials, expires_at=ends)
+            seconds = scope.lifetime if is_long_lived(credentials) else self._assumed_lifetime
+            return replace(credentials, expires_at=credentials.expires_at or issued_at + seconds * 1000)
 
         vended = self._cache.get(key, since) or await self._cache.vend(key, since, make)
         return vended.credentials

@@ -63,6 +63,17 @@ class VendingSettings(SettingsModel):
             "time has passed."
         ),
     )
+    assumed_lifetime: Duration = Field(
+        default=300,
+        ge=60,
+        le=LONGEST_CREDENTIALS,
+        description=(
+            "How long the gateway uses a session of a catalog that doesn't state when its sessions end, "
+            "such as Nessie. URLs that it signs with the session are not valid for longer. The catalog "
+            "might return sessions that it issued earlier, so use less than the shortest time for which "
+            "they are still valid."
+        ),
+    )
     ledger_retention: Duration = Field(
         default=365 * 86_400,
         ge=86_400,

@@ -57,7 +57,14 @@ async def rehearse(settings: Settings, grants: Grants, store: Store) -> None:
     keys = KeyRing((token_bytes(32),))  # no token of these queries is ever valid
     instances = rehearsal_instances(rehearsal_store(), DeltaFormat())
     ledger = Ledger(store, retention=0)  # what it notes is never written
-    vending = Vending(Vendors(instances), grants, ledger, _ignore, lifetime=settings.vending.lifetime)
+    vending = Vending(
+        Vendors(instances),
+        grants,
+        ledger,
+        _ignore,
+        lifetime=settings.vending.lifetime,
+        assumed_lifetime=settings.vending.assumed_lifetime,
+    )
     reader = TableReader(instances.formats, _CACHE_BYTES)
     pipeline = QueryPipeline.build(
         settings,
