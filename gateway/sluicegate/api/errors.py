@@ -218,6 +218,14 @@ class StorageError(Unavailable):
     """A storage plugin cannot reach or use its store."""
 
 
+class StorageDenied(StorageError):
+    """A store denies the gateway access. Retries don't help until its operator grants the access."""
+
+    status = 403
+    code = "PERMISSION_DENIED"
+    rule = "permission"
+
+
 class ObjectMissing(SluicegateError):
     """An object or directory does not exist. The table layer decides what this means for the table."""
 

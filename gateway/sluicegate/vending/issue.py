@@ -159,8 +159,8 @@ class Vending:
     ) -> TemporaryCredentials | None:
         """Credentials of the table's vendor that the gateway itself uses to read it and sign URLs.
 
-        Keys that do not expire are requested again after the configured lifetime. A session that doesn't
-        state when it ends can be old already, and is used only for the shorter assumed lifetime.
+        Keys that do not expire are requested again after the configured lifetime. A session that
+        doesn't state when it ends can be old already, and is used only for the assumed lifetime.
 
         Returns:
             `None` if the catalog does not vend for the table: the storage then uses its own.

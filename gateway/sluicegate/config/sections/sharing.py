@@ -68,10 +68,10 @@ class VendingSettings(SettingsModel):
         ge=60,
         le=LONGEST_CREDENTIALS,
         description=(
-            "How long the gateway uses a session of a catalog that doesn't state when its sessions end, "
-            "such as Nessie. URLs that it signs with the session are not valid for longer. The catalog "
-            "might return sessions that it issued earlier, so use less than the shortest time for which "
-            "they are still valid."
+            "How long the gateway uses a session of a catalog that doesn't state when its sessions "
+            "end, such as Nessie. URLs that it signs with the session are not valid for longer. The "
+            "catalog might return sessions that it issued earlier, so use less than the shortest time "
+            "for which they are still valid."
         ),
     )
     ledger_retention: Duration = Field(

@@ -46,6 +46,7 @@ _TYPES: Mapping[type[errors.SluicegateError], str] = {
     errors.TableUnreadable: "BadRequestException",
     errors.RateLimited: "SlowDownException",
     errors.Unavailable: "ServiceUnavailableException",
+    errors.StorageDenied: "ForbiddenException",
     NoSuchWarehouse: "NoSuchWarehouseException",
     NoSuchNamespace: "NoSuchNamespaceException",
     NoSuchTable: "NoSuchTableException",

@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
 from sluicegate.api.clients.redaction import without_queries
-from sluicegate.api.errors import ObjectMissing, StorageError
+from sluicegate.api.errors import ObjectMissing, StorageDenied, StorageError
 
 _REFUSALS = (PermissionDeniedError, UnauthenticatedError, PermissionError)
 # obstore reports denied listings and local files as generic errors, and also a missing bucket.
 _REFUSAL_TEXT = re.compile(r"status(?: code)?:? 40[13]\b|os error 13\b")
+# The next request uses new credentials, or a corrected clock.
+_TRANSIENT_TEXT = re.compile(r"ExpiredToken|TokenRefreshRequired|RequestTimeTooSkewed|RequestExpired")
 _MISSING_TEXT = re.compile(r"status(?: code)?:? 404\b")
 
 
@@ -27,7 +29,8 @@ def store_errors(what: str, kind: str = "log") -> Iterator[None]:
 
     Raises:
         ObjectMissing: The object does not exist.
-        StorageError: The store does not respond, or denies access.
+        StorageDenied: The store denies access.
+        StorageError: The store does not respond, or the gateway's session has expired.
     """
     try:
         yield
@@ -35,9 +38,13 @@ def store_errors(what: str, kind: str = "log") -> Iterator[None]:
         detail, text = _private(what, error), str(error)
         if isinstance(error, FileNotFoundError) or _MISSING_TEXT.search(text):
             raise ObjectMissing(f"a file of the table's {kind} is missing", detail=detail) from None
+        is_refused = isinstance(error, _REFUSALS) or _REFUSAL_TEXT.search(text) is not None
+        if is_refused and not _TRANSIENT_TEXT.search(text):
+            raise StorageDenied(
+                "the gateway has no access to the table's storage: its operator must grant it",
+                detail=detail,
+            ) from None
         message = "the table's storage does not respond; try again later"
-        if isinstance(error, _REFUSALS) or _REFUSAL_TEXT.search(text):
-            message = "the gateway has no access to the table's storage: its operator must grant it"
         raise StorageError(message, detail=detail) from None
 
 

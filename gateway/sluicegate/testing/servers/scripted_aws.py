@@ -22,11 +22,13 @@ class ScriptedAWS:
         endpoint: Its URL.
         requests: The parameters of each request so far.
         private: Text in its error messages that recipients must not see.
+        is_bare: Whether errors are bare, without an `ErrorResponse` around them, like SeaweedFS's.
     """
 
     endpoint: str
     requests: list[dict[str, str]] = field(default_factory=list)
     private: str = "words of the service"
+    is_bare: bool = False
     _status: int = 400
     _code: str = "AccessDenied"
 
@@ -54,7 +56,10 @@ class ScriptedAWS:
     def answer(self) -> tuple[int, bytes]:
         """Return status and body of its responses."""
         error = f"<Code>{self._code}</Code><Message>{self.private}</Message>"
-        return self._status, f"<ErrorResponse><Error>{error}</Error></ErrorResponse>".encode()
+        bare = f"<Error>{error}</Error>"
+        return self._status, (
+            bare if self.is_bare else f"<ErrorResponse>{bare}</ErrorResponse>"
+        ).encode()
 
 
 def _handler(service: ScriptedAWS) -> type[BaseHTTPRequestHandler]:

@@ -17,7 +17,7 @@ from sluicegate.api import SluicegateError, StorageError, UnsupportedOperation
 from sluicegate_s3.credentials import Credentials, CredentialSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from datetime import datetime
 
     from botocore.exceptions import ClientError
@@ -39,8 +39,12 @@ class BotocoreThreads:
     def __init__(self) -> None:
         self._limiter = anyio.CapacityLimiter(_THREADS)
 
-    async def run(self, work: Callable[[], _T]) -> _T:
+    async def run(self, work: Callable[[], _T], key_id: str | None = None) -> _T:
         """Run `work` in a thread and return its result.
+
+        Args:
+            work: A blocking call.
+            key_id: The access key that signs its requests, for the operator's detail of a refusal.
 
         Raises:
             StorageError: botocore or the service returned an error; `detail` contains its message.
@@ -48,7 +52,7 @@ class BotocoreThreads:
         """
 
         def translated() -> _T:
-            with _translated_errors():
+            with _translated_errors(key_id):
                 return work()
 
         return await anyio.to_thread.run_sync(translated, limiter=self._limiter)
@@ -140,7 +144,7 @@ def milliseconds(moment: datetime | None) -> int | None:
 
 
 @contextmanager
-def _translated_errors() -> Iterator[None]:
+def _translated_errors(key_id: str | None) -> Iterator[None]:
     from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
     from botocore.exceptions import ConnectionError as ConnectionFailed
     from botocore.parsers import ResponseParserError
@@ -148,7 +152,7 @@ def _translated_errors() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        raise _refusal(error_code(error), str(error)) from error
+        raise _refusal(error_code(error), _refusal_text(error, key_id)) from error
     except (ConnectionFailed, HTTPClientError) as error:
         raise StorageError(
             "the service that issues credentials for this storage does not respond; try again later",
@@ -169,8 +173,21 @@ def _translated_errors() -> Iterator[None]:
 
 
 def error_code(error: ClientError) -> str:
-    """Return the error code of an AWS service."""
-    return str(error.response["Error"]["Code"])
+    """Return the error code of an AWS service, or of another one, such as SeaweedFS."""
+    return str(_error_of(error).get("Code", "Unknown"))
+
+
+def _error_of(error: ClientError) -> Mapping[str, Any]:
+    """Return code and message. Some services don't put `Error` into an `ErrorResponse`."""
+    response: Mapping[str, Any] = error.response
+    found = response.get("Error")
+    return found if isinstance(found, dict) and found.get("Code") else response
+
+
+def _refusal_text(error: ClientError, key_id: str | None) -> str:
+    message = str(_error_of(error).get("Message") or error)
+    signed = "" if key_id is None else f" (signed with the access key '{key_id}')"
+    return f"{error.operation_name}: {error_code(error)}: {message}{signed}"
 
 
 def _refusal(code: str, message: str) -> SluicegateError:

@@ -46,7 +46,9 @@ class TokenService:
         )
 
     async def _session(self, base: Credentials, call: Callable[[Any], dict[str, Any]]) -> Credentials:
-        return await self._threads.run(lambda: _session_of(call(self._client(base))))
+        return await self._threads.run(
+            lambda: _session_of(call(self._client(base))), base.access_key_id
+        )
 
     def _client(self, base: Credentials) -> Any:
         """Return a client that signs with these credentials. Creating one costs more than a request."""

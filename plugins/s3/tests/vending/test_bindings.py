@@ -226,6 +226,19 @@ async def test_a_refusal_of_the_token_service_says_what_to_do(
     assert len(service.requests) == attempts
 
 
+@pytest.mark.parametrize("is_bare", [False, True])
+async def test_a_refused_key_is_named_for_the_operator(service: ScriptedAWS, is_bare: bool) -> None:
+    """SeaweedFS's errors have no `ErrorResponse`."""
+    service.is_bare = is_bare
+    service.refuse(403, "InvalidAccessKeyId")
+    with pytest.raises(StorageError, match="the token service rejects") as refused:
+        await vend(config_of(service.endpoint))
+    assert "InvalidAccessKeyId" in (refused.value.detail or "")
+    assert service.private in (refused.value.detail or "")
+    assert "the access key 'AKIA" in (refused.value.detail or "")
+    assert "AKIA" not in refused.value.message
+
+
 async def test_credentials_say_how_the_objects_are_encrypted(moto: str) -> None:
     vended = await vend(config_of(moto, kms_key_arn=KEY))
 

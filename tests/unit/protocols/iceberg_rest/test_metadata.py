@@ -118,15 +118,24 @@ async def test_a_missing_file_is_unreadable_until_it_is_there(iceberg: IcebergIn
     assert await read(iceberg, visits) == TEXT
 
 
-async def test_a_store_that_refuses_is_temporary_and_private(
-    iceberg: IcebergInMemory, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("reason", "status", "message"),
+    [
+        ("the key AKIA may not", 403, "has no access to the table's storage"),
+        ("<Code>ExpiredToken</Code> of AKIA", 503, "does not respond; try again later"),
+    ],
+    ids=["lasting", "transient"],
+)
+async def test_what_a_store_refuses_is_private_and_repeated_only_if_that_helps(
+    iceberg: IcebergInMemory, monkeypatch: pytest.MonkeyPatch, reason: str, status: int, message: str
 ) -> None:
     async def refuse(*_: Any, **__: Any) -> Any:
-        raise PermissionDeniedError("the key AKIA may not")
+        raise PermissionDeniedError(reason)
 
     monkeypatch.setattr(obstore, "get_async", refuse)
-    with pytest.raises(StorageError, match="has no access to the table's storage") as refused:
+    with pytest.raises(StorageError, match=message) as refused:
         await read(iceberg)
+    assert refused.value.status == status
     assert "AKIA" not in refused.value.message
 
 
