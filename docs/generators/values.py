@@ -36,7 +36,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("SluicegateError", "NotFound", "Unavailable", "StorageError", "InvalidRequest"),
         *("UnsupportedOperation", "PermissionDenied", "Unauthenticated", "TableUnreadable"),
         *("TableTooLarge", "ObjectMissing", "ConfigurationError", "NoResponse", "OutcomeUnknown"),
-        "TaskFailed",
+        *("StorageDenied", "TaskFailed"),
     ),
     "HTTP requests and tokens": (
         *("HttpClient", "HttpRequest", "HttpResponse", "AuthorizedClient", "AccessTokens"),
