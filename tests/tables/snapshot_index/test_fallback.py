@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from support.tables.deltalog import DeltaFolder, add, metadata, protocol, remove
@@ -10,13 +12,14 @@ from support.tables.indexed import index_folder, indexed, rows_of, selected, sna
 from support.tables.memory_tables import METADATA
 from support.tables.snapshots import latest
 
-from sluicegate.api import StorageError
+from sluicegate.api import ObjectDirectory, StorageError
 from sluicegate.signing.keyring import KeyRing
 from sluicegate.tables.predicates import from_hints
 from sluicegate.tables.snapshot import FileSet
 from sluicegate.tables.snapshot_index import overlay
 from sluicegate.tables.snapshot_index.failures import IndexUnusable
 from sluicegate.tables.snapshot_index.folder import IndexFolder, table_key
+from sluicegate.tables.snapshot_index.opening import open_folder
 from sluicegate.tables.snapshot_index.tables import IndexedTables
 
 
@@ -131,6 +134,26 @@ async def test_files_of_an_index_are_checked(table: DeltaFolder, what: str) -> N
             changed = content + b"x" if what == "larger" else content[:-1] + b"x"
             folder.store.put(key, changed)
         with pytest.raises(IndexUnusable, match=r"missing|damaged|larger"):
+            folder.read(manifest.table, file)
+    assert await Indexed(folder).version(table) is None
+
+
+@pytest.mark.parametrize("what", ["pipe", "directory"])
+async def test_a_local_part_that_is_no_file_is_not_waited_for(
+    table: DeltaFolder, tmp_path: Path, what: str
+) -> None:
+    async def no_storage(location: str) -> ObjectDirectory:
+        raise AssertionError(location)
+
+    keys = KeyRing((b"k" * 32,))
+    folder = await open_folder(f"file://{tmp_path}/indexes", keys, no_storage)
+    manifest = write_index(folder, table.table(), await latest(table))
+    assert await Indexed(folder).version(table) == 0
+    for file in manifest.references():
+        path = tmp_path / "indexes" / manifest.table / f"{file.digest}.parquet"
+        path.unlink()
+        os.mkfifo(path) if what == "pipe" else path.mkdir()
+        with pytest.raises(IndexUnusable, match="cannot be read"):
             folder.read(manifest.table, file)
     assert await Indexed(folder).version(table) is None
 

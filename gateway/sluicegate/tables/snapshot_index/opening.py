@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import anyio
@@ -32,8 +33,9 @@ async def open_folder(
     """
     parts = urlsplit(location)
     if parts.scheme == _LOCAL:
-        path = anyio.Path(unquote(parts.path))
-        await path.mkdir(mode=0o700, parents=True, exist_ok=True)  # it says what is in the tables
-        return IndexFolder(BlockingStore(LocalStore(str(path))), "", keys)
+        path = Path(unquote(parts.path))
+        # Only the gateway's user can read it: it says what is in the tables.
+        await anyio.Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
+        return IndexFolder(BlockingStore(LocalStore(str(path)), root=path), "", keys)
     directory = await open_location(location)
     return IndexFolder(BlockingStore(directory.store, on_loop=True), directory.prefix, keys)
